@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bench.access import as_load
@@ -68,22 +69,20 @@ def let_pop(server: Server, topic: str) -> None:
 
 
 def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float, Usage]:
-    """Run one load to its end: its result, broker CPU seconds of the measured part, usage at the end of that.
+    """Run one load to its end; see :func:`measured`."""
+    signing = as_load() if row.signs else []
+    jar = program("bench", "client", CURRENT)
+    command = ["java", *CLIENT_JVM, *signing, "-cp", jar, "bench.Load", row.work]
+    command += [server.namesrv_address, topic, str(row.amount), str(row.threads), str(row.body_bytes)]
+    command += [str(row.topics)] if row.topics else []
+    return measured(command, server, row.name)
+
+
+def measured(command: Sequence[str], server: Server, name: str) -> tuple[dict[str, float], float, Usage]:
+    """Run a load to its end: its result, server CPU seconds of the measured part, usage at the end of that.
 
     Raises `RuntimeError` with the load's last lines when it failed.
     """
-    signing = as_load() if row.signs else []
-    command = [
-        "java",
-        *CLIENT_JVM,
-        *signing,
-        "-cp",
-        program("bench", "client", CURRENT),
-        "bench.Load",
-        row.work,
-    ]
-    command += [server.namesrv_address, topic, str(row.amount), str(row.threads), str(row.body_bytes)]
-    command += [str(row.topics)] if row.topics else []
     before, after = usage(server.pids), None
     result: dict[str, float] | None = None
     said: list[str] = []
@@ -105,6 +104,6 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
             if time.monotonic() > deadline:
                 break
     if result is None:
-        raise RuntimeError(f"the load {row.name} gave no result:\n{''.join(said[-20:])}")
+        raise RuntimeError(f"the load {name} gave no result:\n{''.join(said[-20:])}")
     after = after or usage(server.pids)
     return result, after.cpu_seconds - before.cpu_seconds, after

@@ -32,6 +32,7 @@ PROGRAMS = {
     "support.artifacts": ("support/java",),
     "support.golang": ("support/go",),
     "support.signing": ("support/signing_java", "support/signing_go"),
+    "support.grpc.builds": ("support/grpc/programs",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")

@@ -11,8 +11,10 @@ from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.controlled import ControlledOptions
+from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.engine.options.messaging import MessagingOptions
 from mqgateway.engine.options.metrics import MetricsOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
@@ -391,7 +393,9 @@ class RoleOptions(Options):
 class BrokerOptions(
     LogOptions,
     MetricsOptions,
+    MessagingOptions,
     ConsoleOptions,
+    GrpcOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

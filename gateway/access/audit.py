@@ -22,7 +22,7 @@ _SHOWN_MAX = 256
 
 
 class Audit:
-    """Writes the lines in one form."""
+    """Writes the lines in one form. Requests are called by their codes, those without one by name."""
 
     def __init__(self, form: AuditFormat) -> None:
         self._is_json = form is AuditFormat.JSON
@@ -32,12 +32,12 @@ class Audit:
         """Whether what is let through is told too."""
         return log.isEnabledFor(logging.DEBUG)
 
-    def authenticated(self, user: str, address: str, code: int, refusal: str) -> None:
+    def authenticated(self, user: str, address: str, request: int | str, refusal: str) -> None:
         """A signature was checked; `refusal` is empty where it was right."""
-        self._tell(refusal, event="authentication", user=user, address=address, request=str(code))
+        self._tell(refusal, event="authentication", user=user, address=address, request=str(request))
 
     def authorized(
-        self, user: str, address: str, code: int, actions: str, resource: str, refusal: str
+        self, user: str, address: str, request: int | str, actions: str, resource: str, refusal: str
     ) -> None:
         """It was decided whether a user may; `refusal` is empty where it is so."""
         self._tell(
@@ -45,7 +45,7 @@ class Audit:
             event="authorization",
             user=user,
             address=address,
-            request=str(code),
+            request=str(request),
             action=actions,
             resource=resource,
         )

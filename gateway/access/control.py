@@ -19,6 +19,7 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.memory import Outcomes
@@ -138,6 +139,27 @@ class AccessControl:
         user = self.tables.users.get(self._name(call) or "")
         return user is None or user.is_disabled or not user.is_super or self._audit.is_verbose
 
+    # By a door without commands.
+
+    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+        """See `asker.Admission`."""
+        settings = self._settings
+        if settings.authenticates:
+            refusal = self._user_refusal(asker.name, asker.proof, asker.address, asker.request)
+            if refusal:
+                until = self.late_refusals.until_for(asker.ip) if asker.name else None
+                raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
+        if not settings.authorizes:
+            return
+        asked = needs()
+        name = asker.name if settings.authenticates or not settings.is_strict else None
+        if asked and not name:
+            raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
+        for need in dict.fromkeys(asked):
+            refusal = self._decision(name or "", need, asker.ip, asker.address, asker.request)
+            if refusal:
+                raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+
     # Who asks.
 
     def _authenticate(self, call: Call) -> None:
@@ -153,6 +175,14 @@ class AccessControl:
 
     def _signature_refusal(self, call: Call, name: str | None) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
+        command = call.command
+        return self._user_refusal(
+            name, lambda secret: is_signed(command, secret), call.peer.address, command.code
+        )
+
+    def _user_refusal(
+        self, name: str | None, proof: Callable[[str], bool], address: str, request: int | str
+    ) -> str:
         if not name:
             return NO_NAME
         user = self.tables.users.get(name)
@@ -161,9 +191,9 @@ class AccessControl:
         elif user.is_disabled:
             refusal = f"User:{name} is disabled."
         else:
-            refusal = "" if is_signed(call.command, user.password) else "check signature failed."
+            refusal = "" if proof(user.password) else "check signature failed."
         if refusal or self._audit.is_verbose:
-            self._audit.authenticated(name, call.peer.address, call.command.code, refusal)
+            self._audit.authenticated(name, address, request, refusal)
         return refusal
 
     def _name(self, call: Call) -> str | None:
@@ -181,22 +211,22 @@ class AccessControl:
         name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
-        ip = ip_of(call.peer)
+        ip, address, code = ip_of(call.peer), call.peer.address, call.command.code
         for need in needs:
             if self._decisions is None:
-                refusal = self._decision(call, name, need, ip)
+                refusal = self._decision(name, need, ip, address, code)
             else:
-                find = partial(self._decision, call, name, need, ip)
+                find = partial(self._decision, name, need, ip, address, code)
                 refusal = self._decisions.get(call.peer, (name, need, ip), find)
             if refusal:
                 raise RequestError(ResponseCode.NO_PERMISSION, refusal)
 
-    def _decision(self, call: Call, name: str, need: Need, ip: str) -> str:
+    def _decision(self, name: str, need: Need, ip: str, address: str, request: int | str) -> str:
         tables, (resource, actions) = self.tables, need
         refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
         if refusal or self._audit.is_verbose:
             words = ",".join(actions)
-            self._audit.authorized(name, call.peer.address, call.command.code, words, str(resource), refusal)
+            self._audit.authorized(name, address, request, words, str(resource), refusal)
         return refusal
 
 

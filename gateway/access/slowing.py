@@ -46,6 +46,12 @@ class LateRefusals:
             peer.close("too many requests of its address were signed wrongly")
         return self._pause(wait / 1000) if wait else None
 
+    def until_for(self, ip: str) -> Deferred[None] | None:
+        """The same of one whose connection goes on, as others may call by it: it waits as long as may be."""
+        wait = self._slowing.refused(ip, elapsed_millis(self._clock))
+        wait = WAIT_MAX_MILLIS if wait is None else wait
+        return self._pause(wait / 1000) if wait else None
+
 
 def ip_of(peer: Peer) -> str:
     """The address of a peer without its port."""

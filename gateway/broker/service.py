@@ -28,6 +28,7 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.asker import Admission
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
 from mqgateway.gateway.access.control import AccessControl
@@ -81,7 +82,8 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    told. `admission` lets callers in who come by another door than the remoting ports; None where everybody
+    is let in. `neighbours` is what the broker signs with where settings name nobody: servers of this
     process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
     """
 
@@ -138,7 +140,7 @@ class BrokerService:
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
         guard = self._access if access.is_on else None
-        table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
+        self.admission, table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(
@@ -146,7 +148,7 @@ class BrokerService:
         )
         ports, cluster = (self.dispatcher, self.fast_dispatcher), options.broker_cluster_name
         DetailedStats(self.broker.stats, clock, ports, cluster, self._schedule.later)
-        self._server = RemotingServer(
+        self.server = RemotingServer(
             reactor,
             self.dispatcher,
             remoting,
@@ -191,7 +193,7 @@ class BrokerService:
         if self.group.controlled is not None:
             self.group.controlled.stop()
         stopped = self.broker.cluster.registration.stop()
-        stopped.addCallback(lambda _: gatherResults([self._server.stop(), self._client.close()]))
+        stopped.addCallback(lambda _: gatherResults([self.server.stop(), self._client.close()]))
         stopped.addCallback(lambda _: self._put_no_more())
         stopped.addCallback(lambda _: self.group.replication.settle())
         stopped.addCallback(lambda _: None if self._is_closed else self._close())
@@ -221,9 +223,9 @@ class BrokerService:
 
     def _listen(self) -> None:
         bind = self._remoting.bind_address
-        self._server.listen(bind, self.port)
+        self.server.listen(bind, self.port)
         if self.fast_port:
-            self._server.listen(bind, self.fast_port, self.fast_dispatcher)
+            self.server.listen(bind, self.fast_port, self.fast_dispatcher)
         self.group.replication.listen(bind, self.broker.environment.ha_port)
         self._before_registering()
 
@@ -390,16 +392,16 @@ def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessCo
 
 def _guarded(
     broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
-) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
-    """What is answered behind the access control there is, and what stands before it."""
+) -> tuple[Admission | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
+    """The access control there is, what is answered behind it, and what stands before that."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
         control = PlainControl(plain, on.options, on.clock, pause)
-        return control.guarded(audited(table, audit, refusal)), [control]
+        return control, control.guarded(audited(table, audit, refusal)), [control]
     told = audited(REQUESTS, audit, refusal)
-    return (told, []) if access is None else (access.guarded(told, on.options), [access])
+    return (None, told, []) if access is None else (access, access.guarded(told, on.options), [access])
 
 
 def _dispatchers(

@@ -36,6 +36,7 @@ from mqgateway.gateway.cli.service_flags import (
     standard,
 )
 from mqgateway.gateway.cli.settings import (
+    ASSUMED_BY_SERVE,
     BrokerSettings,
     NamesrvSettings,
     from_file,
@@ -63,6 +64,8 @@ IMPORTANT = (
 """What `mqbroker -m` prints, as the standard's important properties."""
 CONSOLE_PORT = 8088
 """Where `serve` has the console."""
+GRPC_PORT = 8081
+"""Where `serve` has gRPC, as the standard's proxy."""
 LATER = {
     "admin": "Administration with the standard's commands: `admin help` lists them; also as mqadmin.",
     "consume": "Consume TOPIC as a member of a group, and print the messages.",
@@ -154,6 +157,7 @@ def _apply_all(
             "listenPort": given.get("broker_port"),
             "storePathRootDir": _below(given.get("data_dir"), "store"),
             "consolePort": given.get("console_port"),
+            "grpcServerPort": given.get("grpc_port"),
             **bind,
         }
         settings += from_flags(flags)
@@ -175,7 +179,8 @@ def _find_out_all(
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
         if namesrv is not None:
-            broker.options.assume("consolePort", CONSOLE_PORT, "mqgateway serve")
+            broker.options.assume("consolePort", CONSOLE_PORT, ASSUMED_BY_SERVE)
+            broker.options.assume("grpcServerPort", GRPC_PORT, ASSUMED_BY_SERVE)
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
@@ -237,6 +242,7 @@ def main() -> None:
     "--broker-port", type=int, help="Port of the broker; its VIP port is two less.  [default: 10911]"
 )
 @click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
+@click.option("--grpc-port", type=int, help="Port of gRPC, for clients of 5.x; 0: none.  [default: 8081]")
 @click.option(
     "--console-port", type=int, help="Port of the console in the browser; 0: none.  [default: 8088]"
 )

@@ -17,7 +17,12 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
-from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
+from mqgateway.gateway.cli.settings import (
+    ASSUMED_BY_SERVE,
+    BrokerSettings,
+    ControllerSettings,
+    NamesrvSettings,
+)
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -89,6 +94,9 @@ def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> It
         if port > FAST_PORT_DISTANCE:
             yield host, port - FAST_PORT_DISTANCE, f"the VIP port, {FAST_PORT_DISTANCE} below {setting}"
         yield host, broker.store.ha_listen_port or port + 1, "haListenPort (--set haListenPort=PORT)"
+    if broker is not None and broker.options.origin("grpcServerPort") != ASSUMED_BY_SERVE:
+        # Taken by somebody else, the port that nobody asked for is done without.
+        yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"
 
 
 def _folders(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, str]]:

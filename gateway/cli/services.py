@@ -32,6 +32,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 
 if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
+    from mqgateway.gateway.grpc.door import GrpcDoor
     from mqgateway.gateway.web.service import ConsoleService
 
 
@@ -53,6 +54,7 @@ class Both:
         self._namesrv_port = 0
         self._observation = self._observed(namesrv, broker)
         self.console: ConsoleService | None = None
+        self.grpc: GrpcDoor | None = None
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -85,6 +87,7 @@ class Both:
             registered.callback(None)
             if not isinstance(result, Failure):
                 self._observation.started()
+                self._start_grpc(self._broker_settings)
                 self._start_console(self._broker_settings)
             return result
 
@@ -161,6 +164,15 @@ class Both:
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
 
+    def _start_grpc(self, settings: BrokerSettings | None) -> None:
+        """gRPC, which is loaded only where there is one."""
+        if settings is None or self.broker is None or not settings.broker.grpc_server_port:
+            return
+        from mqgateway.gateway.grpc.door import GrpcDoor
+
+        self.grpc = GrpcDoor(self.broker, reactor=self._reactor)
+        self.grpc.start(settings.remoting.bind_address, settings.broker.grpc_server_port)
+
     def _start_console(self, settings: BrokerSettings | None) -> None:
         """The console, which is loaded only where there is one."""
         if settings is None or self.broker is None or not settings.broker.console_port:
@@ -182,6 +194,8 @@ class Both:
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the controller and the name server, from which it takes its leave."""
         stopped = maybeDeferred(self.console.stop) if self.console else succeed(None)
+        if self.grpc is not None:
+            stopped.addBoth(_after, self.grpc.stop)
         if self.broker is not None:
             stopped.addBoth(_after, self.broker.stop)
         for service in (self.controller, self.namesrv):
@@ -219,6 +233,7 @@ class Both:
             controller=self.controller.peer.address if self.controller else None,
             boot=[line.text for line in self.boot_lines()],
             console=self.console.url or None if self.console else None,
+            grpc=f"{advertised}:{self.grpc.port}" if self.grpc and self.grpc.port else None,
         )
 
     def boot_lines(self) -> list[BootLine]:

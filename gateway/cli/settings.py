@@ -29,6 +29,8 @@ from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
+ASSUMED_BY_SERVE = "mqgateway serve"
+"""Where settings come from that `serve` has and nobody gave."""
 SLAVE_MEMORY_PERCENT_LESS = 10
 """By how much less of the memory a slave counts as fresh, so that readers go back to the master first."""
 

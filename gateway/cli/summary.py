@@ -128,6 +128,7 @@ class Summary:
     boot: Sequence[str] = ()
     """What the standard's servers say."""
     console: str | None = None
+    grpc: str | None = None
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -140,6 +141,8 @@ class Summary:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
+        if self.grpc:
+            lines.append(f"gRPC         {self.grpc}   (clients of 5.x: endpoints {self.grpc})")
         if self.console:
             lines.append(f"console      {self.console}")
         lines.append(f"data         {self.data}")
@@ -155,6 +158,7 @@ class Summary:
             "nameServer": self.name_server,
             "controller": self.controller,
             "console": self.console,
+            "grpc": self.grpc,
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,

@@ -1,46 +1,111 @@
-"""The first bytes of a connection, and where they lead: a PROXY header, then TLS or plain frames.
+"""The first bytes of a connection, and where they lead: a PROXY header, TLS or plain, frames or HTTP/2.
 
 A frame starts with the top byte of its length, which is 0 or 1 below every sane limit, so neither a PROXY
-header nor a TLS hello (0x16) can be taken for one. Once the way is known the handshake steps aside: bytes go
-straight to what it has led to. Standard: `NettyRemotingServer.HandshakeHandler`, `TlsModeHandler`.
+header nor a TLS hello (0x16) nor HTTP/2's preface ("PRI ") can be taken for one. Once the way is known the
+handshake steps aside: bytes go straight to what it has led to. Standard: `TlsModeHandler` and
+`NettyRemotingServer.HandshakeHandler`; the proxy's `Http2ProtocolProxyHandler`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+from typing import Protocol as Interface
 
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IHandshakeListener
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
+from zope.interface import implementer  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.gateway.codec.errors import CodecError
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
-from mqgateway.gateway.remoting.protocol import Connection
 from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 TLS_HELLO = 0x16
+HTTP2_START = b"PRI "
+
+
+class Conversing(Interface):
+    """What an incoming connection leads to: a protocol of Twisted's that a server can watch and end."""
+
+    @property
+    def address(self) -> str:
+        """`ip:port` of the peer; empty until that is known."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the conversation has begun and has not ended."""
+        ...
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether a TLS handshake has been finished."""
+        ...
+
+    def set_address(self, ip: str, port: int) -> None:
+        """Say who the peer is, when a proxy has told."""
+        ...
+
+    def makeConnection(self, transport: Any) -> None:
+        """It can begin."""
+        ...
+
+    def dataReceived(self, data: bytes) -> None:
+        """Bytes came."""
+        ...
+
+    def connectionLost(self, reason: Failure = ...) -> None:
+        """It has ended."""
+        ...
+
+    def handshakeCompleted(self) -> None:
+        """The TLS layer beneath is ready."""
+        ...
+
+    def close(self, reason: str) -> None:
+        """Close after what was written has gone out."""
+        ...
+
+    def is_idle(self, now: float, limit: float) -> bool:
+        """Asked by a sweep every now and then: is it silent for so long that it should end?"""
+        ...
+
+    def settled(self) -> Deferred[None]:
+        """Fires once nothing is owed to it; asked when the server stops."""
+        ...
+
+    def say_refused(self, peer: str, reason: str) -> None:
+        """Log that a peer is not served, unless the same was just said of another."""
+        ...
 
 
 class Handshake(Protocol):
     """Leads an incoming connection to `connection`, through TLS if that is what it speaks.
 
-    Once it has begun to speak, a PROXY header and a TLS handshake may together take `patience` seconds.
-    Without `tls` a TLS hello is refused, as it is in mode disabled. `on_gone` is called when the connection
-    has ended, wherever it had come to.
+    What speaks HTTP/2 is led to what `http2` makes instead, if there is that. Once it has begun to speak, a
+    PROXY header and a TLS handshake may together take `patience` seconds. Without `tls` a TLS hello is
+    refused, as it is in mode disabled. `on_gone` is called when the connection has ended, wherever it had
+    come to.
     """
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Conversing,
         reactor: Clockwork,
         tls: ServerTls | None,
         patience: float,
         on_gone: Callable[[Handshake], None],
+        http2: Callable[[], Conversing] | None = None,
     ) -> None:
         self.connection = connection
+        self._http2 = http2
+        self._source: tuple[str, int] | None = None  # who is behind a proxy
         self._reactor = reactor
         self._tls = tls
         self._patience = patience
@@ -48,7 +113,7 @@ class Handshake(Protocol):
         self._on_gone = on_gone
         self._first = b""
         self._beyond_proxy = False
-        self._inside: Protocol | Connection | None = None
+        self._inside: Protocol | Conversing | None = None
 
     def dataReceived(self, data: bytes) -> None:
         self._first += data
@@ -78,6 +143,17 @@ class Handshake(Protocol):
         else:
             self.transport.abortConnection()
 
+    def choose(self, first: bytes) -> Conversing:
+        """What the first bytes, decrypted ones if it speaks TLS, are for."""
+        if self._http2 is not None and HTTP2_START.startswith(first[: len(HTTP2_START)]):
+            is_secure = self.connection.is_secure
+            self.connection = self._http2()
+            if self._source is not None:
+                self.connection.set_address(*self._source)
+            if is_secure:
+                self.connection.handshakeCompleted()
+        return self.connection
+
     def _pass_proxy_header(self) -> bytes:
         """What follows the PROXY header; empty until that is known."""
         header = read_proxy_header(self._first)
@@ -87,13 +163,14 @@ class Handshake(Protocol):
         if header is None:
             return self._first
         if header.source is not None:
+            self._source = header.source
             self.connection.set_address(*header.source)
         self._first = self._first[header.size :]
         return self._first
 
     def _enter(self, first: bytes) -> None:
         tls = self._tls
-        inside: Protocol | Connection = self.connection
+        inside: Protocol | Conversing
         if first[0] == TLS_HELLO:
             if tls is None or tls.mode == "disabled":
                 self._refuse("it speaks TLS, which is disabled (tls.server.mode)")
@@ -101,13 +178,14 @@ class Handshake(Protocol):
             if not tls.is_ready:
                 self._refuse("it speaks TLS, for which there is no usable certificate")
                 return
-            inside = tls.wrap(self.connection)
+            inside = tls.wrap(self.connection if self._http2 is None else _BehindTls(self))
             if self._timer is None:
                 self._timer = self._reactor.callLater(self._patience, self._out_of_patience)
         elif tls is not None and tls.mode == "enforcing":
             self._refuse("it does not speak TLS, which is enforced")
             return
         else:
+            inside = self.choose(first)
             self._stop_timer()
         self._inside = inside
         inside.makeConnection(self.transport)
@@ -129,6 +207,26 @@ class Handshake(Protocol):
         self.connection.say_refused(peer, reason)
         self.dataReceived = _ignore  # type: ignore[method-assign]
         self.transport.abortConnection()
+
+
+@implementer(IHandshakeListener)
+class _BehindTls(Protocol):
+    """Waits for the first decrypted bytes, and puts in its place what they are for."""
+
+    transport: Any
+
+    def __init__(self, handshake: Handshake) -> None:
+        self._handshake = handshake
+
+    def handshakeCompleted(self) -> None:
+        """The TLS layer beneath is ready."""
+        self._handshake.connection.handshakeCompleted()
+
+    def dataReceived(self, data: bytes) -> None:
+        chosen = self._handshake.choose(data)
+        self.transport.wrappedProtocol = chosen
+        chosen.makeConnection(self.transport)
+        chosen.dataReceived(data)
 
 
 def _ignore(data: bytes) -> None:

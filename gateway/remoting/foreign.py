@@ -11,8 +11,7 @@ _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PAT
 _TLS_HANDSHAKE, _TLS_MAJOR = 0x16, 0x03
 
 SPEAKS_GRPC = (
-    "it speaks gRPC (HTTP/2), which is not served yet; use a client over remoting here: any 4.x, or "
-    "rocketmq-client 5.x"
+    "it speaks gRPC (HTTP/2), which is not served here; a broker serves it where grpcServerPort is set"
 )
 SPEAKS_HTTP = "it speaks HTTP; this port serves RocketMQ's remoting protocol only"
 SPEAKS_TLS = "it speaks TLS inside its connection, where plain frames are expected"

@@ -21,8 +21,8 @@ from twisted.internet.protocol import Factory
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.door import Handshake
-from mqgateway.gateway.remoting.protocol import Connection, server_terms
+from mqgateway.gateway.remoting.door import Conversing, Handshake
+from mqgateway.gateway.remoting.protocol import Connection, Terms, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
@@ -63,7 +63,10 @@ class RemotingServer:
         self._dispatcher = dispatcher
         self._options = options
         self._tls = tls
-        self._terms = server_terms(options, reactor, after_read)
+        self.terms: Terms = server_terms(options, reactor, after_read)
+        """What its connections have in common, those that speak another protocol included."""
+        self.http2: Callable[[], Conversing] | None = None
+        """Makes the other end of a connection that speaks HTTP/2, on whichever port; without it none may."""
         self._on_connect = on_connect
         self._on_lost = on_lost
         self._ports: list[ListeningPort] = []
@@ -86,10 +89,17 @@ class RemotingServer:
         Raises `twisted.internet.error.CannotListenError`.
         """
         served_by = self._dispatcher if dispatcher is None else dispatcher
-        factory = _Doorways(self, served_by)
+        self._dispatchers.add(served_by)
+        return self._listen(host, port, served_by)
+
+    def listen_http2(self, host: str, port: int) -> ListeningPort:
+        """Take connections on a port that is for what `http2` makes only; raises as `listen`."""
+        return self._listen(host, port, None)
+
+    def _listen(self, host: str, port: int, dispatcher: Dispatcher | None) -> ListeningPort:
+        factory = _Doorways(self, dispatcher)
         listening = listen(self._reactor, port, factory, self._options.server_socket_backlog, host)
         self._ports.append(listening)
-        self._dispatchers.add(served_by)
         if self._sweeper is None:
             self._sweeper = self._schedule.every(SWEEP_SECONDS, SWEEP_SECONDS, self._sweep)
         return listening
@@ -109,7 +119,7 @@ class RemotingServer:
 
     # Called by doorways
 
-    def open_door(self, dispatcher: Dispatcher) -> Handshake | None:
+    def open_door(self, dispatcher: Dispatcher | None) -> Handshake | None:
         """The protocol for a new connection; None when there are too many."""
         if len(self._doors) >= self._options.max_connections:
             if not self._was_full:
@@ -117,9 +127,16 @@ class RemotingServer:
             self._was_full = True
             return None
         self._was_full = False
-        connection = Connection(self._terms, dispatcher, self._on_connect, self._on_lost)
+        connection: Conversing
+        if dispatcher is not None:
+            connection = Connection(self.terms, dispatcher, self._on_connect, self._on_lost)
+        elif self.http2 is not None:
+            connection = self.http2()
+        else:
+            return None
+        http2 = None if dispatcher is None else self.http2
         patience = self._options.handshake_timeout_millis / 1000
-        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed)
+        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed, http2)
         self._doors.add(door)
         return door
 
@@ -180,7 +197,7 @@ class _Doorways(Factory):
 
     noisy = False
 
-    def __init__(self, server: RemotingServer, dispatcher: Dispatcher) -> None:
+    def __init__(self, server: RemotingServer, dispatcher: Dispatcher | None) -> None:
         self._server = server
         self._dispatcher = dispatcher
 

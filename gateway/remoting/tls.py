@@ -47,6 +47,7 @@ _PROTOCOL_OFF = {
     "TLSv1.2": SSL.OP_NO_TLSv1_2,
     "TLSv1.3": SSL.OP_NO_TLSv1_3,
 }
+HTTP2 = b"h2"
 _DEFAULT_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
 _TLS_1_3_SUITES = ("TLS_AES_", "TLS_CHACHA20_")
 
@@ -161,6 +162,7 @@ class ServerTls:
         options = self._options
         context = _new_context(options)
         credentials.use(context)
+        context.set_alpn_select_callback(_choose_protocol)
         verify = _VERIFY_CLIENT[options.tls_server_need_client_auth]
         context.set_verify(verify, _believe_checked if options.tls_server_auth_client else _believe_all)
         return context
@@ -170,6 +172,7 @@ class ServerTls:
         key, certificate = self_signed("localhost")
         context.use_privatekey(key)
         context.use_certificate(certificate)
+        context.set_alpn_select_callback(_choose_protocol)
         context.set_verify(SSL.VERIFY_PEER, _believe_all)
         return context
 
@@ -349,6 +352,11 @@ def _new_context(options: TlsOptions) -> SSL.Context:
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _choose_protocol(_: SSL.Connection, offered: list[bytes]) -> Any:
+    """HTTP/2 to who offers it, as clients of gRPC insist; the remoting protocol has no name there."""
+    return HTTP2 if HTTP2 in offered else SSL.NO_OVERLAPPING_PROTOCOLS
 
 
 def _believe_all(*_: object) -> bool:

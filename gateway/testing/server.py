@@ -32,6 +32,7 @@ from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
+from mqgateway.gateway.grpc.door import GrpcDoor
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -101,6 +102,8 @@ class Server:
         self._namesrv: NameServerService | None = None
         self._namesrv_life = MortalReactor(self._loop.reactor)
         self._broker: BrokerService | None = None
+        self._grpc: GrpcDoor | None = None
+        self._grpc_port = 0
         self._life = MortalReactor(self._loop.reactor)
         self._was_started = False
 
@@ -130,6 +133,13 @@ class Server:
     def broker_address(self) -> str:
         """`host:port` of the broker."""
         return f"{self._advertise}:{self._options[0].listen_port}"
+
+    @property
+    def grpc_endpoints(self) -> str:
+        """`host:port` of gRPC: what clients of 5.x are given. Raises `ServerError` where it is not served."""
+        if not self._grpc_port:
+            raise ServerError("gRPC is not served")
+        return f"{self._advertise}:{self._grpc_port}"
 
     @property
     def broker(self) -> Broker:
@@ -357,8 +367,14 @@ class Server:
         self._faults.stand_before(self._broker.dispatcher)
         self._faults.stand_before(self._broker.fast_dispatcher)
         await maybeDeferred(self._broker.start)
+        self._grpc = GrpcDoor(self._broker, reactor=self._life, loads_ahead=False)
+        self._grpc.start(self._host, self._grpc_port or options.grpc_server_port)
+        self._grpc_port = self._grpc.port
 
     async def _stop_broker(self) -> None:
+        if self._grpc is not None:
+            self._grpc.stop()
+            self._grpc = None
         if self._broker is not None:
             broker, self._broker = self._broker, None
             await broker.stop()
@@ -367,7 +383,7 @@ class Server:
     async def _kill(self) -> None:
         if self._broker is None:
             raise ServerError("the broker is not running")
-        self._broker = None
+        self._broker = self._grpc = None
         for closed in self._life.kill():
             await maybeDeferred(lambda: closed)  # noqa: B023
         self._storage.take_over()

@@ -74,6 +74,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "engine",
     ),
+    "gateway.grpc": (
+        "gateway.grpc",
+        "gateway.access",
+        "gateway.broker",
+        "gateway.client.compression",
+        "gateway.client.errors",
+        *SERVERS,
+    ),
     "gateway.web": (
         "gateway.web",
         "gateway.doctor",

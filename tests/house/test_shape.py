@@ -71,6 +71,10 @@ def test_tests_mirror_the_source() -> None:
         "mqgateway": "tests/mqgateway/test_faces.py",
         "gateway/codec/headers": "tests/gateway/codec/test_headers.py",
         "gateway/cli/run.py": "compat_tests",
+        "gateway/grpc/v2.py": "tests/gateway/grpc/test_messages.py",
+        "gateway/grpc/health_v1.py": "tests/gateway/grpc/test_messages.py",
+        "gateway/grpc/reflection_v1.py": "tests/gateway/grpc/test_messages.py",
+        "gateway/grpc/call.py": "tests/gateway/grpc/test_conversation.py",
         # What Spark calls is proved on Spark.
         "pipeline/arrow.py": "spark_tests/test_batch.py",
         "pipeline/source.py": "spark_tests/test_batch.py",

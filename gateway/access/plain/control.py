@@ -7,18 +7,23 @@ of the exception and the place in it. Standard: `PlainAccessValidator`, `PlainPe
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NoReturn
+
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
-from mqgateway.gateway.access.plain.accounts import Account
+from mqgateway.gateway.access.needs import Need
+from mqgateway.gateway.access.plain.accounts import Account, Permission
 from mqgateway.gateway.access.plain.keeper import Keeper
 from mqgateway.gateway.access.plain.needs import BodyReader, needs_admin, needs_of_fields, readers
 from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, refused_need, shown
+from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
 from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.codec.codes import ResponseCode
@@ -35,6 +40,33 @@ class PlainControl:
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._readers = readers(self._is_strict)
         self._audit = Audit(options.audit_log_format)
+
+    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+        """See `access.asker.Admission`."""
+        rules = self._keeper.rules
+        if rules.is_white(asker.ip):
+            return
+        if not asker.name:
+            raise _refused("No accessKey is configured")
+        account = rules.account(asker.name)
+        if account is None:
+            self._audit.authenticated(asker.name, asker.address, asker.request, "No acl config")
+            raise _refused(f"No acl config for {asker.name}", self.late_refusals.until_for(asker.ip))
+        if account.white_addresses.match(asker.ip):
+            return
+        if not asker.proof(account.secret_key):
+            self._audit.authenticated(asker.name, asker.address, asker.request, "check signature failed")
+            until = self.late_refusals.until_for(asker.ip)
+            raise _refused(f"Check signature failed for accessKey={asker.name}", until)
+        if self._audit.is_verbose:
+            self._audit.authenticated(asker.name, asker.address, asker.request, "")
+        asked = [PlainNeed(one.resource, _permission(one.actions)) for one in needs()]
+        refused = refused_need(account, asked)
+        if refused is not None:
+            resource, action = shown(refused.resource), refused.permission.name or ""
+            sentence = f"No default permission for {resource}"
+            self._audit.authorized(asker.name, asker.address, asker.request, action, resource, sentence)
+            raise _refused(sentence)
 
     # As a hook.
 
@@ -132,6 +164,15 @@ class PlainControl:
         code, address = call.command.code, call.peer.address
         self._audit.authorized(account.access_key, address, code, action, resource, sentence)
         raise RequestError(ResponseCode.SYSTEM_ERROR, _said(sentence, _MANAGER, "checkPerm", line))
+
+
+def _permission(actions: Sequence[Action]) -> Permission:
+    """What version 4 calls it; who may do one of several may do the first."""
+    return Permission.PUB if actions[0] is Action.PUB else Permission.SUB
+
+
+def _refused(sentence: str, until: Deferred[None] | None = None) -> RequestError:
+    return RequestError(ResponseCode.NO_PERMISSION, sentence, until=until)
 
 
 _MANAGER = "PlainPermissionManager"

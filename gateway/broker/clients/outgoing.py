@@ -84,6 +84,11 @@ class Outgoing(Protocol):
     Who cannot be told something is not told; the log notes it.
     """
 
+    @property
+    def is_open(self) -> bool:
+        """Whether what is said now would reach it."""
+        ...
+
     def members_changed(self, group: str) -> None:
         """Tell it that others came to a group or left it: the members share the queues anew."""
         ...
@@ -120,6 +125,8 @@ class Outgoing(Protocol):
 
 class _Unreachable:
     """The way to a client that can be told nothing."""
+
+    is_open = False
 
     def members_changed(self, group: str) -> None:
         """It finds out by itself."""

@@ -63,6 +63,11 @@ class RemotingOutgoing:
         self._peer = peer
         self._version = version
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there."""
+        return self._peer.is_open
+
     def members_changed(self, group: str) -> None:
         """40 NOTIFY_CONSUMER_IDS_CHANGED."""
         header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)

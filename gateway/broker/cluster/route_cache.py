@@ -1,4 +1,4 @@
-"""The queues of a topic on all brokers that have it, as the name servers know them.
+"""The queues of a topic on all brokers that have it, or its whole route, as the name servers know them.
 
 Looked up when somebody first asks for a topic, and again now and then (`refresh`) as long as somebody does;
 whoever asks meanwhile gets what was found last. A broker that has no name servers knows its own queues.
@@ -8,7 +8,9 @@ Standard: `TopicRouteInfoManager`.
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
@@ -17,7 +19,7 @@ from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import PERM_READ, TopicTable
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
-from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
+from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
@@ -28,23 +30,31 @@ Found = Sequence[MessageQueue] | None
 """The queues, by broker and number; None for a topic that nobody has."""
 
 
-class RouteCache:
-    """What is known of the topics that were asked for lately; with `perm` 2 of queues that are written to."""
+R = TypeVar("R", bound=Sequence[MessageQueue] | TopicRouteData)
 
-    def __init__(
-        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, perm: int = PERM_READ
-    ) -> None:
+
+class _Cache(ABC, Generic[R]):
+    """What is known of the topics that were asked for lately."""
+
+    def __init__(self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers) -> None:
         self._options = options
         self._topics = topics
         self._name_servers = name_servers
-        self._perm = perm
-        self._known: dict[str, Sequence[MessageQueue]] = {}
+        self._known: dict[str, R] = {}
         self._wanted: set[str] = set()
-        self._waiting: dict[str, list[Deferred[Found]]] = {}
+        self._waiting: dict[str, list[Deferred[R | None]]] = {}
         self._due: list[str] = []
 
-    def of(self, topic: str) -> Deferred[Found]:
-        """The queues of a topic; never fails."""
+    @abstractmethod
+    def _own(self, topic: str) -> R | None:
+        """What the broker itself has of a topic."""
+
+    @abstractmethod
+    def _read(self, route: TopicRouteData, topic: str) -> R:
+        """What a route says."""
+
+    def of(self, topic: str) -> Deferred[R | None]:
+        """What is known of a topic, None where nobody has it; never fails."""
         known = self._known.get(topic)
         if not known:
             return self._look_up(topic)
@@ -53,7 +63,7 @@ class RouteCache:
 
     def refresh(self) -> None:
         """Look up anew, one after another, what was asked for since the last time; forget the rest."""
-        self._known = {topic: queues for topic, queues in self._known.items() if topic in self._wanted}
+        self._known = {topic: found for topic, found in self._known.items() if topic in self._wanted}
         is_idle = not self._due
         self._due = list(self._known)
         self._wanted.clear()
@@ -67,23 +77,15 @@ class RouteCache:
         if self._due:
             self._look_up(self._due.pop()).addCallback(self._refresh_next)
 
-    def _look_up(self, topic: str) -> Deferred[Found]:
+    def _look_up(self, topic: str) -> Deferred[R | None]:
         if not self._name_servers.addresses:
             return succeed(self._own(topic))
-        answer: Deferred[Found] = Deferred()
+        answer: Deferred[R | None] = Deferred()
         waiting = self._waiting.setdefault(topic, [])
         waiting.append(answer)
         if len(waiting) == 1:
             self._ask_name_servers(topic)
         return answer
-
-    def _own(self, topic: str) -> Found:
-        config = self._topics.get(topic)
-        if config is None:
-            return None
-        nums = config.read_queue_nums if self._perm == PERM_READ else config.write_queue_nums
-        count = nums if config.perm & self._perm else 0
-        return [MessageQueue(topic, self._options.broker_name, queue_id) for queue_id in range(count)]
 
     def _ask_name_servers(self, topic: str) -> None:
         header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
@@ -93,10 +95,16 @@ class RouteCache:
             log.warning("the queues of topic %s cannot be looked up: %s", topic, failure.value)
             self._tell(topic, self._known.get(topic))
 
-        asked = self._name_servers.read(command, lambda answer: _queues(answer, topic, self._perm))
+        def read(answer: RemotingCommand) -> R | None:
+            """Raises `RemotingError`, and `BodyError`, when the answer says nothing."""
+            if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+                return None
+            return self._read(TopicRouteData.decode(accepted(answer).body), topic)
+
+        asked = self._name_servers.read(command, read)
         asked.addCallbacks(lambda found: self._take(topic, found), failed)
 
-    def _take(self, topic: str, found: Found) -> None:
+    def _take(self, topic: str, found: R | None) -> None:
         if found:
             self._known[topic] = found
             self._wanted.add(topic)
@@ -104,23 +112,62 @@ class RouteCache:
             self._known.pop(topic, None)
         self._tell(topic, self._known.get(topic, found))
 
-    def _tell(self, topic: str, found: Found) -> None:
+    def _tell(self, topic: str, found: R | None) -> None:
         for answer in self._waiting.pop(topic):
             answer.callback(found)
 
 
-def _queues(answer: RemotingCommand, topic: str, perm: int) -> Found:
-    """What a name server's answer says. Raises `RemotingError`, and `BodyError`, when it says nothing.
+class RouteCache(_Cache[Sequence[MessageQueue]]):
+    """The queues of topics, by broker and number; with `perm` 2 those that are written to.
 
     Standard: `MQClientInstance.topicRouteData2TopicSubscribeInfo`.
     """
-    if answer.code == ResponseCode.TOPIC_NOT_EXIST:
-        return None
-    route = TopicRouteData.decode(accepted(answer).body)
-    brokers = sorted(route.queue_datas, key=lambda data: data.broker_name)
-    return [
-        MessageQueue(topic, data.broker_name, queue_id)
-        for data in brokers
-        if data.perm & perm
-        for queue_id in range(data.read_queue_nums if perm == PERM_READ else data.write_queue_nums)
-    ]
+
+    def __init__(
+        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, perm: int = PERM_READ
+    ) -> None:
+        super().__init__(options, topics, name_servers)
+        self._perm = perm
+
+    def _own(self, topic: str) -> Found:
+        config = self._topics.get(topic)
+        if config is None:
+            return None
+        nums = config.read_queue_nums if self._perm == PERM_READ else config.write_queue_nums
+        count = nums if config.perm & self._perm else 0
+        return [MessageQueue(topic, self._options.broker_name, queue_id) for queue_id in range(count)]
+
+    def _read(self, route: TopicRouteData, topic: str) -> Sequence[MessageQueue]:
+        brokers = sorted(route.queue_datas, key=lambda data: data.broker_name)
+        return [
+            MessageQueue(topic, data.broker_name, queue_id)
+            for data in brokers
+            if data.perm & self._perm
+            for queue_id in range(data.read_queue_nums if self._perm == PERM_READ else data.write_queue_nums)
+        ]
+
+
+class TopicRoutes(_Cache[TopicRouteData]):
+    """Whole routes; `address` is where this broker is reached, as name servers are told."""
+
+    def __init__(
+        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, address: str
+    ) -> None:
+        super().__init__(options, topics, name_servers)
+        self._address = address
+
+    def route(self, topic: str) -> Deferred[TopicRouteData | None]:
+        """The route of a topic; of one that name servers have not been told of yet, the broker's own."""
+        return self.of(topic).addCallback(lambda found: found or self._own(topic))
+
+    def _own(self, topic: str) -> TopicRouteData | None:
+        config, options = self._topics.get(topic), self._options
+        if config is None:
+            return None
+        name, perm = options.broker_name, config.perm & options.broker_permission
+        queues = QueueData(name, config.read_queue_nums, config.write_queue_nums, perm, config.topic_sys_flag)
+        broker = BrokerData(options.broker_cluster_name, name, {options.broker_id: self._address})
+        return TopicRouteData([queues], [broker])
+
+    def _read(self, route: TopicRouteData, topic: str) -> TopicRouteData:
+        return route

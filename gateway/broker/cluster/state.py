@@ -9,7 +9,7 @@ from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.name_servers import NameServers
 from mqgateway.gateway.broker.cluster.registration import Registration
-from mqgateway.gateway.broker.cluster.route_cache import RouteCache
+from mqgateway.gateway.broker.cluster.route_cache import RouteCache, TopicRoutes
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.tables import Tables
 from mqgateway.gateway.remoting.client import RemotingClient
@@ -33,6 +33,7 @@ class ClusterState:
         self.route_cache = RouteCache(options, topics, self.name_servers)
         self.writable_routes = RouteCache(options, topics, self.name_servers, PERM_WRITE)
         """Queues that are written to, where the other cache has those that are read."""
+        self.routes = TopicRoutes(options, topics, self.name_servers, environment.address)
         self.registration = Registration(
             options,
             topics,
@@ -49,6 +50,7 @@ class ClusterState:
         """Look up anew what was asked for lately."""
         self.route_cache.refresh()
         self.writable_routes.refresh()
+        self.routes.refresh()
 
     def _topics_changed(self, configs: Sequence[TopicConfig]) -> None:
         for config in configs:

@@ -47,6 +47,10 @@ class Controlled(Protocol):
 
     epochs: Epochs
 
+    def is_authorized(self) -> bool:
+        """Whether a master is still one; a master in doubt is fenced by the question."""
+        ...
+
     def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
         """The controller says who is master now. Raises `HeaderError`."""
         ...

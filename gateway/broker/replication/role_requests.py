@@ -11,7 +11,7 @@ a pull is passed over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import wraps
 from typing import Any
 
@@ -34,26 +34,33 @@ def of_all_roles(requests: Mapping[int, Request]) -> dict[int, AnyRequestFunctio
 def _of_all_roles(master: AnyRequestFunction, needs: Needs) -> AnyRequestFunction:
     if needs is Needs.NOTHING:
         return master
-    fenced: Callable[[Broker, Call], Any] = _pull_only(master) if needs is Needs.NO_TRACE else _refuse
-    check = SLAVE_CHECKS.get(needs)
+    pull_only = _pull_only(master) if needs is Needs.NO_TRACE else None
 
     @wraps(master)
     def serve(broker: Broker, call: Call) -> Any:
         if broker.store.gate is None:
             return master(broker, call)
-        if not broker.role.is_slave:
-            return fenced(broker, call)
-        if check is not None:
-            check(broker)
+        if pull_only is not None:
+            return master(broker, call) if broker.role.is_slave else pull_only(broker, call)
+        check_role(broker, needs)
         return master(broker, call)
 
     return serve
 
 
-def _refuse(broker: Broker, call: Call) -> Any:
-    """What must not be acknowledged."""
-    refusal = broker.store.refusal
-    raise OperationError(Reason.SERVICE_NOT_AVAILABLE, f"service not available now. Here: {refusal}.")
+def check_role(broker: Broker, needs: Needs) -> None:
+    """Refuse what the broker may not answer in the role that it has now. Raises `OperationError`.
+
+    Who reads without a trace (`NO_TRACE`) has to see to that itself.
+    """
+    if broker.store.gate is None or needs in (Needs.NOTHING, Needs.NO_TRACE):
+        return
+    if not broker.role.is_slave:
+        refusal = broker.store.refusal
+        raise OperationError(Reason.SERVICE_NOT_AVAILABLE, f"service not available now. Here: {refusal}.")
+    check = SLAVE_CHECKS.get(needs)
+    if check is not None:
+        check(broker)
 
 
 def _pull_only(master: AnyRequestFunction) -> AnyRequestFunction:

@@ -41,7 +41,7 @@ def resume_check(broker: Broker, message_id: str) -> None:
 
 def is_reachable(clients: ClientTable, group: str) -> bool:
     """Whether anybody of a producer group can be asked."""
-    return any(peer.is_open for peer in clients.producer_groups.get(group, ()))
+    return any(client.outgoing.is_open for client in clients.producer_groups.get(group, {}).values())
 
 
 def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
@@ -56,6 +56,6 @@ def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
 
 def _asked(clients: ClientTable, check: CheckBack) -> Client | None:
     members = [
-        client for client in clients.producer_groups.get(check.group, {}).values() if client.peer.is_open
+        client for client in clients.producer_groups.get(check.group, {}).values() if client.outgoing.is_open
     ]
     return members[check.number % len(members)] if members else None

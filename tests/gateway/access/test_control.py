@@ -14,7 +14,9 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import (
     Action,
     Decision,
@@ -22,6 +24,7 @@ from mqgateway.gateway.access.policies import (
     PolicyEntry,
     PolicyType,
     parse_resource,
+    topic,
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
@@ -30,7 +33,7 @@ from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserStatus, UserType
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
-from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.support.gateway.broker.helpers import FakePeer
 
@@ -333,3 +336,60 @@ def test_who_goes_on_loses_the_connection() -> None:
         if isinstance(answer, Deferred):
             answer.addErrback(lambda _: None)
     assert not peer.is_open
+
+
+def asker(name: str | None = "alice", secret: str = "alice's", address: str = "10.0.0.7:5") -> Asker:
+    """Who asks by a door without commands."""
+    return Asker(name, secret.__eq__, address, "apache.rocketmq.v2.SendMessageRequest")
+
+
+def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
+    """Why somebody is not let in; empty for who is."""
+    try:
+        made.admit(who, lambda: needs)
+    except RequestError as refusal:
+        return refusal.remark
+    return ""
+
+
+@pytest.mark.parametrize(
+    "who,topic_name,why",
+    [
+        (asker(), "ta", ""),
+        (asker(None), "ta", "username cannot be null."),
+        (asker("zed"), "ta", "User:zed is not found."),
+        (asker("dis", "dis's"), "ta", "User:dis is disabled."),
+        (asker(secret="x"), "ta", "check signature failed."),
+        (asker("root", "root's"), "tb", ""),
+        (
+            asker(),
+            "tb",
+            "User:alice has no permission to access Topic:tb from 10.0.0.7, no matched policies.",
+        ),
+    ],
+)
+def test_who_asks_by_another_door(who: Asker, topic_name: str, why: str) -> None:
+    assert admitted(control(), who, Need(topic(topic_name), (Action.PUB,))) == why
+
+
+def test_a_strict_control_believes_no_name_that_was_not_proved() -> None:
+    made = control(authentication_enabled=False, authorization_profile=AuthorizationProfile.STANDARD)
+    assert admitted(made, asker(secret="x"), Need(topic("ta"), (Action.PUB,))) == ""
+    assert admitted(made, asker(None), Need(topic("ta"), (Action.PUB,))) != ""
+
+
+def test_another_door_slows_wrong_signatures_down_too() -> None:
+    made = control()
+    PAUSES.clear()
+    for _ in range(AT_ONCE + 100):
+        admitted(made, asker(secret="x"))
+    assert PAUSES and max(seconds for seconds, _ in PAUSES) <= WAIT_MAX_MILLIS / 1000
+    PAUSES.clear()
+    admitted(made, asker())
+    assert not PAUSES
+
+
+def test_what_another_door_asks_is_audited(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mqgateway.audit")
+    admitted(control(), asker(), Need(topic("tb"), (Action.PUB,)))
+    assert "request=apache.rocketmq.v2.SendMessageRequest" in caplog.text

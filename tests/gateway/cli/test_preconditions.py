@@ -15,7 +15,13 @@ import pytest
 from compat_tests.support.processes import free_ports
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.cli.preconditions import check_controller_start, check_start
-from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings, from_flags
+from mqgateway.gateway.cli.settings import (
+    ASSUMED_BY_SERVE,
+    BrokerSettings,
+    ControllerSettings,
+    NamesrvSettings,
+    from_flags,
+)
 
 SERVE = [
     sys.executable,
@@ -188,3 +194,11 @@ def test_a_console_that_anybody_could_enter(tmp_path: Path) -> None:
     broker.broker.console_port = 8088
     with pytest.raises(ConfigError, match=r"consoleHost=0\.0\.0\.0: without a login"):
         check_start(None, broker)
+
+
+def test_the_port_of_grpc_must_be_free_only_where_somebody_named_it(tmp_path: Path, taken: int) -> None:
+    namesrv, broker = settings(tmp_path)
+    broker.options.assume("grpcServerPort", taken, ASSUMED_BY_SERVE)
+    check_start(namesrv, broker)
+    said = problem(*settings(tmp_path, grpcServerPort=taken))
+    assert said.startswith(f"grpcServerPort (--grpc-port): 127.0.0.1:{taken} is in use")

@@ -305,3 +305,23 @@ def test_without_one_nothing_of_it_is_made(tmp_path: Path) -> None:
     loop.wait_for(both.start())
     assert both.console is None and both.summary().console is None
     loop.wait_for(both.stop())
+
+
+def test_grpc_is_there_where_a_port_is_set(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path, grpcServerPort=8081), 0.0)
+    loop.wait_for(both.start())
+    assert 8081 in loop.ports
+    endpoints = both.summary().grpc
+    assert endpoints is not None and endpoints.endswith(":8081")
+    assert any(line.startswith("gRPC ") and endpoints in line for line in both.summary().lines())
+    loop.wait_for(both.stop())
+    assert not loop.ports
+
+
+def test_without_a_port_there_is_no_grpc(tmp_path: Path) -> None:
+    loop = Loop()
+    both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
+    loop.wait_for(both.start())
+    assert both.grpc is None and both.summary().as_json()["grpc"] is None
+    loop.wait_for(both.stop())

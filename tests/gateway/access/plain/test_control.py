@@ -16,14 +16,17 @@ from mqgateway.engine.steps import run
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import Keeper
+from mqgateway.gateway.access.policies import Action, topic
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.codec.codes import V4_9_8, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
 from mqgateway.gateway.codec.version_4 import AclRequestCode
-from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.support.gateway.broker.helpers import FakePeer
 
@@ -52,7 +55,7 @@ class Served:
         write_table(disk, "/rmq/conf/plain_acl.yml", ACCOUNTS)
         keeper = Keeper(made_of, disk, InlineWorker(), clock)
         keeper.load()
-        control = PlainControl(keeper, made_of, clock, self._wait)
+        self.control = control = PlainControl(keeper, made_of, clock, self._wait)
         self.calls = 0
         self.pauses: list[tuple[float, Deferred[None]]] = []
         table = control.guarded(dict.fromkeys([*RequestCode, *AclRequestCode], self._answer))
@@ -323,3 +326,38 @@ def test_the_audit_log_tells_who_was_refused_and_why(caplog: pytest.LogCaptureFi
     ]
     assert told[1]["user"] == "the-user" and told[1]["resource"] == "topic:td" and told[1]["action"] == "PUB"
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "name,secret,address,needed,why",
+    [
+        ("the-user", "the-user-secret", "10.0.0.7:5", Need(topic("tp"), (Action.PUB,)), ""),
+        (None, "", "10.9.9.1:5", Need(topic("td"), (Action.PUB,)), ""),
+        ("the-user", "", "10.8.8.8:5", Need(topic("td"), (Action.PUB,)), ""),
+        (None, "", "10.0.0.7:5", Need(topic("tp"), (Action.PUB,)), "No accessKey is configured"),
+        ("nobody", "", "10.0.0.7:5", Need(topic("tp"), (Action.PUB,)), "No acl config for nobody"),
+        (
+            "the-user",
+            "wrong",
+            "10.0.0.7:5",
+            Need(topic("tp"), (Action.PUB,)),
+            "Check signature failed for accessKey=the-user",
+        ),
+        (
+            "the-user",
+            "the-user-secret",
+            "10.0.0.7:5",
+            Need(topic("tp"), (Action.SUB,)),
+            "No default permission for topic:tp",
+        ),
+    ],
+)
+def test_who_asks_by_a_door_without_commands(
+    name: str | None, secret: str, address: str, needed: Need, why: str
+) -> None:
+    control, said = Served().control, ""
+    try:
+        control.admit(Asker(name, secret.__eq__, address, "Request"), lambda: [needed])
+    except RequestError as refusal:
+        said = refusal.remark
+    assert said == why

@@ -29,6 +29,8 @@ DONE = ClientAnswer(0, b"done", None, {})
 class Told:
     """A client of some door that keeps what it is told, and answers when the test says so."""
 
+    is_open = True
+
     def __init__(self) -> None:
         self.heard: list[object] = []
         self.answer: Deferred[ClientAnswer] = Deferred()

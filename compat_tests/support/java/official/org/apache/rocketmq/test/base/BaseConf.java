@@ -78,7 +78,7 @@ public class BaseConf {
     }
 
     public BaseConf() {
-        waitBrokerRegistered(NAMESRV_ADDR, CLUSTER_NAME, BROKER_NUM);
+        waitBrokerRegistered(NAMESRV_ADDR, CLUSTER_NAME, (int) Cluster.BROKERS.stream().distinct().count());
     }
 
     public static void waitBrokerRegistered(String nameServer, String cluster, int brokers) {

@@ -1,0 +1,77 @@
+"""Clients of a gRPC door that do nothing but stay: `python -m bench.grpc_idle COUNT ENDPOINTS`.
+
+Each is a producer with a connection and a Telemetry stream of its own, and a heartbeat each ten seconds.
+Prints {"ready": COUNT} when all have been told their settings. For each line it is given it prints how many
+are told them again, and ends with its input.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+import grpc
+
+from mqgateway.gateway.grpc import v2
+
+SERVICE = "/apache.rocketmq.v2.MessagingService"
+HEARTBEAT_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+STARTED_AT_ONCE = 50
+OPTIONS = (("grpc.use_local_subchannel_pool", 1),)
+"""Channels to one address would share a connection."""
+
+
+def _bytes(message: Any) -> bytes:
+    return bytes(message.SerializeToString())
+
+
+class IdleClient:
+    """A producer that only says that it is there."""
+
+    def __init__(self, number: int, endpoints: str) -> None:
+        self._headers = (("x-mq-client-id", f"idle@{number}"), ("x-mq-language", "JAVA"))
+        self._channel = grpc.aio.insecure_channel(endpoints, OPTIONS)
+        make = self._channel.stream_stream
+        answers = v2.TelemetryCommand.FromString
+        self._stream = make(f"{SERVICE}/Telemetry", _bytes, answers)(metadata=self._headers)
+        make = self._channel.unary_unary
+        self._heartbeat = make(f"{SERVICE}/Heartbeat", _bytes, v2.HeartbeatResponse.FromString)
+
+    async def is_told(self) -> bool:
+        """Tell the settings; whether the server answers with what it makes of them."""
+        settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=v2.Publishing())
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._stream.write(v2.TelemetryCommand(settings=settings))
+                return bool((await self._stream.read()).status.code == v2.Code.OK)
+        except (grpc.RpcError, TimeoutError, asyncio.InvalidStateError, AttributeError):
+            return False
+
+    async def beat(self) -> None:
+        """Say that it is there, again and again."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            request = v2.HeartbeatRequest(client_type=v2.ClientType.PRODUCER)
+            await self._heartbeat(request, metadata=self._headers)
+
+
+async def serve(count: int, endpoints: str) -> None:
+    """Open them a wave at a time, then answer until the input ends."""
+    clients = [IdleClient(number, endpoints) for number in range(count)]
+    beating = []
+    for first in range(0, count, STARTED_AT_ONCE):
+        wave = clients[first : first + STARTED_AT_ONCE]
+        if not all(await asyncio.gather(*(one.is_told() for one in wave))):
+            raise RuntimeError(f"of {count} clients not even the first {first + len(wave)} are served")
+        beating += [asyncio.create_task(one.beat()) for one in wave]
+    print(json.dumps({"ready": count}), flush=True)
+    while await asyncio.to_thread(sys.stdin.readline):
+        served = sum(await asyncio.gather(*(one.is_told() for one in clients)))
+        print(json.dumps({"served": served}), flush=True)
+    os._exit(0)  # streams that are open would be waited for
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,1 @@
+"""gRPC: the door for clients that speak apache.rocketmq.v2.MessagingService."""

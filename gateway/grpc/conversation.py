@@ -1,0 +1,457 @@
+"""The gRPC calls of one connection: from bytes to methods and back. Pure.
+
+    conversation = Conversation(terms, peer)
+    conversation.receive(bytes)          # methods are called
+    transport.write(conversation.take())
+
+An answer given at once is in `take()` when `receive` returns; of others `on_output` tells. Time comes by
+`tick`. Source: the document "gRPC over HTTP2".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from twisted.internet.defer import CancelledError, Deferred
+
+from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Methods, Peer, Status, Unary
+from mqgateway.gateway.grpc.http2 import Http2, Http2Limits
+from mqgateway.gateway.grpc.wire import (
+    ENCODINGS,
+    IDENTITY,
+    MessageCutter,
+    percent_encoded,
+    prefixed,
+    read_timeout,
+)
+
+log = logging.getLogger(__name__)
+
+Ended = Callable[[bool], None]
+
+CONTENT_TYPE = b"application/grpc"
+
+
+def _literal(name: bytes, value: bytes) -> bytes:
+    """A header field as HPACK writes it without a table."""
+    return b"\0" + _sized(name) + _sized(value)
+
+
+def _sized(text: bytes) -> bytes:
+    """A string of HPACK, not compressed: its length as a number with a prefix of 7 bits, and its bytes."""
+    size = len(text)
+    if size < 127:
+        return bytes((size,)) + text
+    size -= 127
+    head = bytearray((127,))
+    while size >= 128:
+        head.append(size & 127 | 128)
+        size >>= 7
+    head.append(size)
+    return bytes(head) + text
+
+
+HEAD = (
+    b"\x88"  # :status 200, of the table that is fixed
+    + _literal(b"content-type", CONTENT_TYPE)
+    + _literal(b"grpc-accept-encoding", ",".join(ENCODINGS).encode())
+)
+"""The headers that every answer begins with."""
+SUCCESS = _literal(b"grpc-status", b"0")
+"""The trailers of an answer that went well."""
+REASON_MAX = 4096
+"""Bytes of the text of a status; what is longer is cut off, as clients refuse long trailers."""
+
+
+def trailers(status: Status, message: str) -> bytes:
+    """The trailers of an answer."""
+    if status is Status.OK:
+        return SUCCESS
+    text = percent_encoded(message[:REASON_MAX])
+    return _literal(b"grpc-status", b"%d" % status) + (_literal(b"grpc-message", text) if text else b"")
+
+
+@dataclass
+class Terms:
+    """What all conversations of one server have in common; sizes in bytes, times in seconds.
+
+    `noted` is told of each call that ended: its path, its status, and the seconds that it took.
+    """
+
+    methods: Methods
+    limits: Http2Limits
+    message_limit: int
+    seconds: Callable[[], float]
+    noted: Callable[[str, Status, float], None] = field(default=lambda path, status, seconds: None)
+
+
+class Conversation:
+    """One connection's calls. `on_output` is called when there is something to `take` outside `receive`."""
+
+    def __init__(self, terms: Terms, peer: Peer, on_output: Callable[[], None] = lambda: None) -> None:
+        self.terms = terms
+        self.peer = peer
+        self.on_output = on_output
+        self.http2 = Http2(terms.limits, self, terms.seconds)
+        self._calls: dict[int, ServerCall] = {}
+        self.kept_requests = 0
+        """Bytes of requests that are not complete."""
+        self._is_receiving = False
+        self._is_leaving = False
+
+    @property
+    def open_calls(self) -> int:
+        """Calls that have not ended."""
+        return len(self._calls)
+
+    @property
+    def kept(self) -> int:
+        """Bytes kept for the peer: unfinished requests, and answers that its windows do not take yet."""
+        return self.http2.buffered + self.http2.held + self.kept_requests
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the peer broke the protocol: what is left to `take` is the last."""
+        return self.http2.is_over
+
+    def receive(self, data: bytes) -> None:
+        """Take what the peer sent."""
+        self._is_receiving = True
+        try:
+            self.http2.receive(data)
+        finally:
+            self._is_receiving = False
+
+    def take(self) -> bytes:
+        """What is to be sent now; empty when there is nothing."""
+        return self.http2.take()
+
+    def tick(self, now: float, patience: float) -> None:
+        """End the calls whose time is up, and those whose request is not complete after `patience`."""
+        for call in list(self._calls.values()):
+            if call.deadline is not None and now >= call.deadline:
+                call.stop(Status.DEADLINE_EXCEEDED, "the time of the call is up")
+            elif call.awaits_request and now - call.began >= patience:
+                call.stop(Status.CANCELLED, f"the request was not complete after {patience:g} s")
+
+    def leave(self) -> None:
+        """Take no more calls, and end those that are streams or wait; the others go on.
+
+        Standard: none, whose proxy cuts streams off; clients open them again elsewhere.
+        """
+        self._is_leaving = True
+        self.http2.go_away()
+        for call in list(self._calls.values()):
+            if not isinstance(call.method, Unary) or call.awaits_request:
+                call.stop(Status.UNAVAILABLE, "the server stops")
+        self.say()
+
+    def lost(self) -> None:
+        """The connection is gone."""
+        for call in list(self._calls.values()):
+            call.left()
+
+    # What happens on streams
+
+    def began(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """See `Streams`."""
+        pseudo: dict[bytes, bytes] = {}
+        metadata: dict[str, str] = {}
+        for name, value in headers:
+            if name[:1] == b":":
+                pseudo[name] = value
+            else:
+                key, text = name.decode("latin-1"), value.decode("latin-1")
+                metadata[key] = f"{metadata[key]},{text}" if key in metadata else text
+        refusal = _refusal(pseudo, metadata)
+        if refusal:
+            self.http2.end(stream, refusal)
+            return
+        path = pseudo[b":path"].decode("latin-1")
+        call = ServerCall(self, stream, path, metadata, pseudo.get(b":authority", b""))
+        self._calls[stream] = call
+        call.open()
+
+    def received(self, stream: int, data: bytes) -> None:
+        """See `Streams`."""
+        call = self._calls.get(stream)
+        if call is not None:
+            call.take(data)
+
+    def ended(self, stream: int) -> None:
+        """See `Streams`."""
+        call = self._calls.get(stream)
+        if call is not None:
+            call.half_closed()
+
+    def broken(self, stream: int) -> None:
+        """See `Streams`."""
+        call = self._calls.get(stream)
+        if call is not None:
+            call.left()
+
+    # What calls say
+
+    def forget(self, stream: int) -> None:
+        """A call is over."""
+        self._calls.pop(stream, None)
+
+    def say(self) -> None:
+        """Something is to be sent."""
+        if not self._is_receiving:
+            self.on_output()
+
+
+def _refusal(pseudo: dict[bytes, bytes], metadata: dict[str, str]) -> bytes:
+    """The whole answer, as a header block, to what is no call; empty when it is one."""
+    if pseudo.get(b":method") != b"POST" or not pseudo.get(b":path", b"").startswith(b"/"):
+        return b"\x08\x03405" + _literal(b"allow", b"POST")
+    content_type = metadata.get("content-type", "")
+    if content_type != "application/grpc" and not content_type.startswith(
+        ("application/grpc+", "application/grpc;")
+    ):
+        return b"\x08\x03415"
+    return b""
+
+
+class ServerCall:
+    """One call; see `Call`."""
+
+    __slots__ = (
+        "_authority",
+        "_conversation",
+        "_cutter",
+        "_encoded",
+        "_ends",
+        "_incoming",
+        "_is_answering",
+        "_is_over",
+        "_kept",
+        "_request",
+        "_stream",
+        "_waiting",
+        "awaits_request",
+        "began",
+        "deadline",
+        "metadata",
+        "method",
+        "path",
+    )
+
+    def __init__(
+        self, conversation: Conversation, stream: int, path: str, metadata: dict[str, str], authority: bytes
+    ) -> None:
+        terms = conversation.terms
+        self._conversation = conversation
+        self._stream = stream
+        self._authority = authority
+        self.path = path
+        self.metadata = metadata
+        self.method = terms.methods.get(path)
+        self.began = terms.seconds()
+        timeout = read_timeout(metadata["grpc-timeout"]) if "grpc-timeout" in metadata else None
+        self.deadline = None if timeout is None else self.began + timeout
+        self._cutter = MessageCutter(terms.message_limit, metadata.get("grpc-encoding", IDENTITY))
+        self._request: bytes | None = None
+        self._kept = 0
+        self._encoded = b""
+        self._incoming: Incoming | None = None
+        self._waiting: Deferred[Any] | None = None
+        self._ends: list[Ended] = []
+        self._is_answering = False
+        self._is_over = False
+        self.awaits_request = True
+
+    # What a method sees
+
+    @property
+    def peer(self) -> Peer:
+        """See `Call`."""
+        return self._conversation.peer
+
+    @property
+    def authority(self) -> str:
+        """See `Call`."""
+        return self._authority.decode("latin-1")
+
+    @property
+    def encoded(self) -> bytes:
+        """See `Call`."""
+        return self._encoded
+
+    def remaining(self) -> float | None:
+        """See `Call`."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - self._conversation.terms.seconds())
+
+    def send(self, message: Any) -> None:
+        """See `Call`."""
+        if self._is_over:
+            return
+        self._begin_answer()
+        self._conversation.http2.send(self._stream, prefixed(message))
+        self._conversation.say()
+
+    def finish(self, status: Status = Status.OK, message: str = "") -> None:
+        """See `Call`."""
+        if not self._is_over:
+            self._finish(trailers(status, message))
+            self._end(status, False)
+            self._conversation.say()
+
+    def on_end(self, ended: Ended) -> None:
+        """See `Call`."""
+        if self._is_over:
+            ended(True)
+        else:
+            self._ends.append(ended)
+
+    # What its conversation tells it
+
+    def open(self) -> None:
+        """The headers have come."""
+        encoding = self.metadata.get("grpc-encoding", IDENTITY)
+        method = self.method
+        if method is None:
+            self.finish(Status.UNIMPLEMENTED, f"Method {self.path[1:]} is unimplemented")
+        elif encoding not in ENCODINGS:
+            self.finish(Status.UNIMPLEMENTED, f"Can't find decompressor for {encoding}")
+        elif isinstance(method, Bidirectional):
+            self.awaits_request = False
+            try:
+                self._incoming = method.begin(self)
+            except Exception as error:
+                self._failed(error)
+
+    def take(self, data: bytes) -> None:
+        """More of what the client says."""
+        try:
+            for message in self._cutter.feed(data):
+                self._take_message(message)
+                if self._is_over:
+                    return
+        except Exception as error:
+            self._failed(error)
+        else:
+            self._count_kept(self._cutter.buffered + (0 if self._request is None else len(self._request)))
+
+    def half_closed(self) -> None:
+        """The client says nothing more."""
+        try:
+            if self._cutter.buffered:
+                raise CallFailed(Status.INTERNAL, "Encountered end-of-stream mid-frame")
+            if self._incoming is not None:
+                self._incoming.half_closed()
+            else:
+                self._carry_out()
+        except Exception as error:
+            self._failed(error)
+
+    def left(self) -> None:
+        """The client wants no answer any more, or is gone."""
+        if not self._is_over:
+            self._end(Status.CANCELLED, True)
+
+    def stop(self, status: Status, message: str) -> None:
+        """End it from our side; what works on it is told that its time is up."""
+        if not self._is_over:
+            self._finish(trailers(status, message))
+            self._end(status, True)
+            self._conversation.say()
+
+    # Inside
+
+    def _take_message(self, message: bytes) -> None:
+        if self._incoming is not None:
+            assert self.method is not None
+            self._incoming.received(_parsed(self.method.request, message))
+        elif self._request is not None:
+            raise CallFailed(Status.INTERNAL, "Too many requests")
+        else:
+            self._request = message
+
+    def _carry_out(self) -> None:
+        """The one request is complete: call the method."""
+        request, self._request = self._request, None
+        self._count_kept(0)
+        if request is None:
+            raise CallFailed(Status.INTERNAL, "Half-closed without a request")
+        method = self.method
+        assert method is not None and not isinstance(method, Bidirectional)
+        self.awaits_request = False
+        self._encoded = request
+        answer = method.answer(_parsed(method.request, request), self)
+        if isinstance(answer, Deferred):
+            if not self._is_over:
+                self._waiting = answer
+            answer.addCallbacks(self._answered, lambda failure: self._failed(failure.value))
+        elif isinstance(method, Unary):
+            self._answered(answer)
+
+    def _answered(self, answer: Any) -> None:
+        """What a method gave, now or later."""
+        self._waiting = None
+        if self._is_over:
+            return
+        if not isinstance(self.method, Unary):
+            self.finish()
+            return
+        self._is_answering = True
+        http2 = self._conversation.http2
+        http2.answer(self._stream, HEAD, prefixed(answer), SUCCESS)
+        self._end(Status.OK, False)
+        self._conversation.say()
+
+    def _failed(self, error: BaseException) -> None:
+        """A method, or what was sent to it, ends the call with a status."""
+        self._waiting = None
+        if isinstance(error, CallFailed):
+            self.finish(error.status, error.message)
+        elif not (self._is_over and isinstance(error, CancelledError)):
+            log.error("%s failed", self.path, exc_info=error)
+            self.finish(Status.INTERNAL, f"{type(error).__name__} in the server; its log says more")
+
+    def _count_kept(self, size: int) -> None:
+        self._conversation.kept_requests += size - self._kept
+        self._kept = size
+
+    def _begin_answer(self) -> None:
+        if not self._is_answering:
+            self._is_answering = True
+            self._conversation.http2.send_headers(self._stream, HEAD)
+
+    def _finish(self, block: bytes) -> None:
+        """Send the last words: after what still waits, or as the only ones."""
+        if self._is_answering:
+            self._conversation.http2.send(self._stream, b"", block)
+        else:
+            self._conversation.http2.end(self._stream, HEAD + block)
+
+    def _end(self, status: Status, is_left: bool) -> None:
+        self._is_over = True
+        self._count_kept(0)
+        self._conversation.forget(self._stream)
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.cancel()
+        ends, self._ends = self._ends, []
+        for ended in ends:
+            try:
+                ended(is_left)
+            except Exception:
+                log.exception("the end of %s", self.path)
+        terms = self._conversation.terms
+        terms.noted(self.path, status, terms.seconds() - self.began)
+
+
+def _parsed(kind: type[Any], message: bytes) -> Any:
+    """A message of a kind. Raises `CallFailed`."""
+    try:
+        return kind.FromString(message)
+    except (DecodeError, ValueError, RecursionError):
+        raise CallFailed(Status.INTERNAL, "Invalid protobuf byte sequence") from None

@@ -1,0 +1,65 @@
+"""gRPC clients' way to a broker: the service's methods, and the server that carries their calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.gateway.grpc.call import Methods
+from mqgateway.gateway.grpc.server import GrpcServer
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.grpc.service.messaging import Messaging
+
+MODULES = ("mqgateway.gateway.grpc.service.messaging",)
+
+
+class GrpcDoor:
+    """Serves apache.rocketmq.v2 for a broker that has been started.
+
+    `loads_ahead`: what calls need is loaded as soon as the broker's workers have time, else by the first
+    connection.
+    """
+
+    def __init__(self, service: BrokerService, *, reactor: Reactor, loads_ahead: bool = True) -> None:
+        environment = service.broker.environment
+        self._service = service
+        self._schedule = Schedule(reactor)
+        self._messaging: Messaging | None = None
+        self._server = GrpcServer(
+            service.server,
+            service.broker.options,
+            self._methods,
+            reactor=reactor,
+            worker=(environment.reader or environment.worker) if loads_ahead else None,
+            modules=MODULES,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port in use; 0 when there is none of its own."""
+        return self._server.port
+
+    def start(self, host: str, port: int) -> None:
+        """Listen; see `GrpcServer`."""
+        self._server.start(host, port)
+
+    def stop(self) -> None:
+        """Let clients go elsewhere; to be followed by the end of the broker, which ends the connections."""
+        self._schedule.stop()
+        if self._messaging is not None:
+            self._messaging.stop()
+        self._server.stop()
+
+    def _methods(self) -> Methods:
+        from mqgateway.gateway.grpc.service.messaging import TICK_SECONDS, Messaging
+
+        service = self._service
+        work = service.server.terms.long_work
+        self._messaging = messaging = Messaging(
+            service.broker, work, admission=service.admission, port=lambda: self._server.port
+        )
+        self._schedule.every(TICK_SECONDS, TICK_SECONDS, messaging.tick)
+        return messaging.methods()

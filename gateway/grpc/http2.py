@@ -1,0 +1,574 @@
+"""The server's side of one HTTP/2 connection: bytes in, what happens on streams out, and back. Pure.
+
+Frames, streams, windows both ways; header blocks are read by `hpack`, and written as literals that need no
+table. What a peer may cost is bounded: streams, header lists, frames that carry no call. What we send waits
+here until the peer's windows take it. What the peer sends is acknowledged as it comes, because who gets it
+keeps a bounded part. Mistakes on one stream end that stream, others the connection, as RFC 9113 says which.
+Why not by `h2`, which is what tests compare this with: see docs/decisions/0043-*.md.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+from hpack import Decoder, HPACKError, OversizedHeaderListError
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEAD = struct.Struct(">BHBBL")
+"""Length in 1 + 2 bytes, type, flags, stream."""
+HEAD = 9
+WINDOW_MAX = STREAM_MAX = 2**31 - 1
+DEFAULT_WINDOW = 65535
+FRAME_SIZE_MIN, FRAME_SIZE_MAX = 16384, 2**24 - 1
+FRAME_SIZE = 65536
+"""The longest frame that we take."""
+STREAM_WINDOW = 1024**2
+"""Bytes of one stream that a peer may send unacknowledged; as grpc-java's."""
+CONNECTION_WINDOW = 4 * STREAM_WINDOW
+IDLE_FRAMES_SECONDS = 30.0
+"""The time in which frames that carry no call are counted."""
+
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
+    range(10)
+)
+ACK = END_STREAM = 0x1
+END_HEADERS, PADDED, PRIORITIZED = 0x4, 0x8, 0x20
+_HEADER_TABLE_SIZE, _ENABLE_PUSH, _MAX_STREAMS, _INITIAL_WINDOW, _MAX_FRAME, _MAX_HEADER_LIST = range(1, 7)
+
+
+class ErrorCode(IntEnum):
+    """Why a stream or a connection ends, by HTTP/2's numbers."""
+
+    NO_ERROR = 0
+    PROTOCOL_ERROR = 1
+    INTERNAL_ERROR = 2
+    FLOW_CONTROL_ERROR = 3
+    SETTINGS_TIMEOUT = 4
+    STREAM_CLOSED = 5
+    FRAME_SIZE_ERROR = 6
+    REFUSED_STREAM = 7
+    CANCEL = 8
+    COMPRESSION_ERROR = 9
+    CONNECT_ERROR = 10
+    ENHANCE_YOUR_CALM = 11
+
+
+class Http2Error(Exception):
+    """What the peer sent ends the connection."""
+
+    def __init__(self, code: ErrorCode, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Http2Limits:
+    """What one connection may cost: open streams, bytes of a header list, frames without a call in 30 s."""
+
+    streams: int
+    header_list: int
+    idle_frames: int
+
+
+class Streams(Protocol):
+    """Who is told what happens on a connection's streams."""
+
+    def began(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """The peer opened a stream."""
+        ...
+
+    def received(self, stream: int, data: bytes) -> None:
+        """More of the peer's data."""
+        ...
+
+    def ended(self, stream: int) -> None:
+        """The peer sends nothing more on it."""
+        ...
+
+    def broken(self, stream: int) -> None:
+        """It is over before its answer was, by the peer's will or mistake."""
+        ...
+
+
+class _Stream:
+    __slots__ = ("chunks", "is_half_closed", "receive_window", "send_window", "trailers")
+
+    def __init__(self, send_window: int) -> None:
+        self.send_window = send_window
+        self.receive_window = STREAM_WINDOW
+        self.is_half_closed = False  # the peer sends nothing more
+        self.chunks: deque[bytes | memoryview] = deque()  # what waits for windows
+        self.trailers: bytes | None = None
+
+
+class Http2:
+    """One connection; `seconds` is the time. What is to be sent is collected: see `take`."""
+
+    def __init__(self, limits: Http2Limits, streams: Streams, seconds: Callable[[], float]) -> None:
+        self._told = streams
+        self._seconds = seconds
+        self._limits = limits
+        self._buffer = b""
+        self._has_preface = False
+        self._block: tuple[int, int, bytearray] | None = None  # a header list whose end has not come
+        self._decoder = Decoder(limits.header_list)
+        self._streams: dict[int, _Stream] = {}
+        self._starved: dict[int, None] = {}  # streams that wait for the connection's window
+        self._highest = 0
+        self._send_window = DEFAULT_WINDOW
+        self._receive_window = CONNECTION_WINDOW
+        self._peer_initial_window = DEFAULT_WINDOW
+        self._peer_frame_size = FRAME_SIZE_MIN
+        self._idle_frames = 0
+        self._counted_since = seconds()
+        self._out = [_settings(limits)]
+        self._is_leaving = False
+        self.held = 0
+        """Bytes of answers that the peer's windows do not take yet."""
+        self.is_over = False
+        """Whether nothing more is read."""
+        self.complaint = ""
+        """Why it is over, where the peer is to blame."""
+        self.is_answered = True
+        """Whether the last of our pings has been."""
+
+    @property
+    def open_streams(self) -> int:
+        """Streams on which something is still to be said."""
+        return len(self._streams)
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of frames and header lists whose ends have not come."""
+        return len(self._buffer) + (0 if self._block is None else len(self._block[2]))
+
+    def receive(self, data: bytes) -> None:
+        """Take what the peer sent."""
+        if self.is_over:
+            return
+        buffer = self._buffer + data if self._buffer else data
+        try:
+            at = 0 if self._has_preface else self._pass_preface(buffer)
+            if self._has_preface:
+                at = self._take_frames(buffer, at)
+        except Http2Error as error:
+            self._break(error.code, str(error))
+        else:
+            self._buffer = b"" if self.is_over else buffer[at:]
+
+    def take(self) -> bytes:
+        """What is to be sent now."""
+        out, self._out = self._out, []
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    # What we say
+
+    def send_headers(self, stream: int, block: bytes) -> None:
+        """Begin an answer with a header block; nothing happens when the stream is gone."""
+        if stream in self._streams:
+            self._out.append(_frame(HEADERS, END_HEADERS, stream, block))
+
+    def send(self, stream: int, data: bytes, trailers: bytes | None = None) -> None:
+        """Send more of an answer, and its end with a block of trailers; nothing when the stream is gone."""
+        one = self._streams.get(stream)
+        if one is None:
+            return
+        if trailers is not None:
+            one.trailers = trailers
+        if data:
+            one.chunks.append(data)
+            self.held += len(data)
+        self._pump(stream, one)
+
+    def answer(self, stream: int, block: bytes, data: bytes, trailers: bytes) -> None:
+        """Send a whole answer: headers, data and trailers; nothing happens when the stream is gone."""
+        one = self._streams.get(stream)
+        if one is None:
+            return
+        size = len(data)
+        if size > min(one.send_window, self._send_window, self._peer_frame_size) or not one.is_half_closed:
+            self.send_headers(stream, block)
+            self.send(stream, data, trailers)
+            return
+        # Nearly always: nothing has to wait.
+        self._send_window -= size
+        del self._streams[stream]
+        pack = FRAME_HEAD.pack
+        self._out += (
+            pack(0, len(block), HEADERS, END_HEADERS, stream),
+            block,
+            pack(size >> 16, size & 0xFFFF, DATA, 0, stream),
+            data,
+            pack(0, len(trailers), HEADERS, END_HEADERS | END_STREAM, stream),
+            trailers,
+        )
+
+    def end(self, stream: int, block: bytes) -> None:
+        """Send a header block that is the whole answer, or the end of one that has nothing waiting."""
+        one = self._streams.get(stream)
+        if one is not None:
+            self._finish(stream, one, block)
+
+    def reset(self, stream: int, code: ErrorCode = ErrorCode.CANCEL) -> None:
+        """End a stream without more words."""
+        if self._forget(stream):
+            self._out.append(_frame(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
+
+    def ping(self) -> None:
+        """Ask the peer whether it is there."""
+        self.is_answered = False
+        self._out.append(_frame(PING, 0, 0, b"\0" * 8))
+
+    def go_away(self) -> None:
+        """Tell the peer to open no more streams here; those that are open go on."""
+        if not self.is_over and not self._is_leaving:
+            self._is_leaving = True
+            self._out.append(self._goaway(ErrorCode.NO_ERROR, ""))
+
+    # Frames
+
+    def _pass_preface(self, buffer: bytes) -> int:
+        if not PREFACE.startswith(buffer[: len(PREFACE)]):
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "it does not begin as HTTP/2 does")
+        if len(buffer) < len(PREFACE):
+            return 0
+        self._has_preface = True
+        return len(PREFACE)
+
+    def _take_frames(self, buffer: bytes, at: int) -> int:
+        """Take all whole frames; gives where the next one begins."""
+        end = len(buffer)
+        while end - at >= HEAD:
+            top, low, kind, flags, stream = FRAME_HEAD.unpack_from(buffer, at)
+            size = top << 16 | low
+            if size > FRAME_SIZE:
+                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {size} bytes")
+            after = at + HEAD + size
+            if after > end:
+                break
+            payload = buffer[at + HEAD : after]
+            at = after
+            stream &= STREAM_MAX
+            if self._block is not None and (kind != CONTINUATION or stream != self._block[0]):
+                raise Http2Error(ErrorCode.PROTOCOL_ERROR, "something else within a header list")
+            if kind == DATA:
+                self._take_data(stream, flags, payload)
+            elif kind == HEADERS:
+                self._take_headers(stream, flags, payload)
+            else:
+                _TAKERS.get(kind, Http2._take_unknown)(self, stream, flags, payload)
+            if self.is_over:
+                break
+        return at
+
+    def _take_data(self, stream: int, flags: int, payload: bytes) -> None:
+        size = len(payload)
+        self._receive_window -= size
+        if self._receive_window < 0:
+            raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "more data than the connection's window")
+        if self._receive_window < CONNECTION_WINDOW // 2:
+            self._out.append(_window_update(0, CONNECTION_WINDOW - self._receive_window))
+            self._receive_window = CONNECTION_WINDOW
+        data = _unpadded(payload) if flags & PADDED else payload
+        one = self._streams.get(stream)
+        if one is None:
+            self._check_was_open(stream)
+            self._count_idle_frame()
+            return
+        if one.is_half_closed:
+            self._spoil(stream, ErrorCode.STREAM_CLOSED)
+            return
+        one.receive_window -= size
+        if one.receive_window < 0:
+            self._spoil(stream, ErrorCode.FLOW_CONTROL_ERROR)
+            return
+        ends = flags & END_STREAM
+        if ends:
+            one.is_half_closed = True
+        elif one.receive_window < STREAM_WINDOW // 2:
+            self._out.append(_window_update(stream, STREAM_WINDOW - one.receive_window))
+            one.receive_window = STREAM_WINDOW
+        if data:
+            self._told.received(stream, data)
+        elif not ends:
+            self._count_idle_frame()
+        if ends and stream in self._streams:
+            self._told.ended(stream)
+
+    def _take_headers(self, stream: int, flags: int, payload: bytes) -> None:
+        if not stream & 1:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"headers on stream {stream}")
+        if flags & PADDED:
+            payload = _unpadded(payload)
+        if flags & PRIORITIZED:
+            if len(payload) < 5:
+                raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "headers too short for their priority")
+            payload = payload[5:]
+        if flags & END_HEADERS:
+            self._take_block(stream, flags, payload)
+        else:
+            self._block = (stream, flags, bytearray(payload))
+
+    def _take_continuation(self, stream: int, flags: int, payload: bytes) -> None:
+        if self._block is None:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a continuation of nothing")
+        stream, first_flags, block = self._block
+        block += payload
+        if len(block) > self._limits.header_list:
+            raise _too_many_headers(self._limits.header_list)
+        if flags & END_HEADERS:
+            self._block = None
+            self._take_block(stream, first_flags, bytes(block))
+        else:
+            self._count_idle_frame()
+
+    def _take_block(self, stream: int, flags: int, block: bytes) -> None:
+        try:
+            headers = self._decoder.decode(block, raw=True)
+        except OversizedHeaderListError:
+            raise _too_many_headers(self._limits.header_list) from None
+        except HPACKError as error:
+            raise Http2Error(ErrorCode.COMPRESSION_ERROR, f"headers that cannot be read: {error}") from None
+        one = self._streams.get(stream)
+        if one is not None:
+            if one.is_half_closed or not flags & END_STREAM:
+                self._spoil(stream, ErrorCode.PROTOCOL_ERROR)
+                return
+            one.is_half_closed = True
+            self._told.ended(stream)
+            return
+        if stream <= self._highest or self._is_leaving:
+            self._count_idle_frame()
+            return
+        self._highest = stream
+        if len(self._streams) >= self._limits.streams:
+            self._count_idle_frame()
+            self._out.append(_frame(RST_STREAM, 0, stream, ErrorCode.REFUSED_STREAM.to_bytes(4, "big")))
+            return
+        one = self._streams[stream] = _Stream(self._peer_initial_window)
+        one.is_half_closed = bool(flags & END_STREAM)
+        self._told.began(stream, headers)  # type: ignore[arg-type]  # raw: tuples of bytes
+        if flags & END_STREAM and stream in self._streams:
+            self._told.ended(stream)
+
+    def _take_priority(self, stream: int, flags: int, payload: bytes) -> None:
+        if not stream or len(payload) != 5:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a priority of another size")
+        self._count_idle_frame()
+
+    def _take_reset(self, stream: int, flags: int, payload: bytes) -> None:
+        if len(payload) != 4:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a reset of another size")
+        self._check_was_open(stream)
+        self._count_idle_frame()
+        if self._forget(stream):
+            self._told.broken(stream)
+
+    def _take_settings(self, stream: int, flags: int, payload: bytes) -> None:
+        if stream:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "settings of a stream")
+        if len(payload) % 6 or (flags & ACK and payload):
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "settings of another size")
+        self._count_idle_frame()
+        if flags & ACK:
+            return
+        for name, value in struct.iter_unpack(">HL", payload):
+            self._set(name, value)
+        self._out.append(_frame(SETTINGS, ACK, 0, b""))
+        for one in list(self._streams):
+            self._pump_again(one)
+
+    def _set(self, name: int, value: int) -> None:
+        if name == _INITIAL_WINDOW:
+            if value > WINDOW_MAX:
+                raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, f"an initial window of {value}")
+            more = value - self._peer_initial_window
+            self._peer_initial_window = value
+            for one in self._streams.values():
+                one.send_window += more
+                if one.send_window > WINDOW_MAX:
+                    raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "a window beyond the largest")
+        elif name == _MAX_FRAME:
+            if not FRAME_SIZE_MIN <= value <= FRAME_SIZE_MAX:
+                raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"frames of at most {value} bytes")
+            self._peer_frame_size = value
+        elif name == _ENABLE_PUSH and value > 1:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"push {value}")
+
+    def _take_promise(self, stream: int, flags: int, payload: bytes) -> None:
+        raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a client that pushes")
+
+    def _take_ping(self, stream: int, flags: int, payload: bytes) -> None:
+        if stream:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a ping of a stream")
+        if len(payload) != 8:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a ping of another size")
+        self._count_idle_frame()
+        if flags & ACK:
+            self.is_answered = True
+        else:
+            self._out.append(_frame(PING, ACK, 0, payload))
+
+    def _take_goaway(self, stream: int, flags: int, payload: bytes) -> None:
+        """The peer takes no streams of ours, of which there are none; it closes when it has its answers."""
+        if stream:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a stream that goes away")
+        if len(payload) < 8:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a goodbye of another size")
+        self._count_idle_frame()
+
+    def _take_window_update(self, stream: int, flags: int, payload: bytes) -> None:
+        if len(payload) != 4:
+            raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a window update of another size")
+        more = int.from_bytes(payload, "big") & WINDOW_MAX
+        if not stream:
+            self._send_window += more
+            if not more or self._send_window > WINDOW_MAX:
+                code = ErrorCode.FLOW_CONTROL_ERROR if more else ErrorCode.PROTOCOL_ERROR
+                raise Http2Error(code, f"a window that grows by {more}")
+            starved, self._starved = self._starved, {}
+            for one in starved:
+                self._pump_again(one)
+            return
+        waiting = self._streams.get(stream)
+        if waiting is None:
+            self._check_was_open(stream)
+            return
+        waiting.send_window += more
+        if not more or waiting.send_window > WINDOW_MAX:
+            self._spoil(stream, ErrorCode.FLOW_CONTROL_ERROR if more else ErrorCode.PROTOCOL_ERROR)
+            return
+        self._pump_again(stream)
+
+    def _take_unknown(self, stream: int, flags: int, payload: bytes) -> None:
+        self._count_idle_frame()
+
+    # The rest
+
+    def _check_was_open(self, stream: int) -> None:
+        if not stream & 1 or (stream > self._highest and not self._is_leaving):
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"stream {stream} was never opened")
+
+    def _count_idle_frame(self) -> None:
+        now = self._seconds()
+        if now - self._counted_since > IDLE_FRAMES_SECONDS:
+            self._counted_since, self._idle_frames = now, 0
+        self._idle_frames += 1
+        if self._idle_frames > self._limits.idle_frames:
+            raise Http2Error(
+                ErrorCode.ENHANCE_YOUR_CALM,
+                f"more than {self._limits.idle_frames} frames that carry no call (grpcMaxIdleFrames)",
+            )
+
+    def _spoil(self, stream: int, code: ErrorCode) -> None:
+        """End a stream on which the peer did something wrong."""
+        self._count_idle_frame()
+        self.reset(stream, code)
+        self._told.broken(stream)
+
+    def _break(self, code: ErrorCode, reason: str) -> None:
+        self.is_over = True
+        self.complaint = reason
+        self._buffer, self._block = b"", None
+        self._out.append(self._goaway(code, reason))
+        streams, self._streams = self._streams, {}
+        self._starved.clear()
+        self.held = 0
+        for stream in streams:
+            self._told.broken(stream)
+
+    def _goaway(self, code: ErrorCode, reason: str) -> bytes:
+        return _frame(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())
+
+    def _forget(self, stream: int) -> bool:
+        one = self._streams.pop(stream, None)
+        if one is None:
+            return False
+        self._starved.pop(stream, None)
+        self.held -= sum(map(len, one.chunks))
+        return True
+
+    def _pump_again(self, stream: int) -> None:
+        one = self._streams.get(stream)
+        if one is not None and (one.chunks or one.trailers is not None):
+            self._pump(stream, one)
+
+    def _pump(self, stream: int, one: _Stream) -> None:
+        """Send what the windows take of a stream, in frames that the peer takes."""
+        chunks = one.chunks
+        while chunks:
+            room = min(one.send_window, self._send_window, self._peer_frame_size)
+            if room <= 0:
+                if one.send_window > 0:
+                    self._starved[stream] = None
+                return
+            chunk = chunks.popleft()
+            if len(chunk) > room:
+                rest = memoryview(chunk)
+                chunk = rest[:room]
+                chunks.appendleft(rest[room:])
+            size = len(chunk)
+            one.send_window -= size
+            self._send_window -= size
+            self.held -= size
+            self._out.append(_frame(DATA, 0, stream, chunk))
+        if one.trailers is not None:
+            self._finish(stream, one, one.trailers)
+
+    def _finish(self, stream: int, one: _Stream, block: bytes) -> None:
+        self._out.append(_frame(HEADERS, END_HEADERS | END_STREAM, stream, block))
+        self._forget(stream)
+        if not one.is_half_closed:
+            self._out.append(_frame(RST_STREAM, 0, stream, b"\0\0\0\0"))
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes | memoryview) -> bytes:
+    size = len(payload)
+    return FRAME_HEAD.pack(size >> 16, size & 0xFFFF, kind, flags, stream) + payload
+
+
+def _settings(limits: Http2Limits) -> bytes:
+    """Our settings, and the window of the connection, which is no setting."""
+    settings = {
+        _MAX_STREAMS: limits.streams,
+        _INITIAL_WINDOW: STREAM_WINDOW,
+        _MAX_FRAME: FRAME_SIZE,
+        _MAX_HEADER_LIST: limits.header_list,
+    }
+    payload = b"".join(struct.pack(">HL", name, value) for name, value in settings.items())
+    return _frame(SETTINGS, 0, 0, payload) + _window_update(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
+
+
+def _window_update(stream: int, more: int) -> bytes:
+    return _frame(WINDOW_UPDATE, 0, stream, more.to_bytes(4, "big"))
+
+
+def _unpadded(payload: bytes) -> bytes:
+    """What a frame carries besides its padding."""
+    padding = payload[0] if payload else 0
+    if padding >= len(payload):
+        raise Http2Error(ErrorCode.PROTOCOL_ERROR, "more padding than frame")
+    return payload[1 : len(payload) - padding]
+
+
+def _too_many_headers(limit: int) -> Http2Error:
+    return Http2Error(
+        ErrorCode.ENHANCE_YOUR_CALM, f"metadata of more than {limit} bytes (grpcMaxMetadataSize)"
+    )
+
+
+_TAKERS: dict[int, Callable[[Http2, int, int, bytes], None]] = {
+    PRIORITY: Http2._take_priority,
+    RST_STREAM: Http2._take_reset,
+    SETTINGS: Http2._take_settings,
+    PUSH_PROMISE: Http2._take_promise,
+    PING: Http2._take_ping,
+    GOAWAY: Http2._take_goaway,
+    WINDOW_UPDATE: Http2._take_window_update,
+    CONTINUATION: Http2._take_continuation,
+}

@@ -1,0 +1,121 @@
+"""gRPC as a broker serves it: its port, its time, and what is loaded when.
+
+Nothing of HTTP/2 and protobuf is loaded before the broker is ready: a worker does that afterwards, or the
+first connection. Connections are those of the remoting server, which has them on its own ports too: TLS,
+PROXY protocol, the number of connections, and a stop that ends each once nothing is owed to it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import CannotListenError
+
+from mqgateway.engine.options.grpc import GrpcOptions
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.grpc.call import Methods
+from mqgateway.gateway.remoting.addresses import format_address
+from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.grpc.connection import GrpcConnection, Terms
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+MODULES = ("connection", "reflection", "health")
+
+
+class GrpcServer:
+    """Serves methods, made by `make_methods` when they are first wanted, on a remoting server's connections.
+
+    `modules` are loaded by the worker before that, if there is one, as far as there is time.
+    """
+
+    def __init__(
+        self,
+        server: RemotingServer,
+        options: GrpcOptions,
+        make_methods: Callable[[], Methods],
+        *,
+        reactor: Reactor,
+        worker: Worker | None,
+        modules: tuple[str, ...] = (),
+    ) -> None:
+        self._server = server
+        self._options = options
+        self._make_methods = make_methods
+        self._worker = worker
+        self._modules = (*(f"{__package__}.{name}" for name in MODULES), *modules)
+        self._schedule = Schedule(reactor)
+        self._terms: Terms | None = None
+        self._connections: set[GrpcConnection] = set()
+        self.port = 0
+        """The port in use; 0 when there is none of its own."""
+
+    @property
+    def connection_count(self) -> int:
+        """Connections whose conversation has begun."""
+        return len(self._connections)
+
+    def start(self, host: str, port: int) -> None:
+        """Take gRPC on the server's ports, and on this one (0: any free one).
+
+        A port that cannot be listened on is a warning in the log, no reason not to start.
+        """
+        self._server.http2 = self._connection
+        try:
+            self.port = self._server.listen_http2(host, port).getHost().port
+        except CannotListenError as error:
+            log.warning("gRPC has no port of its own: %s; grpcServerPort sets another one", error)
+        else:
+            log.info("gRPC is served at %s", format_address(host, self.port))
+        self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
+        self._load(0)
+
+    def stop(self) -> None:
+        """Its time ends; the connections end with the remoting server's."""
+        self._schedule.stop()
+
+    def _load(self, index: int) -> None:
+        """Load one module after the other, so that others' work for the worker is not kept waiting."""
+        if self._worker is not None and index < len(self._modules):
+            name = self._modules[index]
+            self._worker.run(lambda: import_module(name), lambda _: self._load(index + 1))
+
+    def _connection(self) -> Conversing:
+        from mqgateway.gateway.grpc.connection import GrpcConnection
+
+        if self._terms is None:
+            self._terms = self._make_terms()
+        return GrpcConnection(self._terms, self._connections.add, self._connections.discard)
+
+    def _make_terms(self) -> Terms:
+        from mqgateway.gateway.grpc.connection import Terms, pending_input
+        from mqgateway.gateway.grpc.conversation import Terms as CallTerms
+        from mqgateway.gateway.grpc.health import health
+        from mqgateway.gateway.grpc.http2 import Http2Limits
+        from mqgateway.gateway.grpc.reflection import reflection
+
+        options, remoting = self._options, self._server.terms
+        methods = dict(self._make_methods())
+        methods |= health(methods)
+        methods |= reflection(methods)
+        limits = Http2Limits(
+            options.grpc_max_calls, options.grpc_max_metadata_size, options.grpc_max_idle_frames
+        )
+        message_limit = options.grpc_max_inbound_message_size
+        calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds)
+        pending = pending_input(remoting, message_limit)
+        return Terms(calls, remoting, pending, options.grpc_client_idle_time_mills / 1000)
+
+    def _tick(self) -> None:
+        now = self._schedule.seconds()
+        for connection in list(self._connections):
+            connection.tick(now)

@@ -1,0 +1,256 @@
+"""AckMessage, ChangeInvisibleDuration, ForwardMessageToDeadLetterQueue: what became of received messages.
+
+Standard: the activities of the same names, `ConsumerProcessor`, `ProducerProcessor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine.pop import Receipt
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time
+from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
+from mqgateway.gateway.broker.receipts import CONSUMED_ALREADY
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.handles import Handle, Handles
+from mqgateway.gateway.grpc.service.names import (
+    check_invisible_time,
+    checked_group,
+    checked_topic,
+    millis_of,
+)
+from mqgateway.gateway.grpc.service.renewals import Key, Received, Renewals
+from mqgateway.gateway.grpc.service.sessions import Session, Sessions
+from mqgateway.gateway.grpc.service.status import (
+    Code,
+    Refused,
+    ok,
+    refused_by_proxy,
+    status,
+    status_of,
+    status_of_all,
+)
+
+DEAD = -1
+"""The delay level of a message that is to become a dead letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfMessage:
+    """An `InvisibleTimeRequest` about one message."""
+
+    consumer_group: str
+    topic: str
+    queue_id: int
+    extra_info: str
+    offset: int
+    lite_topic: str | None
+    invisible_time: int = 0
+    suspend: bool = False
+
+
+class Nobody:
+    """A `ClientConnection` for what the broker does for clients that have gone."""
+
+    address = "-"
+    host_bytes = b"\0" * 8
+    is_open = True
+
+    def close(self, reason: str) -> None:
+        """There is nothing to close."""
+
+    def on_lost(self, callback: object) -> None:
+        """It is never lost."""
+
+
+class Acknowledger:
+    """Answers for one broker."""
+
+    def __init__(self, broker: Broker, handles: Handles, sessions: Sessions) -> None:
+        self._broker = broker
+        self._handles = handles
+        self._sessions = sessions
+        self.renewals = Renewals(broker, self._renew)
+
+    def acknowledge(
+        self, request: v2.AckMessageRequest, caller: Caller
+    ) -> v2.AckMessageResponse | Deferred[v2.AckMessageResponse]:
+        """Messages were consumed; each has a result of its own."""
+        topic, group = checked_topic(request.topic), checked_group(request.group)
+        session = self._sessions.get(caller.client_id)
+        results = [self._result(session, topic, group, entry, caller) for entry in request.entries]
+        there = [result for result in results if not isinstance(result, Deferred)]
+        if len(there) == len(results):
+            return _acknowledged(there)
+        asked = [result if isinstance(result, Deferred) else succeed(result) for result in results]
+        return gatherResults(asked).addCallback(_acknowledged)
+
+    def _result(
+        self, session: Session | None, topic: str, group: str, entry: v2.AckMessageEntry, caller: Caller
+    ) -> v2.AckMessageResultEntry | Deferred[v2.AckMessageResultEntry]:
+        def result(status: v2.Status) -> v2.AckMessageResultEntry:
+            return v2.AckMessageResultEntry(
+                message_id=entry.message_id, receipt_handle=entry.receipt_handle, status=status
+            )
+
+        lite_topic = entry.lite_topic or None
+        try:
+            handle = self._current(session, topic, group, entry.message_id, entry.receipt_handle)
+            done = then(handle, lambda one: self._done(one, topic, group, lite_topic, caller))
+        except Exception as error:
+            return result(status_of(error))
+        if isinstance(done, Deferred):
+            return done.addCallbacks(lambda _: result(ok()), lambda failure: result(status_of(failure.value)))
+        return result(ok())
+
+    def _current(
+        self, session: Session | None, topic: str, group: str, message_id: str, text: str
+    ) -> Handle | Deferred[Handle]:
+        """The handle that counts for the one a client has; raises `Refused` for one that does not."""
+        given = self._handles.read(text, topic, group)
+
+        def checked(handle: Handle) -> Handle:
+            self._handles.check_current(handle, self._broker.store.steady.now())
+            return handle
+
+        return then(self.renewals.take(session, Key(group, message_id, text), given), checked)
+
+    def _done(
+        self, handle: Handle, topic: str, group: str, lite_topic: str | None, caller: Caller | Nobody
+    ) -> Deferred[None] | None:
+        request = OfMessage(
+            group,
+            handle.topic(topic, group),
+            handle.queue_id,
+            handle.pop_text,
+            handle.offset,
+            lite_topic,
+        )
+        return acknowledge(self._broker, request, caller)
+
+    def change(
+        self, request: v2.ChangeInvisibleDurationRequest, caller: Caller
+    ) -> v2.ChangeInvisibleDurationResponse | Deferred[v2.ChangeInvisibleDurationResponse]:
+        """A message is to come again at another time."""
+        topic, group = checked_topic(request.topic), checked_group(request.group)
+        millis = millis_of(request.invisible_duration)
+        check_invisible_time(millis, 0, self._broker.options)
+        session = self._sessions.get(caller.client_id)
+        lite_topic, suspend = request.lite_topic or None, request.suspend
+        current = self._current(session, topic, group, request.message_id, request.receipt_handle)
+
+        def change(handle: Handle) -> Handle | Deferred[Handle]:
+            return self._hide(handle, topic, group, millis, lite_topic, suspend=suspend)
+
+        def changed(handle: Handle) -> v2.ChangeInvisibleDurationResponse:
+            text = self._handles.text(handle, topic, group)
+            return v2.ChangeInvisibleDurationResponse(status=ok(), receipt_handle=text)
+
+        return _both(current, change, changed)
+
+    def _hide(
+        self,
+        handle: Handle,
+        topic: str,
+        group: str,
+        millis: int,
+        lite_topic: str | None,
+        *,
+        suspend: bool = False,
+    ) -> Handle | Deferred[Handle]:
+        """Make a message invisible for so long: its handle from now on."""
+        request = OfMessage(
+            group,
+            handle.topic(topic, group),
+            handle.queue_id,
+            handle.pop_text,
+            handle.offset,
+            lite_topic,
+            millis,
+            suspend,
+        )
+
+        def changed(receipt: Receipt | None) -> Handle:
+            if receipt is CONSUMED_ALREADY:
+                return handle
+            if receipt is None:
+                raise Refused(
+                    Code.INTERNAL_SERVER_ERROR, "changeInvisibleDuration failed: status is abnormal"
+                )
+            return handle._replace(receipt=receipt)
+
+        outcome: Any = change_invisible_time(self._broker, request, Nobody())
+        hidden: Handle | Deferred[Handle] = then(outcome, changed)
+        return hidden
+
+    def come_again(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
+        """A received message could not be given to its client: it comes again soon."""
+        millis = self._broker.options.invisible_time_millis_when_clear
+        hidden = maybeDeferred(self._hide, handle, topic, group, millis, lite_topic)
+        hidden.addErrback(_ignored)
+
+    def _renew(self, received: Received, millis: int) -> Handle | Deferred[Handle]:
+        return self._hide(received.handle, received.topic, received.group, millis, received.lite_topic)
+
+    def forward(
+        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: Caller
+    ) -> v2.ForwardMessageToDeadLetterQueueResponse | Deferred[v2.ForwardMessageToDeadLetterQueueResponse]:
+        """A message is given up."""
+        topic, group = checked_topic(request.topic), checked_group(request.group)
+        session = self._sessions.get(caller.client_id)
+        given = self._handles.read(request.receipt_handle, topic, group)
+        key = Key(group, request.message_id, request.receipt_handle)
+        current = self.renewals.take(session, key, given)
+        lite_topic = request.lite_topic or None
+        return _both(
+            current,
+            lambda handle: self.bury(handle, topic, group, lite_topic),
+            lambda _: v2.ForwardMessageToDeadLetterQueueResponse(status=status(Code.OK, "0")),
+        )
+
+    def bury(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> Deferred[None] | None:
+        """Make a message a dead letter of its group; once it is, it counts as consumed."""
+        if handle.log_offset < 0:
+            raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
+        stored = self._broker.store.look_up(handle.log_offset)
+        if stored is not None and stored.topic != handle.topic(topic, group):
+            raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "the message is of another topic")
+        buried = send_back(self._broker, SendBack(group, handle.log_offset, DEAD, 0))
+        self.consumed(handle, topic, group, lite_topic)
+        return buried
+
+    def consumed(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
+        """A message counts as consumed, whether its client knows of it or not."""
+        done = maybeDeferred(self._done, handle, topic, group, lite_topic, Nobody())
+        done.addErrback(_ignored)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+
+
+def _both(
+    first: A | Deferred[A], second: Callable[[A], B | Deferred[B]], third: Callable[[B], C]
+) -> C | Deferred[C]:
+    """Two things done one after the other, each of which may wait, and what is made of the outcome."""
+    done: Any = then(first, second)
+    outcome: C | Deferred[C] = then(done, third)
+    return outcome
+
+
+def _acknowledged(entries: list[v2.AckMessageResultEntry]) -> v2.AckMessageResponse:
+    top = status_of_all([entry.status for entry in entries], "ack message result is empty")
+    return v2.AckMessageResponse(status=top, entries=entries)
+
+
+def _ignored(failure: Failure) -> None:
+    """It comes again when its time is over."""

@@ -1,0 +1,103 @@
+"""Who calls: what the headers of a call say, and the call as a connection.
+
+Standard: `ContextInitPipeline`, `GrpcConstants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from mqgateway.engine.message import pack_host
+from mqgateway.gateway.codec.codes import LanguageCode
+from mqgateway.gateway.grpc.call import Call, Peer
+
+CLIENT_ID = "x-mq-client-id"
+LANGUAGE = "x-mq-language"
+CLIENT_VERSION = "x-mq-client-version"
+DATE_TIME = "x-mq-date-time"
+AUTHORIZATION = "authorization"
+
+_LANGUAGES = {language.name for language in LanguageCode}
+_OTHER_NAMES = {"GOLANG": "GO", "DOT_NET": "DOTNET", "C++": "CPP", "C#": "DOTNET", "NODEJS": "NODE_JS"}
+"""What clients call themselves that have another name in the remoting protocol."""
+_NOWHERE = pack_host("0.0.0.0", 0)
+
+
+def language_of(text: str) -> str:
+    """A client's language by its name in the remoting protocol; OTHER for one that has none."""
+    name = text.strip().upper()
+    name = _OTHER_NAMES.get(name, name)
+    return name if name in _LANGUAGES else LanguageCode.OTHER.name
+
+
+def address_of(peer: Peer) -> str:
+    """`ip:port`, as the standard prints it."""
+    return f"{peer.host}:{peer.port}"
+
+
+def host_bytes_of(peer: Peer) -> bytes:
+    """The same, packed as a record holds it; of what is no address of the internet, nowhere."""
+    try:
+        return pack_host(peer.host.partition("%")[0], peer.port)
+    except OSError:
+        return _NOWHERE
+
+
+class Caller:
+    """A call, as a `ClientConnection` that is lost when the call is over."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.is_open = True
+        self._on_lost: dict[Callable[[Any], None], None] = {}
+        self._is_watched = False
+
+    @property
+    def client_id(self) -> str:
+        """Who the client says that it is; empty where it does not say."""
+        return self.call.metadata.get(CLIENT_ID, "")
+
+    @property
+    def language(self) -> str:
+        """The client's, by its name in the remoting protocol."""
+        return language_of(self.call.metadata.get(LANGUAGE, ""))
+
+    @property
+    def version(self) -> str:
+        """The version that the client says; empty where it does not."""
+        return self.call.metadata.get(CLIENT_VERSION, "")
+
+    @property
+    def address(self) -> str:
+        """`ip:port`."""
+        return address_of(self.call.peer)
+
+    @cached_property
+    def host_bytes(self) -> bytes:
+        """The same, packed as a message's born host."""
+        return host_bytes_of(self.call.peer)
+
+    def close(self, reason: str) -> None:
+        """Nothing is asked more of a call than its answer."""
+
+    def on_lost(self, callback: Callable[[Any], None]) -> None:
+        """Call back once the call is over; at once if it is."""
+        if not self.is_open:
+            callback(self)
+            return
+        self._on_lost[callback] = None
+        self.watch()
+
+    def watch(self) -> None:
+        """From now on `is_open` says whether the call goes on."""
+        if not self._is_watched:
+            self._is_watched = True
+            self.call.on_end(self._ended)
+
+    def _ended(self, is_left: bool) -> None:
+        self.is_open = False
+        callbacks, self._on_lost = list(self._on_lost), {}
+        for callback in callbacks:
+            callback(self)

@@ -1,0 +1,102 @@
+"""SyncLiteSubscription: a client says which lite topics it reads.
+
+What it says is for the brokers of the parent topic, each of which it tells itself. Standard:
+`ClientProcessor.syncLiteSubscription`, `LiteSubscriptionService`.
+"""
+
+from __future__ import annotations
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.lite.subscriptions import Start, Subscriber
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.lite.state import LiteClient
+from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.service.names import checked_group, checked_lite_topic, checked_topic
+from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.settings import lite_quota
+from mqgateway.gateway.grpc.service.status import Code, Refused, ok
+
+QUOTA_SLACK = 300
+"""How many more lite topics a request may name than a client may read."""
+SECOND_MILLIS = 1000
+
+_ACTIONS = {
+    v2.LiteSubscriptionAction.PARTIAL_ADD: Action.PARTIAL_ADD,
+    v2.LiteSubscriptionAction.PARTIAL_REMOVE: Action.PARTIAL_REMOVE,
+    v2.LiteSubscriptionAction.COMPLETE_ADD: Action.COMPLETE_ADD,
+    v2.LiteSubscriptionAction.COMPLETE_REMOVE: Action.COMPLETE_REMOVE,
+}
+
+
+class LiteSubscribers:
+    """Answers for one broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._second = 0
+        self._in_second = 0
+
+    def sync(
+        self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient
+    ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
+        """Change what a client reads. Raises `Refused`."""
+        options = self._broker.options
+        topic, group = checked_topic(request.topic), checked_group(request.group)
+        action = _ACTIONS.get(request.action)
+        if action is None:
+            raise Refused(Code.BAD_REQUEST, f"there is no action {request.action}")
+        if action is Action.PARTIAL_ADD:
+            for name in request.lite_topic_set:
+                checked_lite_topic(name, options)
+        quota = lite_quota(checked_bound(self._broker, group, topic))
+        if len(request.lite_topic_set) > quota + QUOTA_SLACK >= QUOTA_SLACK:
+            raise Refused(Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}")
+        if action is Action.PARTIAL_ADD:
+            self._check_rate()
+        change = SubscriptionChange(
+            action, Subscriber(client_id, group), topic, frozenset(request.lite_topic_set), _start(request)
+        )
+        changed = change_subscriptions(self._broker, [change], client)
+        return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=ok()))
+
+    def left(self, session: Session, client: LiteClient) -> None:
+        """A client has gone: it reads nothing any more."""
+        subscriber = Subscriber(session.client_id, session.group)
+        topics = [one.topic for one in session.subscriptions] or [""]
+        change = SubscriptionChange(Action.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
+        change_subscriptions(self._broker, [change], client)
+
+    def _check_rate(self) -> None:
+        second = elapsed_millis(self._broker.clock) // SECOND_MILLIS
+        if second != self._second:
+            self._second, self._in_second = second, 0
+        self._in_second += 1
+        if self._in_second > self._broker.options.max_sync_lite_subscription_rate:
+            raise Refused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
+
+
+def checked_bound(broker: Broker, group: str, topic: str) -> SubscriptionGroupConfig:
+    """The group, if it consumes the lite topics of this parent. Raises `Refused`."""
+    config = broker.tables.groups.find(group)
+    if config is None:
+        raise Refused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
+    bound = broker.lite.rules.bound_topic(group)
+    if bound != topic:
+        raise Refused(
+            Code.ILLEGAL_TOPIC,
+            f"lite group {group} is expected to bind topic {bound or 'null'}, but actual is {topic}",
+        )
+    return config
+
+
+def _start(request: v2.SyncLiteSubscriptionRequest) -> Start | None:
+    """Where new subscriptions begin."""
+    option = request.offset_option
+    kind = option.WhichOneof("offset_type") if request.HasField("offset_option") else None
+    if kind is None:
+        return None
+    return Start(kind.upper(), getattr(option, kind))

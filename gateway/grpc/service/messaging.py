@@ -1,0 +1,244 @@
+"""apache.rocketmq.v2.MessagingService: which method answers which path, and what stands before all of them.
+
+A call is let in or not (`access`), must say which client makes it, and needs what its method needs of the
+broker's role. What fails is a status in the answer. Standard: `GrpcMessagingApplication`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.options.access import AuthorizationProfile
+from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.needs import Needs
+from mqgateway.gateway.broker.replication.role_requests import check_role
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.call import Bidirectional, Call, Methods, ServerStream, Unary
+from mqgateway.gateway.grpc.service import access
+from mqgateway.gateway.grpc.service.acks import Acknowledger
+from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.handles import Handles
+from mqgateway.gateway.grpc.service.offsets import Offsets
+from mqgateway.gateway.grpc.service.pushes import reconnect
+from mqgateway.gateway.grpc.service.receiving import Receivers, end
+from mqgateway.gateway.grpc.service.routes import Routes
+from mqgateway.gateway.grpc.service.sending import Senders
+from mqgateway.gateway.grpc.service.sessions import Session, Sessions
+from mqgateway.gateway.grpc.service.status import Code, Refused, status, status_of
+from mqgateway.gateway.grpc.service.telemetry import Clients, Refusal, Stream
+from mqgateway.gateway.grpc.service.transactions import Transactions
+from mqgateway.gateway.remoting.call import RequestError
+from mqgateway.gateway.remoting.long_work import LongWork
+
+SERVICE = "apache.rocketmq.v2.MessagingService"
+PACKAGE = "apache.rocketmq.v2"
+TICK_SECONDS = 1.0
+
+NO_CLIENT = status(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
+
+Answer = Callable[[Any, Caller], Any]
+
+
+class Messaging:
+    """The service over one broker. `tick` every `TICK_SECONDS`; `stop` before the broker stops.
+
+    `work` does what takes long in steps; `admission` lets callers in, everybody where it is None; `port` is
+    the one that the service is reached on.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        work: LongWork,
+        admission: Admission | None = None,
+        port: Callable[[], int] = lambda: 0,
+    ) -> None:
+        options = broker.options
+        self._broker = broker
+        self._admission = admission
+        self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
+        self._handles = Handles(options.broker_name, options.receipt_handle_key)
+        self.sessions = Sessions(options)
+        self.transactions = Transactions(broker)
+        self.acknowledger = Acknowledger(broker, self._handles, self.sessions)
+        self._clients = Clients(broker, self.sessions, self.transactions)
+        self._routes = Routes(broker, port)
+        self._senders = Senders(broker, self.transactions, work)
+        self._receivers = Receivers(broker, self._handles, self.acknowledger)
+        self._offsets = Offsets(broker)
+
+    def tick(self) -> None:
+        """Renew received messages, forget silent clients."""
+        self.sessions.tick(elapsed_millis(self._broker.clock))
+        self.acknowledger.renewals.tick()
+
+    def stop(self) -> None:
+        """Clients are to connect anew, elsewhere or here again."""
+        for session in self.sessions:
+            reconnect(session)
+
+    def methods(self) -> Methods:
+        """All methods, by path."""
+        routes, senders, acks = self._routes, self._senders, self.acknowledger
+        clients, offsets, transactions = self._clients, self._offsets, self.transactions
+        written, acknowledged = Needs.NOT_FENCED, Needs.MASTER_OR_ACTING
+        unary: dict[str, tuple[Needs, Answer]] = {
+            "QueryRoute": (Needs.NOTHING, lambda request, one: routes.query_route(request, one.call)),
+            "QueryAssignment": (
+                Needs.NOTHING,
+                lambda request, one: routes.query_assignment(request, one.call),
+            ),
+            "Heartbeat": (Needs.NOTHING, clients.heartbeat),
+            "SendMessage": (Needs.MASTER, senders.send),
+            "AckMessage": (acknowledged, acks.acknowledge),
+            "ForwardMessageToDeadLetterQueue": (Needs.MASTER_OR_OTHER, acks.forward),
+            "EndTransaction": (written, lambda request, _: transactions.end(request)),
+            "NotifyClientTermination": (Needs.NOTHING, clients.terminate),
+            "ChangeInvisibleDuration": (acknowledged, acks.change),
+            "RecallMessage": (written, senders.recall),
+            "SyncLiteSubscription": (Needs.NOTHING, self._sync_lite),
+            "UpdateOffset": (written, lambda request, _: offsets.update(request)),
+            "GetOffset": (Needs.NOTHING, lambda request, _: offsets.get(request)),
+            "QueryOffset": (Needs.NOTHING, lambda request, _: offsets.query(request)),
+        }
+        return {
+            **{_path(name): self._unary(name, *method) for name, method in unary.items()},
+            _path("ReceiveMessage"): ServerStream(v2.ReceiveMessageRequest, self._receive),
+            _path("PullMessage"): ServerStream(v2.PullMessageRequest, self._pull),
+            _path("Telemetry"): Bidirectional(v2.TelemetryCommand, self._telemetry),
+        }
+
+    def _unary(self, name: str, needs: Needs, answer: Answer) -> Unary:
+        request_type, answer_type = getattr(v2, f"{name}Request"), getattr(v2, f"{name}Response")
+        echoes = name == "ChangeInvisibleDuration"
+
+        def refused(why: v2.Status, request: Any) -> Any:
+            if echoes and why.code == Code.TOO_MANY_REQUESTS:
+                return answer_type(status=why, receipt_handle=request.receipt_handle)
+            return answer_type(status=why)
+
+        def serve(request: Any, call: Call) -> Any:
+            caller = Caller(call)
+            try:
+                self._check(request, caller, needs)
+                outcome = answer(request, caller)
+            except Exception as error:
+                return _later(error, lambda why: refused(why, request))
+            return outcome.addErrback(failed, request) if isinstance(outcome, Deferred) else outcome
+
+        def failed(failure: Failure, request: Any) -> object:
+            return refused(_status_of(failure), request)
+
+        return Unary(request_type, serve)
+
+    def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
+        def receive(caller: Caller) -> Deferred[None] | None:
+            session = self.sessions.known(caller.client_id)
+            session.heard(caller, elapsed_millis(self._broker.clock))
+            return self._receivers.receive(request, session, caller)
+
+        needs = Needs.MASTER_OR_ACTING
+        return self._stream(
+            request, Caller(call), needs, receive, lambda one, why: end(one, why, self._broker)
+        )
+
+    def _pull(self, request: v2.PullMessageRequest, call: Call) -> Deferred[None] | None:
+        def refuse(caller: Caller, why: v2.Status) -> None:
+            caller.call.send(v2.PullMessageResponse(status=why))
+            caller.call.finish()
+
+        def pull(caller: Caller) -> Deferred[None] | None:
+            return self._offsets.pull(request, caller)
+
+        return self._stream(request, Caller(call), Needs.NO_TRACE, pull, refuse)
+
+    def _stream(
+        self,
+        request: Any,
+        caller: Caller,
+        needs: Needs,
+        serve: Callable[[Caller], Deferred[None] | None],
+        refuse: Callable[[Caller, v2.Status], None],
+    ) -> Deferred[None] | None:
+        """A call with a stream of answers, which ends with what was wrong, if anything was."""
+        try:
+            self._check(request, caller, needs)
+            outcome = serve(caller)
+        except Exception as error:
+            waiting = _later(error, lambda why: refuse(caller, why))
+            return waiting if isinstance(waiting, Deferred) else None
+        if outcome is None:
+            return None
+
+        def failed(failure: Failure) -> None:
+            refuse(caller, _status_of(failure))
+
+        return outcome.addErrback(failed)
+
+    def _telemetry(self, call: Call) -> Stream:
+        caller = Caller(call)
+
+        def check(command: v2.TelemetryCommand) -> Refusal:
+            try:
+                self._check(command, caller, Needs.NOTHING)
+            except Exception as error:
+                refusal: Refusal = _later(error, lambda why: why)
+                return refusal
+            return None
+
+        return Stream(self._clients, caller, check)
+
+    def _sync_lite(
+        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller
+    ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
+        session = self.sessions.get(caller.client_id)
+        # A client that said no settings reads nothing; its subscriptions end as those of a silent one.
+        client = Session(caller, 0) if session is None else session
+        return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client))
+
+    def _check(self, request: Any, caller: Caller, needs: Needs) -> None:
+        """What stands before every method. Raises `Refused`, `OperationError`."""
+        name = f"{PACKAGE}.{type(request).DESCRIPTOR.name}"
+        try:
+            access.check(self._admission, caller, request, is_strict=self._is_strict, name=name)
+        except RequestError as refusal:
+            raise _NotAdmitted(refusal.remark, refusal.until) from None
+        if not caller.client_id.strip():
+            raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
+        if len(caller.client_id) > self._broker.options.max_name_length:
+            raise Refused(Code.BAD_REQUEST, "the client id is too long")
+        if self._broker.controlled is not None:
+            self._broker.controlled.is_authorized()
+        check_role(self._broker, needs)
+
+
+def _path(name: str) -> str:
+    return f"/{SERVICE}/{name}"
+
+
+def _status_of(failure: Failure) -> v2.Status:
+    error = failure.value
+    assert error is not None
+    return status_of(error)
+
+
+class _NotAdmitted(Refused):
+    """A caller that is not let in, and is told so when `until` fires."""
+
+    def __init__(self, message: str, until: Deferred[None] | None) -> None:
+        super().__init__(Code.UNAUTHORIZED, message)
+        self.until = until
+
+
+def _later(error: Exception, answer: Callable[[v2.Status], Any]) -> Any:
+    """What is made of the status of an error; of some refusals of access control only after a while."""
+    why = status_of(error)
+    if isinstance(error, _NotAdmitted) and error.until is not None:
+        return error.until.addCallback(lambda _: answer(why))
+    return answer(why)

@@ -1,0 +1,330 @@
+"""ReceiveMessage: a pop whose client waits for it.
+
+It is parked as other pops are, and forgotten when the client leaves. What nobody asked for counts as
+consumed; what came too often becomes a dead letter. Standard: `ReceiveMessageActivity`,
+`ReceiveMessageResponseStreamWriter`, `PopMessageResultFilterImpl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.filters import SQL92_TYPE, TAG_TYPE, SubscriptionData, compile_subscription
+from mqgateway.engine.message import PROPERTY_LITE_TOPIC, PROPERTY_TAGS, StoredMessage
+from mqgateway.engine.pop import Receipt, kind_of
+from mqgateway.engine.pop.names import MESSAGES_MAX, NORMAL, ORDER_REVIVE_QUEUE
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import PERM_READ
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, pop_lite
+from mqgateway.gateway.broker.polling import PollingStatus
+from mqgateway.gateway.broker.pop.pop import PopOutcome, pop
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.service.acks import Acknowledger
+from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.handles import Handle, Handles
+from mqgateway.gateway.grpc.service.names import (
+    check_invisible_time,
+    checked_group,
+    checked_topic,
+    millis_of,
+    timestamp,
+)
+from mqgateway.gateway.grpc.service.properties import received_message
+from mqgateway.gateway.grpc.service.renewals import Key, Received
+from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.settings import group_of
+from mqgateway.gateway.grpc.service.status import (
+    Code,
+    Refused,
+    refused_by_proxy,
+    status,
+    status_of,
+    topic_not_found,
+)
+
+FROM_THE_LATEST = 1
+"""Where a new group begins. Standard: `ConsumeInitMode.MAX`."""
+ANY_QUEUE = -1
+ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
+"""The version from which on clients know this code."""
+TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A `PopRequest` and a `PopLiteRequest`. Times in ms."""
+
+    client_id: str
+    consumer_group: str
+    topic: str
+    max_msg_nums: int
+    invisible_time: int
+    poll_time: int
+    exp_type: str
+    exp: str
+    order: bool
+    attempt_id: str | None
+    queue_id: int = ANY_QUEUE
+    init_mode: int = FROM_THE_LATEST
+    born_time: int = 0
+
+    @property
+    def max_msg_num(self) -> int:
+        """How the pop of lite topics calls it."""
+        return self.max_msg_nums
+
+
+class Popped(NamedTuple):
+    """One message with its handle, and how often it was given out before."""
+
+    stored: StoredMessage
+    handle: Handle
+    times: int
+
+
+class Asked(NamedTuple):
+    """What a client asked for, and who it is."""
+
+    session: Session
+    caller: Caller
+    group: SubscriptionGroupConfig
+    subscription: SubscriptionData
+    wish: Wish
+    renews: bool
+
+
+def subscription_of(topic: str, expression: v2.FilterExpression) -> SubscriptionData:
+    """What a filter expression asks of a topic. Raises `FilterError`."""
+    kind = SQL92_TYPE if expression.type == v2.FilterType.SQL else TAG_TYPE
+    return compile_subscription(topic, expression.expression, kind)
+
+
+class Receivers:
+    """Gives out the messages of one broker."""
+
+    def __init__(self, broker: Broker, handles: Handles, acknowledger: Acknowledger) -> None:
+        self._broker = broker
+        self._handles = handles
+        self._acknowledger = acknowledger
+
+    def receive(
+        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller
+    ) -> Deferred[None] | None:
+        """Messages, or that there are none, as soon as that is known. Raises `Refused`."""
+        asked = self._asked(request, session, caller)
+        caller.watch()
+        outcome: PopOutcome | PopLiteOutcome | Deferred[PopOutcome] | Deferred[PopLiteOutcome]
+        if session.is_lite:
+            outcome = pop_lite(self._broker, asked.wish, caller)
+        else:
+            outcome = pop(self._broker, asked.wish, caller)
+        if not isinstance(outcome, Deferred):
+            self._give(asked, outcome)
+            return None
+        waiting: Deferred[PopOutcome | PopLiteOutcome] = outcome  # type: ignore[assignment]
+        caller.on_lost(lambda _: waiting.cancel())
+        return waiting.addCallbacks(
+            lambda found: self._give(asked, found), lambda failure: _refuse(caller, failure)
+        )
+
+    def _asked(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> Asked:
+        """The request, checked in the standard's order. Raises `Refused`."""
+        options, group = self._broker.options, group_of(self._broker, session.group)
+        poll_time = self._poll_time(request, session, caller)
+        topic, name = checked_topic(request.message_queue.topic), checked_group(request.group)
+        renews = bool(request.auto_renew) and options.enable_proxy_auto_renew
+        invisible = options.default_invisible_time_mills
+        if not renews:
+            invisible = millis_of(request.invisible_duration)
+            check_invisible_time(invisible, options.min_invisible_time_mills_for_recv, options)
+        try:
+            subscription = subscription_of(topic, request.filter_expression)
+        except FilterError as error:
+            raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
+        self._check_topic(topic)
+        if session.is_lite:
+            self._check_lite(session)
+        most = min(request.batch_size, MESSAGES_MAX)
+        if renews:
+            most = min(most, self._acknowledger.renewals.room())
+            if not most and request.batch_size > 0:
+                raise Refused(
+                    Code.TOO_MANY_REQUESTS,
+                    "too many messages are renewed, no more are allowed (maxRenewedMessages)",
+                )
+        wish = Wish(
+            client_id=session.client_id,
+            consumer_group=name,
+            topic=topic,
+            max_msg_nums=most,
+            invisible_time=invisible,
+            poll_time=poll_time,
+            exp_type=subscription.expression_type,
+            exp=subscription.sub_string,
+            order=group.consume_message_orderly,
+            attempt_id=request.attempt_id if request.HasField("attempt_id") else None,
+        )
+        return Asked(session, caller, group, subscription, wish, renews)
+
+    def _poll_time(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> int:
+        """How long to wait, ms: as long as the client says, and its deadline allows. Raises `Refused`."""
+        options = self._broker.options
+        shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
+        longest = options.grpc_client_consumer_max_long_polling_timeout_millis
+        remaining = caller.call.remaining()
+        left = longest if remaining is None else int(remaining * 1000)
+        if request.HasField("long_polling_timeout"):
+            wanted = millis_of(request.long_polling_timeout)
+        else:
+            wanted = left - millis_of(session.settings.request_timeout) // 2
+        poll_time = min(max(wanted, shortest), longest)
+        if poll_time <= left:
+            return poll_time
+        if left >= shortest:
+            return left
+        knows = caller.version >= ILLEGAL_POLLING_TIME_SINCE
+        raise Refused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
+
+    def _check_topic(self, topic: str) -> None:
+        broker = self._broker
+        config = broker.tables.topics.get(topic)
+        if config is None:
+            raise topic_not_found(topic)
+        if not config.perm & broker.options.broker_permission & PERM_READ:
+            raise refused_by_proxy(Code.FORBIDDEN, "no readable queue")
+
+    def _check_lite(self, session: Session) -> None:
+        """Refuse a client of lite topics that has more than it acknowledges."""
+        if not session.has_stream:
+            raise Refused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
+        count = self._acknowledger.renewals.count(session)
+        if count > self._broker.options.max_lite_renew_num_per_channel:
+            raise Refused(
+                Code.FORBIDDEN,
+                f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
+            )
+
+    def _give(self, asked: Asked, outcome: PopOutcome | PopLiteOutcome) -> None:
+        """Answer with what a pop found."""
+        caller, call = asked.caller, asked.caller.call
+        if outcome.status is PollingStatus.POLLING_FULL:
+            end(caller, status(Code.TOO_MANY_REQUESTS, "polling full"), self._broker)
+            return
+        if not outcome.is_found:
+            end(caller, status(Code.MESSAGE_NOT_FOUND, "no new message"), self._broker)
+            return
+        found = [one for one in self._popped(outcome) if self._is_wanted(asked, one)]
+        if not found:
+            end(caller, status(Code.MESSAGE_NOT_FOUND, "no match message"), self._broker)
+            return
+        topic, name = asked.wish.topic, asked.wish.consumer_group
+        if not caller.is_open:
+            for one in found:
+                self._acknowledger.come_again(one.handle, topic, name, _lite_topic(one.stored))
+            return
+        call.send(v2.ReceiveMessageResponse(status=status(Code.OK)))
+        for one in found:
+            text = self._handles.text(one.handle, topic, name)
+            message = received_message(
+                one.stored,
+                self._broker.clock.millis(),
+                self._broker.options.max_inflated_body,
+                handle=text,
+                topic=topic,
+                times_consumed=one.times,
+            )
+            call.send(v2.ReceiveMessageResponse(message=message))
+            if asked.renews:
+                self._renew(asked, one, message.system_properties.message_id, text)
+        _finish(caller, self._broker)
+
+    def _renew(self, asked: Asked, one: Popped, message_id: str, text: str) -> None:
+        wish = asked.wish
+        received = Received(
+            wish.consumer_group,
+            wish.topic,
+            one.handle,
+            one.times,
+            one.handle.receipt.pop_time,
+            _lite_topic(one.stored),
+        )
+        self._acknowledger.renewals.add(asked.session, Key(wish.consumer_group, message_id, text), received)
+
+    def _popped(self, outcome: PopOutcome | PopLiteOutcome) -> Iterator[Popped]:
+        """Each message that a pop gave, with its handle."""
+        broker_name = self._broker.options.broker_name
+        times = outcome.pop_time, outcome.invisible_time
+        if isinstance(outcome, PopLiteOutcome):
+            for lite in outcome.finds:
+                receipt = Receipt(0, *times, ORDER_REVIVE_QUEUE, NORMAL, broker_name)
+                for offset, stored in zip(lite.queue_offsets, records_in(lite.body), strict=True):
+                    handle = Handle(receipt, 0, offset, stored.physical_offset)
+                    yield Popped(stored, handle, lite.counts.get(offset, 0))
+            return
+        for find in outcome.finds:
+            kind = kind_of(find.topic)
+            receipt = Receipt(find.start_offset, *times, outcome.revive_queue_id, kind, broker_name)
+            for stored in records_in(find.body):
+                handle = Handle(receipt, find.queue_id, stored.queue_offset, stored.physical_offset)
+                before = stored.reconsume_times
+                if find.counts is not None:
+                    before = find.counts.get(stored.queue_offset, 0) or before
+                yield Popped(stored, handle, before)
+
+    def _is_wanted(self, asked: Asked, one: Popped) -> bool:
+        """Whether a message is for the client; what is not is dealt with here."""
+        topic, name = asked.wish.topic, asked.wish.consumer_group
+        lite_topic = _lite_topic(one.stored)
+        if not is_tagged(asked.subscription, one.stored):
+            self._acknowledger.consumed(one.handle, topic, name, lite_topic)
+            return False
+        if one.times > asked.group.retry_max_times:
+            try:
+                self._acknowledger.bury(one.handle, topic, name, lite_topic)
+            except Exception as error:
+                status_of(error)  # what nobody meant is logged; the message comes again
+            return False
+        return True
+
+
+def is_tagged(subscription: SubscriptionData, stored: StoredMessage) -> bool:
+    """Whether a message has one of the tags that are asked for, of which the store compared only hashes."""
+    return not subscription.tags_set or stored.properties.get(PROPERTY_TAGS) in subscription.tags_set
+
+
+def records_in(body: bytes) -> Iterator[StoredMessage]:
+    """The messages of records that lie back to back."""
+    at = 0
+    while at < len(body):
+        stored = decode(body, at)
+        at += stored.size
+        yield stored
+
+
+def _lite_topic(stored: StoredMessage) -> str | None:
+    return stored.properties.get(PROPERTY_LITE_TOPIC)
+
+
+def _refuse(caller: Caller, failure: Failure) -> Failure | None:
+    """Whoever has gone is told nothing."""
+    return failure if caller.is_open else None
+
+
+def end(caller: Caller, why: v2.Status, broker: Broker) -> None:
+    """Answer with a status and no messages."""
+    caller.call.send(v2.ReceiveMessageResponse(status=why))
+    _finish(caller, broker)
+
+
+def _finish(caller: Caller, broker: Broker) -> None:
+    """The last answer says when messages were given out."""
+    caller.call.send(v2.ReceiveMessageResponse(delivery_timestamp=timestamp(broker.clock.millis())))
+    caller.call.finish()

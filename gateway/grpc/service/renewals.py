@@ -1,0 +1,188 @@
+"""Messages that were received to be renewed: they stay invisible as long as their client is there.
+
+Every few seconds those are renewed whose time is nearly over, each time for longer; so for three hours, then
+they come again as the group's policy says. A client acknowledges with the handle that it got, which stands
+here for the newest one. Who has gone loses what it had received. Standard: `DefaultReceiptHandleManager`,
+`RenewStrategyPolicy`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.grpc.service.handles import Handle
+from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.settings import RetryPolicy
+from mqgateway.gateway.grpc.service.status import Refused
+
+log = logging.getLogger(__name__)
+
+_MINUTE = 60_000
+TIMES = (1 * _MINUTE, 3 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 30 * _MINUTE, 60 * _MINUTE)
+"""For how long a message is renewed, by how often it was before, in ms."""
+
+
+class Key(NamedTuple):
+    """A message as its client names it: with the handle that it got."""
+
+    group: str
+    message_id: str
+    handle: str
+
+
+class Received:
+    """One message that is renewed. `since` is when it was received, steady time in ms."""
+
+    __slots__ = (
+        "group",
+        "handle",
+        "is_gone",
+        "lite_topic",
+        "renewing",
+        "since",
+        "times",
+        "topic",
+        "tries",
+        "turns",
+    )
+
+    def __init__(
+        self, group: str, topic: str, handle: Handle, turns: int, since: int, lite_topic: str | None
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.handle = handle
+        self.turns = turns
+        self.since = since
+        self.lite_topic = lite_topic
+        self.times = 0
+        self.tries = 0
+        self.is_gone = False
+        self.renewing: Deferred[None] | None = None
+
+
+Change = Callable[[Received, int], "Handle | Deferred[Handle]"]
+"""Makes a message invisible for so many ms from now on; raises `Refused` or `OperationError`."""
+
+
+class Renewals:
+    """All messages of all sessions that are renewed; at most `maxRenewedMessages`."""
+
+    def __init__(self, broker: Broker, change: Change) -> None:
+        self._broker = broker
+        self._options = broker.options
+        self._change = change
+        self._of: dict[Session, dict[Key, Received]] = {}
+        self._count = 0
+        self._next_look = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def count(self, session: Session) -> int:
+        """How many messages of one client are renewed."""
+        return len(self._of.get(session, ()))
+
+    def room(self) -> int:
+        """How many more there may be."""
+        return max(0, self._options.max_renewed_messages - self._count)
+
+    def add(self, session: Session, key: Key, received: Received) -> None:
+        """Renew a message from now on."""
+        of_session = self._of.get(session)
+        if of_session is None:
+            of_session = self._of[session] = {}
+            session.on_lost(self._left)
+        if key not in of_session:
+            self._count += 1
+        of_session[key] = received
+
+    def take(self, session: Session | None, key: Key, handle: Handle) -> Handle | Deferred[Handle]:
+        """The newest handle of a message, which is renewed no more; the given one where it never was."""
+        received = self._pop(session, key)
+        if received is None:
+            return handle
+        if received.renewing is not None:
+            return received.renewing.addCallback(lambda _: received.handle)
+        return received.handle
+
+    def tick(self) -> None:
+        """Renew what is due, every `renewSchedulePeriodMillis`."""
+        elapsed = elapsed_millis(self._broker.clock)
+        if elapsed < self._next_look:
+            return
+        self._next_look = elapsed + self._options.renew_schedule_period_millis
+        now = self._broker.store.steady.now()
+        for session, key, received in list(self._all()):
+            is_due = received.handle.visible_at - now <= self._options.renew_ahead_time_millis
+            if is_due and received.renewing is None:
+                self._renew(session, key, received, now)
+
+    def _all(self) -> Iterator[tuple[Session, Key, Received]]:
+        for session, of_session in self._of.items():
+            for key, received in of_session.items():
+                yield session, key, received
+
+    def _renew(self, session: Session, key: Key, received: Received, now: int) -> None:
+        options = self._options
+        if received.tries >= options.max_renew_retry_times:
+            log.warning("message %s of %s is renewed no more, as that failed", key.message_id, session)
+            self._pop(session, key)
+            return
+        if now - received.since >= options.renew_max_time_millis:
+            self._pop(session, key)
+            group = self._broker.tables.groups.get(received.group)
+            if group is not None:
+                self._hide(received, RetryPolicy(group).delay(received.turns))
+            return
+        self._hide(received, TIMES[min(received.times, len(TIMES) - 1)])
+        if received.is_gone:
+            self._pop(session, key)
+
+    def _hide(self, received: Received, millis: int) -> None:
+        """Change when a message is visible again; who takes it meanwhile waits for that."""
+        done: Deferred[None] = Deferred()
+        received.renewing = done
+
+        def hidden(handle: Handle) -> None:
+            received.handle = handle
+            received.times, received.tries = received.times + 1, 0
+
+        def failed(failure: Failure) -> None:
+            received.tries += 1
+            received.is_gone = isinstance(failure.value, Refused)
+            log.info("message %d of %s: %s", received.handle.offset, received.topic, failure.value)
+
+        def over(_: object) -> None:
+            received.renewing = None
+            done.callback(None)
+
+        changing: Deferred[Handle] = Deferred()
+        changing.addCallbacks(hidden, failed).addBoth(over)
+        try:
+            then(self._change(received, millis), changing.callback)
+        except Exception as error:
+            changing.errback(error)
+
+    def _pop(self, session: Session | None, key: Key) -> Received | None:
+        of_session = None if session is None else self._of.get(session)
+        received = None if of_session is None else of_session.pop(key, None)
+        if session is None or of_session is None or received is None:
+            return None
+        self._count -= 1
+        return received
+
+    def _left(self, session: Session) -> None:
+        """What a client received that has gone comes again soon."""
+        of_session = self._of.pop(session, {})
+        self._count -= len(of_session)
+        for received in of_session.values():
+            self._hide(received, self._options.invisible_time_millis_when_clear)

@@ -1,0 +1,84 @@
+"""Errors as the statuses that answers bear. Standard: `ResponseBuilder`, `GrpcProxyException`."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.remoting.call import RequestError
+
+log = logging.getLogger(__name__)
+
+Code = v2.Code
+
+CODES: dict[Reason, v2.Code] = {
+    Reason.SYSTEM_BUSY: Code.TOO_MANY_REQUESTS,
+    Reason.TOPIC_NOT_EXIST: Code.TOPIC_NOT_FOUND,
+    Reason.SUBSCRIPTION_GROUP_NOT_EXIST: Code.CONSUMER_GROUP_NOT_FOUND,
+    Reason.LMQ_QUOTA_EXCEEDED: Code.LITE_TOPIC_QUOTA_EXCEEDED,
+    Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED: Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED,
+}
+"""What refusals of operations are told apart by; the others are INTERNAL_SERVER_ERROR."""
+
+_PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
+_UNEXPECTED = "the request could not be processed"
+
+
+class Refused(Exception):
+    """A request that is answered with another code than OK."""
+
+    def __init__(self, code: v2.Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def refused_by_proxy(code: v2.Code, message: str) -> Refused:
+    """A refusal whose text the standard's proxy begins with the class of its exception."""
+    return Refused(code, _PROXY_EXCEPTION + message)
+
+
+def topic_not_found(topic: str) -> Refused:
+    """Nobody has the topic."""
+    return Refused(
+        Code.TOPIC_NOT_FOUND,
+        f"CODE: 17  DESC: No topic route info in name server for the topic: {topic}\nFor more information, "
+        "please visit the url, https://rocketmq.apache.org/docs/bestPractice/06FAQ",
+    )
+
+
+def status(code: v2.Code, message: str | None = None) -> v2.Status:
+    """A status; without a message it says the name of its code."""
+    return v2.Status(code=code, message=Code.Name(code) if message is None else message)
+
+
+def ok() -> v2.Status:
+    """That it is done."""
+    return v2.Status(code=Code.OK, message="OK")
+
+
+def status_of(error: BaseException) -> v2.Status:
+    """What a request is answered that failed so. What nobody meant is logged, and not told."""
+    if isinstance(error, Refused):
+        return status(error.code, error.message)
+    if isinstance(error, OperationError):
+        return status(CODES.get(error.reason, Code.INTERNAL_SERVER_ERROR), error.message)
+    if isinstance(error, RequestError):
+        return status(Code.INTERNAL_SERVER_ERROR, error.remark)
+    log.error("a request of a gRPC client failed", exc_info=error)
+    return status(Code.INTERNAL_SERVER_ERROR, _UNEXPECTED)
+
+
+def status_of_all(statuses: list[v2.Status], nothing: str) -> v2.Status:
+    """The status of an answer with several results; `nothing` is said where there are none."""
+    codes = {one.code for one in statuses}
+    if not codes:
+        return status(Code.INTERNAL_SERVER_ERROR, nothing)
+    return status(codes.pop() if len(codes) == 1 else Code.MULTIPLE_RESULTS)
+
+
+def refusal(answer: type[Any], error: BaseException) -> Any:
+    """An answer that says nothing but what was wrong."""
+    return answer(status=status_of(error))

@@ -1,0 +1,261 @@
+"""Telemetry, Heartbeat, NotifyClientTermination: clients say who they are, that they are there, that they go.
+
+The stream of a Telemetry stays for the client's life. What it says first are its settings, which make it a
+member of its groups in the broker's tables. Standard: `ClientActivity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.errors import FilterError
+from mqgateway.engine.steps import run
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients import heartbeats
+from mqgateway.gateway.broker.clients.table import (
+    CLUSTERING,
+    CONSUME_ACTIVELY,
+    CONSUME_PASSIVELY,
+    Client,
+)
+from mqgateway.gateway.broker.errors import OperationError
+from mqgateway.gateway.codec.bodies.heartbeat import (
+    ConsumerData,
+    HeartbeatData,
+    ProducerData,
+    SubscriptionData,
+)
+from mqgateway.gateway.codec.codes import CURRENT_VERSION
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.call import CallFailed, Status
+from mqgateway.gateway.grpc.service.caller import Caller
+from mqgateway.gateway.grpc.service.lite import LiteSubscribers, checked_bound
+from mqgateway.gateway.grpc.service.names import checked_group, checked_topic
+from mqgateway.gateway.grpc.service.pushes import GrpcOutgoing
+from mqgateway.gateway.grpc.service.receiving import subscription_of
+from mqgateway.gateway.grpc.service.sessions import (
+    CONSUMERS,
+    LITE_CONSUMERS,
+    Session,
+    Sessions,
+)
+from mqgateway.gateway.grpc.service.settings import answered
+from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status
+from mqgateway.gateway.grpc.service.transactions import Transactions
+
+LITE_SELECTIVE = "LITE_SELECTIVE"
+FROM_THE_LATEST = "CONSUME_FROM_LAST_OFFSET"
+FAILED = "process client telemetryCommand failed. "
+NO_SETTINGS = "there is no publishing or subscription data in settings"
+_ACTIVE = (v2.ClientType.SIMPLE_CONSUMER, v2.ClientType.PULL_CONSUMER, v2.ClientType.LITE_SIMPLE_CONSUMER)
+_CLIENT_FAULTS = range(Code.BAD_REQUEST, Code.INTERNAL_ERROR)
+
+
+class Clients:
+    """The clients of one broker; see the module."""
+
+    def __init__(self, broker: Broker, sessions: Sessions, transactions: Transactions) -> None:
+        self._broker = broker
+        self._sessions = sessions
+        self._transactions = transactions
+        self.lite = LiteSubscribers(broker)
+
+    def outgoing(self, session: Session) -> GrpcOutgoing:
+        """The way to a client."""
+        return GrpcOutgoing(self._broker, session, self._transactions.asked)
+
+    def settings(self, settings: v2.Settings, caller: Caller) -> Session:
+        """A client says its settings: it is a member of its groups from now on, and is told by this stream.
+
+        Raises `Refused`, and `OperationError`.
+        """
+        now = elapsed_millis(self._broker.clock)
+        if settings.HasField("publishing"):
+            for topic in settings.publishing.topics:
+                checked_topic(topic)
+            subscriptions: list[SubscriptionData] = []
+        else:
+            subscriptions = self._subscriptions(settings)
+        session = self._sessions.of(caller, now)
+        before = _groups(session.settings)
+        session.settings.CopyFrom(settings)
+        session.subscriptions = subscriptions
+        self._leave(session, before - _groups(settings))
+        try:
+            self._register(session)
+        except OperationError:
+            session.close("it cannot be a member of its groups")
+            raise
+        session.speak_by(caller)
+        return session
+
+    def told(self, session: Session) -> v2.Settings:
+        """The settings as their client is told them."""
+        return answered(self._broker, session.settings)
+
+    def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
+        """A client answers what it was asked."""
+        session = self._sessions.get(caller.client_id)
+        if session is not None:
+            session.answer(nonce, status, text)
+
+    def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller) -> v2.HeartbeatResponse:
+        """A client is there. Raises `Refused`, and `OperationError`."""
+        session = self._sessions.known(caller.client_id)
+        settings = session.settings
+        if session.is_consumer:
+            checked_group(request.group)
+        elif settings.client_type != v2.ClientType.PRODUCER:
+            raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
+        session.heard(caller, elapsed_millis(self._broker.clock))
+        self._register(session)
+        return v2.HeartbeatResponse(status=ok())
+
+    def terminate(
+        self, request: v2.NotifyClientTerminationRequest, caller: Caller
+    ) -> v2.NotifyClientTerminationResponse:
+        """A client goes. Raises `Refused`."""
+        session = self._sessions.known(caller.client_id)
+        self._leave(session, _groups(session.settings))
+        session.close("it has gone")
+        if session.is_consumer:
+            checked_group(request.group)
+        return v2.NotifyClientTerminationResponse(status=ok())
+
+    def lost(self, caller: Caller) -> None:
+        """The stream of a client ended. One that reads lite topics says them anew when it is back."""
+        session = self._sessions.get(caller.client_id)
+        if session is not None and session.is_lite and not session.has_stream:
+            self.lite.left(session, self.outgoing(session))
+
+    def _subscriptions(self, settings: v2.Settings) -> list[SubscriptionData]:
+        """What a consumer subscribes to. Raises `Refused`."""
+        broker, subscription = self._broker, settings.subscription
+        group = checked_group(subscription.group)
+        if settings.client_type not in CONSUMERS:
+            kind = v2.ClientType.Name(settings.client_type)
+            raise Refused(Code.INTERNAL_SERVER_ERROR, f"Client type is not consumer, type: {kind}")
+        is_lite = settings.client_type in LITE_CONSUMERS
+        if is_lite != (broker.lite.rules.bound_topic(group) is not None):
+            why = (
+                f"regular group cannot use LITE mode: {group}"
+                if is_lite
+                else f"lite group must use LITE mode: {group}"
+            )
+            raise Refused(Code.ILLEGAL_CONSUMER_GROUP, why)
+        now, told = broker.clock.millis(), []
+        for entry in subscription.subscriptions:
+            topic = entry.topic.name
+            if is_lite:
+                checked_bound(broker, group, topic)
+            try:
+                one = subscription_of(topic, entry.expression)
+            except FilterError as error:
+                raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, "expression format is not correct") from error
+            tags, codes = sorted(one.tags_set), sorted(one.code_set)
+            told.append(SubscriptionData(topic, one.sub_string, now, one.expression_type, tags, codes))
+        return told
+
+    def _leave(self, session: Session, groups: Iterable[Membership]) -> None:
+        """A client is a member of these groups no more."""
+        for consumes, name in groups:
+            if consumes:
+                heartbeats.unregister_consumer(self._broker, session, session.client_id, name)
+            else:
+                heartbeats.unregister_producer(self._broker, session, name)
+
+    def _register(self, session: Session) -> None:
+        """Put a client into the tables, or renew that it is there. Raises `OperationError`."""
+        heartbeat = HeartbeatData(session.client_id)
+        settings = session.settings
+        if session.is_consumer:
+            is_active = settings.client_type in _ACTIVE
+            heartbeat.consumer_data_set = [
+                ConsumerData(
+                    session.group,
+                    CONSUME_ACTIVELY if is_active else CONSUME_PASSIVELY,
+                    LITE_SELECTIVE if session.is_lite else CLUSTERING,
+                    FROM_THE_LATEST,
+                    session.subscriptions,
+                )
+            ]
+        else:
+            names = dict.fromkeys(topic.name for topic in settings.publishing.topics)
+            heartbeat.producer_data_set = [ProducerData(name) for name in names]
+        outgoing = self.outgoing(session)
+
+        def client(client_id: str) -> Client:
+            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing)
+
+        run(heartbeats.heart_beat(self._broker, session, heartbeat, client))
+
+
+Membership = tuple[bool, str]
+"""Whether a client consumes, and the name of its group."""
+
+
+def _groups(settings: v2.Settings) -> set[Membership]:
+    """The groups that settings make a client a member of."""
+    if settings.HasField("subscription"):
+        return {(True, settings.subscription.group.name)}
+    return {(False, topic.name) for topic in settings.publishing.topics}
+
+
+Refusal = v2.Status | Deferred[v2.Status] | None
+"""Why a client may not say something, perhaps told a little later; None where it may."""
+
+
+class Stream:
+    """One Telemetry: what its client says. `check` says what it may not."""
+
+    def __init__(
+        self, clients: Clients, caller: Caller, check: Callable[[v2.TelemetryCommand], Refusal]
+    ) -> None:
+        self._clients = clients
+        self._caller = caller
+        self._check = check
+        caller.on_lost(clients.lost)
+
+    def received(self, command: v2.TelemetryCommand) -> None:
+        """The client says something. Raises `CallFailed`."""
+        refusal = self._check(command)
+        if isinstance(refusal, Deferred):
+            refusal.addCallback(self._refuse)
+        elif refusal is not None:
+            self._refuse(refusal)
+        else:
+            self._take(command)
+
+    def half_closed(self) -> None:
+        """The client has nothing more to say, and hears nothing more."""
+        self._caller.call.finish()
+
+    def _refuse(self, refusal: v2.Status) -> None:
+        self._caller.call.send(v2.TelemetryCommand(status=refusal))
+        self._caller.call.finish()
+
+    def _take(self, command: v2.TelemetryCommand) -> None:
+        kind, clients, caller = command.WhichOneof("command"), self._clients, self._caller
+        if kind == "settings":
+            self._settings(command.settings)
+        elif kind == "thread_stack_trace":
+            trace = command.thread_stack_trace
+            clients.answered(caller, trace.nonce, command.status, trace.thread_stack_trace)
+        elif kind == "verify_message_result":
+            clients.answered(caller, command.verify_message_result.nonce, command.status, "")
+
+    def _settings(self, settings: v2.Settings) -> None:
+        if settings.WhichOneof("pub_sub") is None:
+            raise CallFailed(Status.INVALID_ARGUMENT, NO_SETTINGS)
+        try:
+            session = self._clients.settings(settings, self._caller)
+        except Refused as refusal:
+            kind = Status.INVALID_ARGUMENT if refusal.code in _CLIENT_FAULTS else Status.INTERNAL
+            raise CallFailed(kind, FAILED + refusal.message) from None
+        except OperationError as error:
+            raise CallFailed(Status.INTERNAL, FAILED + error.message) from None
+        told = self._clients.told(session)
+        self._caller.call.send(v2.TelemetryCommand(status=status(Code.OK), settings=told))

@@ -1,0 +1,108 @@
+"""gRPC's own bytes inside HTTP/2: prefixed messages, times, texts of statuses. Pure.
+
+A message is sent as one byte (1: compressed), its length in four bytes, big-endian, and its bytes. Source:
+the document "gRPC over HTTP2".
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Any
+
+from mqgateway.gateway.grpc.call import CallFailed, Status
+
+PREFIX = 5
+IDENTITY, GZIP = "identity", "gzip"
+ENCODINGS = (IDENTITY, GZIP)
+"""How requests may be compressed; answers never are."""
+_TIMEOUT = re.compile(r"(\d{1,8})([HMSmun])", re.ASCII)
+_SECONDS = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+_PLAIN = frozenset(range(0x20, 0x7F)) - {ord("%")}
+_WINDOW_OF_GZIP = 16 + zlib.MAX_WBITS
+
+
+class MessageCutter:
+    """Cuts the data of one call into messages of at most `limit` bytes, compressed ones after inflating."""
+
+    __slots__ = ("_buffer", "_encoding", "_limit")
+
+    def __init__(self, limit: int, encoding: str = IDENTITY) -> None:
+        self._limit = limit
+        self._encoding = encoding
+        self._buffer = bytearray()
+
+    @property
+    def buffered(self) -> int:
+        """Bytes of a message whose end has not come."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The messages that end with these bytes. Raises `CallFailed` for what cannot be read."""
+        buffer = self._buffer
+        if not buffer and len(data) >= PREFIX and not data[0]:
+            # Nearly always: one whole message that is not compressed.
+            size = int.from_bytes(data[1:PREFIX], "big")
+            if len(data) == PREFIX + size and size <= self._limit:
+                return [data[PREFIX:]]
+        buffer += data
+        messages = []
+        at = 0
+        while len(buffer) - at >= PREFIX:
+            size = int.from_bytes(buffer[at + 1 : at + PREFIX], "big")
+            if size > self._limit:
+                raise too_large(size, self._limit)
+            if len(buffer) - at < PREFIX + size:
+                break
+            messages.append(self._opened(buffer[at], bytes(buffer[at + PREFIX : at + PREFIX + size])))
+            at += PREFIX + size
+        del buffer[:at]
+        return messages
+
+    def _opened(self, flag: int, content: bytes) -> bytes:
+        if not flag:
+            return content
+        if flag != 1:
+            raise CallFailed(Status.INTERNAL, f"gRPC frame header malformed: compressed flag {flag}")
+        if self._encoding == IDENTITY:
+            raise CallFailed(Status.INTERNAL, "a compressed message without grpc-encoding")
+        return inflate(content, self._limit)
+
+
+def inflate(content: bytes, limit: int) -> bytes:
+    """What was compressed by gzip. Raises `CallFailed` when it is more than `limit` bytes, or no gzip."""
+    inflater = zlib.decompressobj(_WINDOW_OF_GZIP)
+    try:
+        plain = inflater.decompress(content, limit + 1)
+    except zlib.error as error:
+        raise CallFailed(Status.INTERNAL, f"a message that is no gzip: {error}") from None
+    if len(plain) > limit:
+        raise CallFailed(Status.RESOURCE_EXHAUSTED, f"Decompressed gRPC message exceeds maximum size {limit}")
+    if not inflater.eof:
+        raise CallFailed(Status.INTERNAL, "a message that is no gzip: its end is missing")
+    return plain
+
+
+def too_large(size: int, limit: int) -> CallFailed:
+    """The refusal of a message that is longer than allowed."""
+    return CallFailed(Status.RESOURCE_EXHAUSTED, f"gRPC message exceeds maximum size {limit}: {size}")
+
+
+def prefixed(message: Any) -> bytes:
+    """A protobuf message as it is sent."""
+    content: bytes = message.SerializeToString()
+    return b"\0" + len(content).to_bytes(4, "big") + content
+
+
+def read_timeout(text: str) -> float | None:
+    """The seconds of a header `grpc-timeout`; None when it is none."""
+    match = _TIMEOUT.fullmatch(text)
+    return None if match is None else int(match[1]) * _SECONDS[match[2]]
+
+
+def percent_encoded(text: str) -> bytes:
+    """A text as the header `grpc-message` has it."""
+    raw = text.encode(errors="replace")
+    if _PLAIN.issuperset(raw):
+        return raw
+    return b"".join(bytes((one,)) if one in _PLAIN else b"%%%02X" % one for one in raw)

@@ -1,0 +1,115 @@
+"""Turns, silence, and who reads too little: connections in memory."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from mqgateway.gateway.grpc.call import Status
+from mqgateway.gateway.grpc.server import TICK_SECONDS
+from mqgateway.gateway.grpc.v2 import Resource
+from mqgateway.gateway.remoting.server import SWEEP_SECONDS
+from tests.support.gateway.grpc.client import framed
+from tests.support.gateway.grpc.scene import Before, Scene
+from tests.support.gateway.remoting.pair import Talker
+
+
+def test_what_a_read_brought_is_done_once_and_written_once() -> None:
+    scene = Scene()
+    guest = scene.come()
+    scene.events.clear()
+    for name in ("a", "b", "c"):
+        stream = guest.open("Echo")
+        guest.h2.send_data(stream, framed(Resource(name=name).SerializeToString()), end_stream=True)
+    writes = guest.wire.server.writes
+    guest.pump()
+    assert [answer.names for answer in guest.answers.values()] == [["a"], ["b"], ["c"]]
+    assert scene.events[0] == "after read"
+    assert guest.wire.server.writes - writes == 1
+
+
+def test_answers_that_come_later_are_written_when_the_loop_turns() -> None:
+    scene = Scene()
+    guest = scene.come()
+    answers = [guest.call("Wait"), guest.call("Wait")]
+    writes = guest.wire.server.writes
+    for waiting in scene.service.waiting:
+        waiting.callback(Resource(name="late"))
+    scene.net.settle()
+    assert [answer.names for answer in answers] == [["late"], ["late"]]
+    assert guest.wire.server.writes == writes + 1
+
+
+def test_idle_connections_are_closed_and_silent_ones_asked() -> None:
+    scene = Scene(grpc_client_idle_time_mills=60_000)
+    idle, working = scene.come(), scene.come()
+    working.open("Talk")
+    working.pump()
+    scene.net.settle(60 + 2 * SWEEP_SECONDS)
+    assert idle.lost is not None and idle.goaway is not None
+    assert working.lost is None
+    working.wire.client.stuck = True  # it does not answer the ping
+    scene.net.settle(60 + 6 * SWEEP_SECONDS)
+    assert working.lost is not None and scene.service.ends == [True]
+
+
+def test_calls_whose_time_is_up_end() -> None:
+    scene = Scene()
+    guest = scene.come()
+    answer = guest.call("Wait", grpc_timeout="3S")
+    scene.net.settle(3 + TICK_SECONDS)
+    assert answer.status is Status.DEADLINE_EXCEEDED
+
+
+def test_who_does_not_read_is_not_read_and_then_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(write_buffer_high_water_mark=200_000, max_unsent_bytes=2_000_000)
+    guest = scene.come(window=2**31 - 1)
+    guest.h2.increment_flow_control_window(2**31 - 1 - 65535)
+    guest.pump()
+    guest.wire.server.stuck = True
+    stream = guest.open("List")
+    guest.h2.send_data(stream, framed(Resource(name="stay").SerializeToString()), end_stream=True)
+    guest.pump()
+    [call] = scene.service.calls
+    for _ in range(4):
+        call.send(Resource(name="x" * 100_000))
+        scene.net.settle()
+    assert not guest.wire.server.reading
+    guest.wire.server.stuck = False
+    scene.net.settle()
+    assert guest.wire.server.reading and len(guest.answers[stream].names) == 8
+    guest.wire.server.stuck = True
+    for _ in range(30):
+        call.send(Resource(name="x" * 100_000))
+        scene.net.settle()
+    assert guest.lost is not None and "bytes unread" in caplog.text
+    assert scene.service.ends == [True]
+
+
+def test_answers_that_windows_hold_back_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(
+        grpc_max_inbound_message_size=100_000,
+        max_pending_input=200_000,
+        max_pending_input_of_peer=200_000,
+        frame_max_length=100_000,
+    )
+    other, guest = scene.come(), scene.come(window=0)
+    guest.call("List", "stay")
+    [call] = scene.service.calls
+    for _ in range(4):
+        call.send(Resource(name="x" * 60_000))
+        scene.net.settle(TICK_SECONDS)
+    assert guest.lost is not None and "is cut off" in caplog.text
+    assert other.call("Echo", "x").names == ["x"]
+
+
+def test_who_speaks_something_else_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    talker = Talker()
+    scene.net.meet(8081, Before(b"GET / HTTP/1.1\r\n\r\n", talker))
+    talker.dataReceived = lambda data: None  # type: ignore[method-assign]
+    with caplog.at_level(logging.WARNING):
+        scene.net.settle()
+    assert talker.lost is not None
+    assert "is refused by gRPC: it does not begin as HTTP/2 does" in caplog.text

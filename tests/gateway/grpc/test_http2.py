@@ -1,0 +1,431 @@
+"""HTTP/2 as `h2` and `hyperframe` speak it, and as nobody should: clear errors, bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes, Settings
+from hpack import Encoder
+from hyperframe.frame import (
+    ContinuationFrame,
+    DataFrame,
+    GoAwayFrame,
+    HeadersFrame,
+    PingFrame,
+    PriorityFrame,
+    PushPromiseFrame,
+    RstStreamFrame,
+    SettingsFrame,
+    WindowUpdateFrame,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mqgateway.gateway.grpc.http2 import FRAME_SIZE, PREFACE, ErrorCode, Http2, Http2Limits
+from mqgateway.gateway.grpc.v2 import Resource
+from tests.support.gateway.grpc.client import Client, framed
+
+REQUEST = [
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", "/test.S/Echo"),
+    (":authority", "a"),
+    ("content-type", "application/grpc"),
+]
+MANY = Http2Limits(streams=100, header_list=65536, idle_frames=100_000)
+
+
+@dataclass
+class Raw:
+    """A frame of any kind."""
+
+    kind: int
+    stream: int
+    body: bytes
+    flag_byte: int = 0
+
+    def serialize(self) -> bytes:
+        head = (self.flag_byte).to_bytes(1, "big") + self.stream.to_bytes(4, "big")
+        return len(self.body).to_bytes(3, "big") + bytes((self.kind,)) + head + self.body
+
+
+class Sendable(Protocol):
+    def serialize(self) -> bytes: ...
+
+
+class Listener:
+    """Notes what happens on streams."""
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def began(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.events.append(("began", stream, [(bytes(a), bytes(b)) for a, b in headers]))
+
+    def received(self, stream: int, data: bytes) -> None:
+        self.events.append(("received", stream, data))
+
+    def ended(self, stream: int) -> None:
+        self.events.append(("ended", stream))
+
+    def broken(self, stream: int) -> None:
+        self.events.append(("broken", stream))
+
+
+def sent(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[Http2, Listener]:
+    """What comes of a preface, settings and these frames."""
+    listener = Listener()
+    http2 = Http2(limits, listener, lambda: 0.0)
+    http2.receive(PREFACE + SettingsFrame(0).serialize() + b"".join(one.serialize() for one in frames))
+    return http2, listener
+
+
+def over(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[ErrorCode, str]:
+    """With which code and reason these frames end the connection."""
+    http2, _ = sent(frames, limits)
+    assert http2.is_over and http2.open_streams == 0 and http2.buffered == 0
+    said = http2.take()
+    at = said.rindex(http2.complaint.encode()) - 4
+    http2.receive(PingFrame(0, b"12345678").serialize())
+    assert http2.take() == b"", "something is said after the end"
+    return ErrorCode(int.from_bytes(said[at : at + 4], "big")), http2.complaint
+
+
+def request(
+    stream: int, *flags: str, headers: Sequence[tuple[str, str]] = REQUEST, **more: Any
+) -> HeadersFrame:
+    return HeadersFrame(stream, Encoder().encode(headers), flags=["END_HEADERS", *flags], **more)
+
+
+def resets(http2: Http2) -> list[tuple[int, int]]:
+    """The streams that were reset, with the codes."""
+    said, found, at = http2.take(), [], 0
+    while at < len(said):
+        size = int.from_bytes(said[at : at + 3], "big")
+        if said[at + 3] == 3:
+            found.append((said[at + 8], said[at + 12]))
+        at += 9 + size
+    return found
+
+
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (Raw(0, 0, b"x"), ErrorCode.PROTOCOL_ERROR),
+        (DataFrame(1, b"x"), ErrorCode.PROTOCOL_ERROR),
+        (request(2), ErrorCode.PROTOCOL_ERROR),
+        (HeadersFrame(1, b"\xff\xff\xff\xff", flags=["END_HEADERS"]), ErrorCode.COMPRESSION_ERROR),
+        (ContinuationFrame(1, b"", flags=["END_HEADERS"]), ErrorCode.PROTOCOL_ERROR),
+        (RstStreamFrame(1, 8), ErrorCode.PROTOCOL_ERROR),
+        (WindowUpdateFrame(1, 1), ErrorCode.PROTOCOL_ERROR),
+        (WindowUpdateFrame(0, 2**31 - 1), ErrorCode.FLOW_CONTROL_ERROR),
+        (SettingsFrame(0, {4: 2**31}), ErrorCode.FLOW_CONTROL_ERROR),
+        (SettingsFrame(0, {5: 100}), ErrorCode.PROTOCOL_ERROR),
+        (SettingsFrame(0, {2: 2}), ErrorCode.PROTOCOL_ERROR),
+        (PushPromiseFrame(1, 2, b"", flags=["END_HEADERS"]), ErrorCode.PROTOCOL_ERROR),
+        (Raw(0, 0, bytes(FRAME_SIZE + 1)), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(6, 0, b"short"), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(6, 1, b"12345678"), ErrorCode.PROTOCOL_ERROR),
+        (Raw(3, 1, b""), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(4, 0, b"12345"), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(4, 1, b""), ErrorCode.PROTOCOL_ERROR),
+        (Raw(7, 0, b"1234"), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(7, 1, b"12345678"), ErrorCode.PROTOCOL_ERROR),
+        (Raw(8, 0, b"123"), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(8, 0, bytes(4)), ErrorCode.PROTOCOL_ERROR),
+        (Raw(2, 1, b"1"), ErrorCode.FRAME_SIZE_ERROR),
+        (Raw(1, 1, b"\x09abc", 0xC), ErrorCode.PROTOCOL_ERROR),
+        (Raw(1, 1, b"abc", 0x24), ErrorCode.FRAME_SIZE_ERROR),
+    ],
+)
+def test_what_breaks_the_protocol_ends_the_connection(frame: Sendable, code: ErrorCode) -> None:
+    assert over([frame])[0] is code
+
+
+def test_a_header_list_is_not_interrupted() -> None:
+    begun = HeadersFrame(1, Encoder().encode(REQUEST))
+    assert over([begun, PingFrame(0, b"12345678")])[0] is ErrorCode.PROTOCOL_ERROR
+    assert over([begun, ContinuationFrame(3, b"")])[0] is ErrorCode.PROTOCOL_ERROR
+
+
+def test_header_lists_come_in_pieces_with_padding_and_priority() -> None:
+    block = Encoder().encode(REQUEST)
+    first = HeadersFrame(1, block[:10], flags=["PADDED", "PRIORITY", "END_STREAM"], pad_length=3)
+    first.stream_weight = 5
+    _, listener = sent([first, ContinuationFrame(1, block[10:], flags=["END_HEADERS"])])
+    wanted = [(name.encode(), value.encode()) for name, value in REQUEST]
+    assert listener.events == [("began", 1, wanted), ("ended", 1)]
+
+
+def test_padded_data_and_trailers() -> None:
+    data = DataFrame(1, b"hello", flags=["PADDED"], pad_length=20)
+    trailers = request(1, "END_STREAM", headers=[("x-end", "1")])
+    _, listener = sent([request(1), data, trailers])
+    assert listener.events[1:] == [("received", 1, b"hello"), ("ended", 1)]
+
+
+def test_mistakes_on_a_stream_end_that_stream_only() -> None:
+    http2, listener = sent(
+        [
+            request(1, "END_STREAM"),
+            request(3),
+            request(5),
+            DataFrame(1, b"more"),
+            request(3, headers=[("x", "trailers without an end")]),
+            WindowUpdateFrame(5, 2**31 - 1),
+        ]
+    )
+    assert not http2.is_over and http2.open_streams == 0
+    assert resets(http2) == [
+        (1, ErrorCode.STREAM_CLOSED),
+        (3, ErrorCode.PROTOCOL_ERROR),
+        (5, ErrorCode.FLOW_CONTROL_ERROR),
+    ]
+    assert [event for event in listener.events if event[0] == "broken"] == [
+        ("broken", 1),
+        ("broken", 3),
+        ("broken", 5),
+    ]
+
+
+def test_more_streams_than_allowed_are_refused_and_others_go_on() -> None:
+    limits = Http2Limits(streams=2, header_list=65536, idle_frames=100)
+    http2, listener = sent(
+        [request(1), request(3), request(5), DataFrame(5, b"x"), DataFrame(1, b"x")], limits
+    )
+    assert resets(http2) == [(5, ErrorCode.REFUSED_STREAM)]
+    assert listener.events[-1] == ("received", 1, b"x")
+    assert http2.open_streams == 2
+
+
+def test_more_data_than_the_window() -> None:
+    frame = DataFrame(1, bytes(FRAME_SIZE))
+    http2, _ = sent([request(1)])
+    http2.take()
+    for _ in range(200):
+        http2.receive(frame.serialize())
+    assert not http2.is_over
+    assert len(http2.take()) < 500, "window updates are joined"
+    http2._receive_window = 10  # as if the peer had not waited for them
+    http2.receive(frame.serialize())
+    assert http2.is_over and b"window" in http2.take()
+
+
+# Attacks
+
+
+def test_rapid_reset() -> None:
+    limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
+    frames: list[Sendable] = []
+    for number in range(600):
+        frames += [request(2 * number + 1, "END_STREAM"), RstStreamFrame(2 * number + 1, 8)]
+    code, reason = over(frames, limits)
+    assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxIdleFrames" in reason
+
+
+def test_frames_that_carry_nothing_are_counted_for_a_while() -> None:
+    now = [0.0]
+    http2 = Http2(Http2Limits(100, 65536, 100), Listener(), lambda: now[0])
+    http2.receive(PREFACE)
+    for _ in range(50):
+        now[0] += 1
+        for _ in range(3):
+            http2.receive(PingFrame(0, b"12345678").serialize())
+    assert not http2.is_over
+    for _ in range(101):
+        http2.receive(SettingsFrame(0).serialize())
+    assert http2.is_over
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        PingFrame(0, b"12345678"),
+        SettingsFrame(0),
+        PriorityFrame(1, depends_on=0, stream_weight=1, exclusive=False),
+        Raw(0x77, 0, b"x"),
+        DataFrame(1, b""),
+        GoAwayFrame(0),
+    ],
+)
+def test_floods(frame: Sendable) -> None:
+    limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
+    assert over([request(1), *[frame] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
+
+
+def test_continuation_flood() -> None:
+    begun = HeadersFrame(1, Encoder().encode(REQUEST))
+    code, reason = over([begun, *[ContinuationFrame(1, bytes(1000))] * 100])
+    assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxMetadataSize" in reason
+    limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
+    assert over([begun, *[ContinuationFrame(1, b"")] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
+
+
+def test_header_bomb() -> None:
+    """One entry of the table, named ten thousand times: small on the wire, large when read."""
+    encoder = Encoder()
+    block = encoder.encode([("x-big", "y" * 3000)]) + encoder.encode([("x-big", "y" * 3000)]) * 10_000
+    frame = HeadersFrame(1, block, flags=["END_HEADERS"])
+    code, _ = over([frame], Http2Limits(streams=100, header_list=16384, idle_frames=500))
+    assert code is ErrorCode.ENHANCE_YOUR_CALM
+
+
+def test_a_window_of_one_byte_at_a_time() -> None:
+    client = Client(window=0)
+    answer = client.call("Echo", "x" * 50)
+    client.acknowledges = False
+    for number in range(57):
+        assert len(answer.data) == number and not answer.has_ended
+        client.h2.increment_flow_control_window(1, 1)
+        client.pump()
+    assert answer.names == ["x" * 50] and client.server.http2.held == 0
+
+
+def test_windows_that_shrink_below_nothing() -> None:
+    client = Client(window=1000)
+    client.acknowledges = False
+    answer = client.call("Echo", "x" * 3000)
+    assert len(answer.data) == 1000
+    client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 100})
+    client.pump()
+    assert len(answer.data) == 1000
+    client.h2.increment_flow_control_window(900, 1)
+    client.pump()
+    assert len(answer.data) == 1000
+    client.h2.increment_flow_control_window(5000, 1)
+    client.pump()
+    assert answer.names == ["x" * 3000]
+
+
+# Chance
+
+STREAMS = st.sampled_from([0, 1, 1, 1, 3, 3, 5, 7, 2])
+
+
+def flags(*names: str) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(names), unique=True)
+
+
+FRAMES: st.SearchStrategy[Sendable] = st.one_of(
+    st.builds(
+        lambda stream, given: request(stream, *given),
+        STREAMS.filter(bool),
+        flags("END_STREAM", "END_HEADERS"),
+    ),
+    st.builds(
+        lambda stream, data, given: DataFrame(stream, data, flags=given),
+        STREAMS.filter(bool),
+        st.binary(max_size=50),
+        flags("END_STREAM"),
+    ),
+    st.builds(RstStreamFrame, STREAMS.filter(bool), st.integers(0, 20)),
+    st.builds(WindowUpdateFrame, STREAMS, st.integers(1, 2**31 - 1)),
+    st.builds(
+        lambda values: SettingsFrame(0, values),
+        st.dictionaries(st.integers(1, 8), st.integers(0, 2**31 - 1), max_size=3),
+    ),
+    st.builds(lambda data: PingFrame(0, data), st.binary(min_size=8, max_size=8)),
+    st.builds(
+        lambda stream, data: ContinuationFrame(stream, data), STREAMS.filter(bool), st.binary(max_size=20)
+    ),
+    st.builds(lambda kind, body: Raw(kind, 0, body), st.integers(10, 255), st.binary(max_size=9)),
+    st.just(GoAwayFrame(0)),
+)
+
+
+def h2_takes(wire: bytes) -> bool:
+    """Whether `h2` finds no fault with it."""
+    server = H2Connection(H2Configuration(client_side=False, validate_inbound_headers=False))
+    server.local_settings = Settings(client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: 100})
+    server.initiate_connection()
+    try:
+        server.receive_data(wire)
+    except ProtocolError:
+        return False
+    return True
+
+
+@settings(max_examples=300)
+@given(st.lists(FRAMES, max_size=12), st.data())
+def test_what_h2_takes_is_taken_and_nothing_escapes(frames: list[Sendable], data: st.DataObject) -> None:
+    wire = PREFACE + SettingsFrame(0).serialize() + b"".join(one.serialize() for one in frames)
+    listener = Listener()
+    http2 = Http2(MANY, listener, lambda: 0.0)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(wire)), max_size=5)))
+    for begin, end in zip([0, *cuts], [*cuts, len(wire)], strict=True):
+        http2.receive(wire[begin:end])
+    if h2_takes(wire):
+        assert not http2.is_over, http2.complaint
+    if http2.is_over:
+        assert http2.complaint and http2.open_streams == 0
+        began = [event[1] for event in listener.events if event[0] == "began"]
+        ends = [event[1] for event in listener.events if event[0] == "broken"]
+        assert sorted(began) == sorted(ends)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.one_of(st.binary(max_size=60), FRAMES.map(lambda one: one.serialize())), max_size=10))
+def test_garbage_ends_with_a_reason_and_keeps_nothing(pieces: list[bytes]) -> None:
+    client = Client()
+    stream = client.open("Wait")
+    client.say(stream, "x", ends=True)
+    for piece in pieces:
+        client.server.receive(piece)
+        assert client.server.kept <= 9 + FRAME_SIZE
+    if client.server.is_over:
+        assert client.server.http2.complaint and client.server.kept == 0
+        assert client.server.open_calls == 0 and client.service.ends == [True]
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=80))
+def test_spoiled_messages_get_a_status(noise: bytes) -> None:
+    client = Client()
+    stream = client.open("Echo")
+    client.h2.send_data(stream, framed(noise), end_stream=True)
+    client.pump()
+    answer = client.answers[stream]
+    assert answer.has_ended and answer.status in (0, 13)
+    assert client.call("Echo", "x").names == ["x"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Echo", "Wait", "List", "Fail"]), st.text(max_size=300), st.booleans()),
+        max_size=15,
+    ),
+    st.integers(0, 300),
+)
+def test_h2_understands_every_answer(calls: list[tuple[str, str, bool]], window: int) -> None:
+    """`h2` raises where a frame is one too many, out of order, or beyond a window."""
+    client = Client(window=window)
+    opened = []
+    for method, name, is_reset in calls:
+        stream = client.open(method)
+        client.h2.send_data(stream, framed(Resource(name=name).SerializeToString())[:200])
+        if is_reset:
+            client.h2.reset_stream(stream)
+        else:
+            opened.append((stream, method, name))
+        client.pump()
+    client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 100_000})
+    client.pump()
+    for stream, _, name in opened:
+        rest = framed(Resource(name=name).SerializeToString())[200:]
+        client.h2.send_data(stream, rest, end_stream=True)
+    client.pump()
+    for waiting in client.service.waiting:
+        waiting.callback(Resource(name="late"))
+    client.pump()
+    for stream, method, name in opened:
+        wanted = {"Echo": [name], "Wait": ["late"], "List": list(name), "Fail": []}[method]
+        if name != "stay":
+            assert client.answers[stream].names == wanted and client.answers[stream].has_ended
+    assert client.server.kept == 0

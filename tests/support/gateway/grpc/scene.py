@@ -1,0 +1,84 @@
+"""A broker's server in memory, with remoting and gRPC, and those who come to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.internet.protocol import Factory
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.options import BrokerOptions, RemotingOptions, TlsOptions
+from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.grpc.call import Methods
+from mqgateway.gateway.grpc.server import GrpcServer
+from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from tests.gateway.remoting.test_tls import FileShelf
+from tests.support.gateway.grpc.client import NetClient, Service
+from tests.support.gateway.remoting.pair import Net, Pair
+
+ECHO = 987_401
+
+
+class Scene:
+    """A broker's server with remoting on 10911 and gRPC on 8081."""
+
+    def __init__(self, mode: str | None = "permissive", **options: Any) -> None:
+        self.net = Net()
+        self.events: list[str] = []
+        self.service = Service()
+        self.loaded = 0
+        remoting = {name: options.pop(name) for name in list(options) if not name.startswith("grpc")}
+        self.remoting = RemotingServer(
+            self.net,
+            Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock()),
+            RemotingOptions(**remoting),
+            tls=None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf()),
+            after_read=lambda: self.events.append("after read"),
+        )
+        self.remoting.listen("0.0.0.0", 10911)
+        self.grpc = GrpcServer(
+            self.remoting, BrokerOptions(**options), self.methods, reactor=self.net, worker=InlineWorker()
+        )
+        self.grpc.start("0.0.0.0", 8081)
+
+    def echo(self, context: None, call: Call) -> Reply:
+        return Reply(body=call.body)
+
+    def methods(self) -> Methods:
+        self.loaded += 1
+        return self.service.methods()
+
+    def come(self, port: int = 8081, *, tls: bool = False, before: bytes = b"", **more: Any) -> Guest:
+        return Guest(self, port, tls, before, **more)
+
+
+class Guest(NetClient):
+    """A client of the scene."""
+
+    def __init__(self, scene: Scene, port: int, tls: bool, before: bytes, window: int | None = None) -> None:
+        super().__init__(scene.net.settle, window)
+        self.scene = scene
+        outside: Any = self
+        if tls:
+            factory = Factory.forProtocol(lambda: self)  # type: ignore[arg-type]
+            factory.noisy = False
+            self.factory = None
+            outside = ClientTls(TlsOptions(), FileShelf()).wrap_factory(factory).buildProtocol(None)
+        self.wire: Pair = scene.net.meet(port, Before(before, outside))
+        self.pump()
+
+
+class Before:
+    """Says something first, then lets another speak."""
+
+    def __init__(self, words: bytes, then: Any) -> None:
+        self._words, self._then = words, then
+
+    def makeConnection(self, transport: Any) -> None:
+        if self._words:
+            transport.write(self._words)
+        transport.protocol = self._then
+        self._then.makeConnection(transport)
