@@ -1,1 +1,5 @@
-"""The command line."""
+"""The commands."""
+
+from mqgateway.gateway.cli.collecting import seldom
+
+seldom()

@@ -18,9 +18,19 @@ FULL_PASS_EVERY = 100
 """Passes of the middle generation before the collector may look at everything that it looks at: at ten, as it
 is by default, full passes held the loop for 130 to 257 ms each while ten thousand topics came to be, under a
 profiler. What rings of garbage may wait longer for that is bounded by 700,000 objects."""
+OFTEN = (700, 10)
+"""When the younger generations are looked at while a server runs: Python's own numbers."""
+WHILE_LOADING = 100_000
+"""New objects before the collector looks at anything while modules are loaded: none of those is garbage, and
+to look through them again and again took a tenth of the time of a start."""
 ENTRIES = 3000
 """How many more entries than ever there are when what is there is kept from being looked at: some 40,000
 objects."""
+
+
+def seldom() -> None:
+    """Let the collector rest while a program is loaded; once a server is up it looks as often as before."""
+    gc.set_threshold(WHILE_LOADING, *gc.get_threshold()[1:])
 
 
 @runtime_checkable
@@ -43,7 +53,7 @@ class Collecting:
         self._is_asked = False
         # What exists now lives as long as the process, and the server is ready without looking once more.
         gc.freeze()
-        gc.set_threshold(*gc.get_threshold()[:2], FULL_PASS_EVERY)
+        gc.set_threshold(*OFTEN, FULL_PASS_EVERY)
         gc.callbacks.append(self._passed)
 
     def end(self) -> None:

@@ -34,6 +34,7 @@ from mqgateway.gateway.cli.service_flags import (
     log_folder,
     process_start,
     report,
+    standard,
 )
 from mqgateway.gateway.cli.settings import from_file, from_flags, from_pairs, from_tls_file, listing, stop_for
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
@@ -195,3 +196,7 @@ def child_environment(environment: Any) -> dict[str, str]:
     here = os.path.dirname(os.path.dirname(os.path.abspath(mqgateway.__file__)))
     paths = [here, *filter(None, [environment.get("PYTHONPATH")])]
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+container = click.command("container")(container_options(run_container))
+mqbrokercontainer = standard("mqbrokercontainer")(container_options(run_container))

@@ -28,6 +28,7 @@ from mqgateway.gateway.cli.service_flags import (
     important_flag,
     process_start,
     report,
+    standard,
 )
 from mqgateway.gateway.cli.settings import (
     ControllerSettings,
@@ -173,3 +174,7 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
         sys.stdout.flush()
 
     sys.exit(run(make, started, levels))
+
+
+controller = click.command("controller")(controller_options(run_controller))
+mqcontroller = standard("mqcontroller")(controller_options(run_controller))

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 
+from mqgateway.gateway.nouns import is_noun
+
 
 def main() -> None:
     """The console script."""
-    from mqgateway.gateway.nouns.main import called, is_noun
-
     arguments = sys.argv[1:]
     if is_noun(arguments):
+        from mqgateway.gateway.nouns.main import called
+
         sys.exit(called(arguments))
     from mqgateway.gateway.cli.main import main as everything
 

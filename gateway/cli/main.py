@@ -1,5 +1,4 @@
-"""The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and the standard's `mqnamesrv`, `mqbroker`,
-`mqbrokercontainer`, `mqcontroller`.
+"""The commands: `mqgateway serve`, `namesrv`, `broker` and so on, and the standard's `mqnamesrv`, `mqbroker`.
 
 A command reads its settings, reports what is wrong with them, and hands a service to `run`. Heavy
 imports happen inside the commands, so that `--help` and errors are immediate.
@@ -7,12 +6,13 @@ imports happen inside the commands, so that `--help` and errors are immediate.
 Exit codes: 0 stopped in good order or printed what was asked, 1 could not start, 2 wrong usage or settings.
 """
 
-import functools
+from __future__ import annotations
+
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,28 +20,20 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
-from mqgateway.gateway.cli.admin import admin
 from mqgateway.gateway.cli.boot import log_boot
-from mqgateway.gateway.cli.consume import consume
-from mqgateway.gateway.cli.container import container_options, run_container
-from mqgateway.gateway.cli.controller import controller_options, run_controller
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
-from mqgateway.gateway.cli.perf import perf
-from mqgateway.gateway.cli.pipeline import pipeline
-from mqgateway.gateway.cli.profile import profile
-from mqgateway.gateway.cli.secure import Secured, close_both, secure
-from mqgateway.gateway.cli.send import send
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     HELP,
-    StandardCommand,
     begin_logging,
     common_options,
     fail,
     important_flag,
     process_start,
     report,
+    standard,
 )
 from mqgateway.gateway.cli.settings import (
     BrokerSettings,
@@ -53,8 +45,9 @@ from mqgateway.gateway.cli.settings import (
     listing,
     stop_for,
 )
-from mqgateway.gateway.cli.store import store
-from mqgateway.gateway.cli.tail import tail
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.cli.secure import Secured
 
 IMPORTANT = (
     "brokerClusterName",
@@ -70,6 +63,19 @@ IMPORTANT = (
 """What `mqbroker -m` prints, as the standard's important properties."""
 CONSOLE_PORT = 8088
 """Where `serve` has the console."""
+LATER = {
+    "admin": "Administration with the standard's commands: `admin help` lists them; also as mqadmin.",
+    "consume": "Consume TOPIC as a member of a group, and print the messages.",
+    "container": "Run a broker container: each broker is a process of its own.",
+    "controller": "Run a controller: it elects the masters of broker sets.",
+    "perf": "Measure how fast messages are sent and consumed.",
+    "pipeline": "Run Spark jobs on topics and stores.",
+    "profile": "Servers and credentials under a name, for mqadmin.",
+    "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
+    "store": "Check, rebuild and count a store that lies on disk.",
+    "tail": "Print the newest messages of TOPIC.",
+}
+"""Commands in modules of their names, which are loaded once they are called, and what they are for."""
 
 
 def run_services(
@@ -184,6 +190,8 @@ def _secured(given: dict[str, Any], namesrv: NamesrvSettings, broker: BrokerSett
     """Close both servers where that is asked for; nothing is made up for who only prints settings."""
     if not given["secure"]:
         return None
+    from mqgateway.gateway.cli.secure import close_both, secure
+
     if given["print_config"]:
         close_both(namesrv, broker)
         return None
@@ -213,7 +221,7 @@ def _print_settings(given: dict[str, Any], sets: Sequence[Any]) -> None:
             click.echo(listing(options, given["output"]))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=GroupWithLater, later=LATER, context_settings=HELP)
 @click.version_option(package_name="mqgateway")
 def main() -> None:
     """A RocketMQ name server and broker that stock RocketMQ clients use unchanged."""
@@ -312,17 +320,12 @@ def run_broker(**given: Any) -> None:
     run_services(None, settings, given)
 
 
-for command in (admin, *NOUNS, store, send, consume, tail, perf, pipeline, profile):
+for command in NOUNS:
     main.add_command(command)
 main.command("namesrv")(namesrv_options(run_namesrv))
 main.add_command(with_verbs("broker", run_broker, broker_options))
-main.command("container")(container_options(run_container))
-main.command("controller")(controller_options(run_controller))
-standard = functools.partial(click.command, cls=StandardCommand, context_settings=HELP)
 mqnamesrv = standard("mqnamesrv")(namesrv_options(run_namesrv))
 mqbroker = standard("mqbroker")(broker_options(run_broker))
-mqbrokercontainer = standard("mqbrokercontainer")(container_options(run_container))
-mqcontroller = standard("mqcontroller")(controller_options(run_controller))
 
 
 EXAMPLES_DUMP = """\b

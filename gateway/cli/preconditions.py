@@ -18,8 +18,6 @@ from mqgateway.engine.options import BrokerOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import BrokerSettings, ControllerSettings, NamesrvSettings
-from mqgateway.gateway.controller.peers import own_peer
-from mqgateway.gateway.controller.shared_place import check_place
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[0-9.]+")
@@ -61,9 +59,13 @@ def _of_console(options: BrokerOptions) -> Iterator[str]:
 
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:
     """What is in the way of a controller, by itself or beside a name server."""
+    from mqgateway.gateway.controller.peers import own_peer
+
     try:
         peer = own_peer(options)
         if options.controller_etcd_endpoints:
+            from mqgateway.gateway.controller.shared_place import check_place
+
             check_place(options)
     except ConfigError as error:
         yield str(error)

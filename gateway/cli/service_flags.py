@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -32,6 +33,10 @@ class StandardCommand(click.Command):
         names = {name for parameter in self.params for name in parameter.opts if name.startswith("--")}
         words = [f"-{arg}" if f"-{arg}".partition("=")[0] in names else arg for arg in args]
         return super().parse_args(ctx, words)
+
+
+standard = partial(click.command, cls=StandardCommand, context_settings=HELP)
+"""Declares a command of the standard's name."""
 
 
 def important_flag(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,13 +25,13 @@ from mqgateway.gateway.cli.boot import (
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
-from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.web.service import ConsoleService
 
 
@@ -114,6 +114,8 @@ class Both:
             self.controller.start()
 
     def _make_controller(self, hooks: Sequence[Hook]) -> ControllerService:
+        from mqgateway.gateway.controller.service import ControllerService
+
         settings = self._namesrv_settings
         assert settings is not None
         return ControllerService(

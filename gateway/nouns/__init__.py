@@ -6,6 +6,8 @@ way, and has the same flags and exit codes; where mqadmin has a command, the nou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqgateway.gateway.mqadmin.declaration import Catalogue
 
 PLACES = {
@@ -78,3 +80,12 @@ RUN_SERVERS = frozenset({"broker"})
 
 FOUND = 5
 """How `doctor` ends when it found why a group is stuck, and `config diff` when there are differences."""
+
+
+def is_noun(arguments: Sequence[str]) -> bool:
+    """Whether a command line is one of these: its first word is a noun, and the two do not run a server or a
+    command that is declared elsewhere."""
+    noun, pair = "".join(arguments[:1]), " ".join(arguments[:2])
+    if noun not in ABOUT or pair in ELSEWHERE:
+        return False
+    return noun not in RUN_SERVERS or pair in PLACES

@@ -10,7 +10,7 @@ from pathlib import Path
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.mqadmin.declaration import Catalogue, Notebook
 from mqgateway.gateway.mqadmin.main import console
-from mqgateway.gateway.nouns import ABOUT, CATALOGUE, ELSEWHERE, PLACES, RUN_SERVERS
+from mqgateway.gateway.nouns import CATALOGUE, ELSEWHERE, PLACES
 
 
 class FileNotebook(Notebook):
@@ -46,15 +46,6 @@ def state_folder() -> Path:
     """Where programs keep what outlives them, by the XDG rules."""
     home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(home).expanduser() / "mqgateway"
-
-
-def is_noun(arguments: Sequence[str]) -> bool:
-    """Whether a command line is one of these: its first word is a noun, and the two do not run a server or a
-    command that is declared elsewhere."""
-    noun, pair = "".join(arguments[:1]), " ".join(arguments[:2])
-    if noun not in ABOUT or pair in ELSEWHERE:
-        return False
-    return noun not in RUN_SERVERS or pair in PLACES
 
 
 def called(arguments: Sequence[str]) -> int:

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.container import child_command, child_environment
-from mqgateway.gateway.cli.main import main, mqbrokercontainer
+from mqgateway.gateway.cli.container import child_command, child_environment, mqbrokercontainer
+from mqgateway.gateway.cli.main import main
 
 ROOT = Path(__file__).parents[3]
 BROKER = """

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.main import main, mqcontroller
+from mqgateway.gateway.cli.controller import mqcontroller
+from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from mqgateway.gateway.codec.frame import FrameCutter

@@ -9,7 +9,9 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.main import main, mqbroker, mqbrokercontainer, mqcontroller, mqnamesrv
+from mqgateway.gateway.cli.container import mqbrokercontainer
+from mqgateway.gateway.cli.controller import mqcontroller
+from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
 from mqgateway.gateway.mqadmin.declaration import every
 from mqgateway.gateway.mqadmin.parsing import OURS
 from mqgateway.gateway.nouns import CATALOGUE
@@ -173,7 +175,10 @@ def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:
     """Every command below one, by what is typed."""
     found = {name: command}
     if isinstance(command, click.Group):
-        for part, below in command.commands.items():
+        context = click.Context(command)
+        for part in command.list_commands(context):
+            below = command.get_command(context, part)
+            assert below is not None
             found |= commands_of(below, f"{name} {part}")
     return found
 

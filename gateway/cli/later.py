@@ -1,0 +1,37 @@
+"""Commands that are loaded once they are called: none waits for what only the others need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class GroupWithLater(click.Group):
+    """A group some of whose commands are in modules beside this one, named as the command is."""
+
+    def __init__(self, *arguments: Any, later: Mapping[str, str], **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._later = later
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See `click.Group.list_commands`."""
+        return sorted({*super().list_commands(ctx), *self._later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See `click.Group.get_command`."""
+        if cmd_name in self._later and cmd_name not in self.commands:
+            module = import_module(f"mqgateway.gateway.cli.{cmd_name}")
+            self.add_command(getattr(module, cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Group.format_commands`; says what those are for that are not loaded."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))
+        later = {name: click.Command(name, help=about) for name, about in self._later.items()}
+        commands = [(name, later.get(name) or self.commands[name]) for name in names]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in commands])

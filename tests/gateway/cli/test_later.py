@@ -1,0 +1,34 @@
+"""Commands that are loaded once they are called."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+
+from mqgateway.gateway.cli.main import LATER, main
+
+
+def test_what_is_listed_is_what_the_commands_say() -> None:
+    context = click.Context(main)
+    for name, about in LATER.items():
+        command = main.get_command(context, name)
+        assert command is not None and command.name == name
+        assert command.get_short_help_str(200).rstrip(".") == about.rstrip(".")
+
+
+def test_help_and_servers_load_none_of_them() -> None:
+    script = "import sys; from mqgateway.gateway.cli.main import main\n"
+    script += "try: main(['--help'])\nexcept SystemExit: pass\n"
+    script += "import json; print(json.dumps(sorted(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "  store        Check, rebuild and count a store" in told
+    loaded = set(json.loads(told.splitlines()[-1]))
+    assert not loaded & {f"mqgateway.gateway.cli.{name}" for name in LATER}
+
+
+def test_an_unknown_command_is_refused() -> None:
+    context = click.Context(main)
+    assert main.get_command(context, "later") is None
