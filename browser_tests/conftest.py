@@ -54,12 +54,12 @@ class Server:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers, with settings as KEY=VALUE."""
+    """Starts servers, with settings as KEY=VALUE; the first one's folder is `tmp_path / "0"`."""
     started: list[Server] = []
 
     def start(*settings: str) -> Server:
         folder = tmp_path / str(len(started))
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         started.append(Server(folder, *settings))
         return started[-1]
 

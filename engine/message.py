@@ -235,6 +235,25 @@ def parse_properties(text: str) -> dict[str, str]:
     return properties
 
 
+_DELAYS = frozenset(
+    {
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_TIMER_DELAY_MS,
+        PROPERTY_TIMER_DELAY_SEC,
+        PROPERTY_TIMER_DELIVER_MS,
+    }
+)
+
+
+def message_type(properties: Mapping[str, str]) -> str:
+    """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
+        return "transaction"
+    if not _DELAYS.isdisjoint(properties):
+        return "delay"
+    return "fifo" if PROPERTY_SHARDING_KEY in properties else "normal"
+
+
 _KEY_FIRST = b"UNIQ_KEY\x01"
 _NO_MORE = frozenset((b"", b"\x02", b"\x02WAIT\x01true", b"\x02WAIT\x01true\x02"))
 

@@ -10,16 +10,7 @@ Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManag
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-
-from mqgateway.engine.message import (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_SHARDING_KEY,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELIVER_MS,
-    PROPERTY_TRANSACTION_PREPARED,
-)
+from collections.abc import Callable, Sequence
 
 Labels = tuple[str, ...]
 """Values of labels, in the order in which the metric declares their names."""
@@ -32,17 +23,12 @@ CREATION_BOUNDS = (10, 100, 1000, 3000, 5000)
 """Milliseconds in which topics or groups are made."""
 FINISH_BOUNDS = (5, 60, 600, 3600, 43200, 86400)
 """Seconds of a transaction."""
+SYNC_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Milliseconds of a sync of the log."""
+SYNC_SIZE_BOUNDS = (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
+"""Bytes that one sync is about."""
 DELAY_BOUNDS = (60, 600, 3600, 43200, 86400, 259200)
 """Seconds by which a message is delayed."""
-
-_DELAYS = frozenset(
-    {
-        PROPERTY_DELAY_TIME_LEVEL,
-        PROPERTY_TIMER_DELAY_MS,
-        PROPERTY_TIMER_DELAY_SEC,
-        PROPERTY_TIMER_DELIVER_MS,
-    }
-)
 
 
 class Counter:
@@ -154,6 +140,9 @@ class Meters:
         """By status, and whether it is a system topic."""
         self.group_creation = Histogram(CREATION_BOUNDS, most)
         """By status."""
+        self.sync_time = Histogram(SYNC_BOUNDS, 1)
+        """Without labels; so is the next."""
+        self.sync_size = Histogram(SYNC_SIZE_BOUNDS, 1)
 
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
         """Messages of a type were stored in a topic, `size` bytes of records in all."""
@@ -170,6 +159,11 @@ class Meters:
             return self.incoming_overflow
         incoming = self.incoming[labels] = Incoming()
         return incoming
+
+    def synced(self, seconds: float, size: int) -> None:
+        """A sync of the log took so long, and was about so many bytes."""
+        self.sync_time.record((), int(seconds * 1000))
+        self.sync_size.record((), size)
 
     def popped(self, topic: str, group: str, messages: int, size: int) -> None:
         """Messages were popped from a topic, which may be one of retries."""
@@ -205,12 +199,3 @@ class Meters:
             meter.forget(lambda labels: labels[1] == group)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):
             meter.forget(lambda labels: labels[0] == group)
-
-
-def message_type(properties: Mapping[str, str]) -> str:
-    """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
-    if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
-        return "transaction"
-    if not _DELAYS.isdisjoint(properties):
-        return "delay"
-    return "fifo" if PROPERTY_SHARDING_KEY in properties else "normal"

@@ -91,6 +91,12 @@ class MetricsOptions(ExporterOptions):
         50000, "Series of one metric; what comes beyond is counted together, or left out.", low=1
     )
     metrics_export_batch_max_data_points: int = option(1000, "Points of one OTLP request.", low=1)
+    traces_grpc_exporter_target: str = option(
+        "", "Collector that spans of sends go to by OTLP, where their messages ask for them.", ours=True
+    )
+    traces_grpc_exporter_header: str = option(
+        "", "Headers of those, as name:value pairs separated by commas.", secret=True, ours=True
+    )
     enable_stats_metrics: bool = option(True, "Export permission and numbers of topics and groups.")
     enable_request_metrics: bool = option(True, "Export messages in and out, and creations.")
     enable_connection_metrics: bool = option(True, "Export numbers of clients.")

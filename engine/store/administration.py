@@ -6,7 +6,7 @@ Standard: of `DefaultMessageStore` what `AdminBrokerProcessor` asks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from mqgateway.engine.clock import Clock, elapsed_millis
@@ -59,6 +59,10 @@ class Administration:
         self._dispatch = dispatch
         self._durability = durability
         self._retention = retention
+
+    def watch_syncs(self, told: Callable[[float, int], None]) -> None:
+        """Tell from now on how long each sync of the log took, in seconds, and of how many bytes it was."""
+        self._durability.on_synced = told
 
     @property
     def queue_count(self) -> int:

@@ -179,6 +179,8 @@ class Durability:
         self._checkpoint = checkpoint
         self._on_flushed = on_flushed
         self.commit = GroupCommit()
+        self.on_synced: Callable[[float, int], None] | None = None
+        """Told how long each sync of the log took, in seconds, and how many bytes it was about."""
         self.derived_failure = ""
         self.dispatched_offset = 0
         self.dispatched_timestamp = 0
@@ -218,18 +220,23 @@ class Durability:
         self._target_timestamp = self._log.last_timestamp
         files = self._log.files.between(self.commit.flushed, self._log.end_offset)
         directories = self._take_directories(self._log.files.pool.unsynced)
+        size = self._log.end_offset - self.commit.flushed
 
-        def work() -> None:
+        def work() -> float:
+            began = self._clock.monotonic()
             for file in files:
                 file.sync()
             for directory in directories:
                 self._disk.sync_dir(directory)
+            return self._clock.monotonic() - began
 
-        self._worker.run(work, self._flushed)
+        self._worker.run(work, lambda outcome: self._flushed(outcome, size))
 
-    def _flushed(self, outcome: object) -> None:
+    def _flushed(self, outcome: float | Exception, size: int) -> None:
         if not self._running:
             return
+        if self.on_synced is not None and not isinstance(outcome, Exception):
+            self.on_synced(outcome, size)
         if isinstance(outcome, Exception):
             self.commit.finish(f"the commit log could not be written to disk: {outcome}")
             log.error("%s; writes are refused from now on", self.commit.failure)

@@ -30,7 +30,7 @@ from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl, Pause
+from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain import migration
 from mqgateway.gateway.access.plain import requests as plain_requests
 from mqgateway.gateway.access.plain.control import PlainControl
@@ -38,6 +38,7 @@ from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
@@ -110,6 +111,8 @@ class BrokerService:
         self._is_opening = False
         self.recovered: float | None = None
         """Which part of the log that a start has to read it has read; None before."""
+        self.recovery_seconds: float | None = None
+        """How long it took to open the store; None before that is done."""
         self._is_closed = self._is_writing_held = False
         self.port = options.listen_port or _free_port(remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
@@ -134,7 +137,8 @@ class BrokerService:
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
-        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
+        guard = self._access if access.is_on else None
+        table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(
@@ -262,7 +266,8 @@ class BrokerService:
             self.recovered = min(1.0, done / total) if total > 0 else 1.0
             progress(done, total)
 
-        yield from broker.store.starting(note)
+        report = yield from broker.store.starting(note)
+        self.recovery_seconds = report.seconds
         if broker.role.is_master:
             topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
         broker.tables.load()
@@ -384,14 +389,14 @@ def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessCo
 
 
 def _guarded(
-    broker: Broker, access: AccessControl | None, plain: Keeper | None
+    broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
 ) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
     """What is answered behind the access control there is, and what stands before it."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
-        control = PlainControl(plain, on.options)
+        control = PlainControl(plain, on.options, on.clock, pause)
         return control.guarded(audited(table, audit, refusal)), [control]
     told = audited(REQUESTS, audit, refusal)
     return (told, []) if access is None else (access.guarded(told, on.options), [access])

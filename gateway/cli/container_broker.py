@@ -92,7 +92,7 @@ class ContainedBroker:
             reactor=reactor,
             clock=clock,
             disk=disk,
-            hooks=self._observation.hooks(meters),
+            hooks=self._observation.broker_hooks(options, meters),
         )
         self._observation.broker(self.broker, options, meters)
 

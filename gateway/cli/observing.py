@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, gatherResults, succeed
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions
 from mqgateway.engine.options.controller import ControllerOptions
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
+    from mqgateway.gateway.metrics.spans import SendSpans
     from mqgateway.gateway.namesrv.service import NameServerService
+
+log = logging.getLogger(__name__)
 
 EVERY_ADDRESS = ("", "0.0.0.0", "::")
 SERIES_OF_NAME_SERVER = 50_000
@@ -49,6 +54,8 @@ class Observation:
         self._clock = clock
         self._disk = disk
         self._exports = isinstance(options, ExporterOptions) and options.exports_metrics
+        self._reactor = reactor
+        self._spans: SendSpans | None = None
         self.service: MetricsService | None = None
         if self._exports or options.health_port:
             from mqgateway.gateway.metrics.service import MetricsService
@@ -65,6 +72,15 @@ class Observation:
         from mqgateway.gateway.metrics.rpc import RequestTimes
 
         return [RequestTimes(meters, self._clock)]
+
+    def broker_hooks(self, options: BrokerOptions, meters: Meters) -> list[Hook]:
+        """The same, and what makes spans of a broker's sends, if they are to go anywhere."""
+        if not options.traces_grpc_exporter_target:
+            return self.hooks(meters)
+        from mqgateway.gateway.metrics.spans import SendSpans
+
+        self._spans = SendSpans(options)
+        return [*self.hooks(meters), self._spans]
 
     def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
         """Observe a broker, which was made with the hooks for these meters."""
@@ -113,7 +129,15 @@ class Observation:
         observed: list[Observed] = [] if self.service is None else self.service.observed
         for one in observed:
             one.is_started = True
+        if self._spans is not None:
+            try:
+                self._spans.start()
+            except ConfigError as error:
+                log.error("no spans are made: %s", error)
 
     def stop(self) -> Deferred[Any]:
         """Serve nothing more; fires when that is so."""
-        return succeed(None) if self.service is None else self.service.stop()
+        served = succeed(None) if self.service is None else self.service.stop()
+        if self._spans is None:
+            return served
+        return gatherResults([served, self._spans.stop(self._reactor)])  # type: ignore[arg-type]

@@ -154,7 +154,7 @@ class Both:
             clock=self.clock,
             disk=self.disk,
             settings=settings.options,
-            hooks=self._observation.hooks(meters),
+            hooks=self._observation.broker_hooks(settings.broker, meters),
             before_registering=before_registering,
             neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )

@@ -39,6 +39,7 @@ from mqgateway.gateway.codec.bodies import (
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.client.spans import Spans
     from mqgateway.gateway.client.trace import Tracer
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,11 @@ class GroupConsumer(ABC):
         self.offsets = ConsumedOffsets()
         self.stats = ConsumerStats()
         self.tracer: Tracer | None = None
+        self.spans: Spans | None = None
+        if options.enable_opentelemetry:
+            from mqgateway.gateway.client.spans import Spans
+
+            self.spans = Spans(group, self.client.client_id, options, is_broadcasting=self.is_broadcasting)
         self.puller = Puller(self.client, self.group)
         self.is_running = False
         self.is_paused = False

@@ -149,12 +149,15 @@ async def heard(
     context: Context,
 ) -> Consumed:
     """What a listener makes of messages; a failure is LATER. Traced, if that is wanted."""
-    tracer, steady = consumer.tracer, consumer.client.steady
+    tracer, spans, steady = consumer.tracer, consumer.spans, consumer.client.steady
     told = tracer.before(messages) if tracer is not None else None
     began = steady.now()
     outcome: Consumed | None = None
     try:
-        outcome = await listened(listener, messages, context)
+        if spans is None:
+            outcome = await listened(listener, messages, context)
+        else:
+            outcome = await spans.processed(messages, lambda: listened(listener, messages, context))
     except Exception:
         log.exception("the listener of %s failed with %s", consumer.group, messages)
     if tracer is not None and told is not None:

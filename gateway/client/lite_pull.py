@@ -154,23 +154,25 @@ class LitePullConsumer(GroupConsumer):
         if self.settings.auto_commit:
             self._commit_now_and_then()
         limit = self.settings.poll_timeout_millis / 1000 if timeout is None else timeout
-        deadline = self.client.schedule.seconds() + limit
+        deadline, began = self.client.schedule.seconds() + limit, self.client.clock.millis()
         while self.is_running:
             while self._ready:
                 batch = self._ready.popleft()
                 if not batch.assigned.process.dropped and batch.round == batch.assigned.round:
-                    return self._given(batch)
+                    return self._given(batch, began)
             left = deadline - self.client.schedule.seconds()
             if left <= 0:
                 break
             await self._something(left)
         return []
 
-    def _given(self, batch: _Batch) -> list[ReceivedMessage]:
+    def _given(self, batch: _Batch, began: int) -> list[ReceivedMessage]:
         now = self.client.steady.now()
         batch.assigned.consumed = batch.assigned.process.remove(batch.messages, now)
         self.stats.consumed(batch.assigned.queue.topic, 0, len(batch.messages), 0, now)
         self.restore_topics(batch.messages)
+        if self.spans is not None:
+            self.spans.received(batch.messages, began)
         return batch.messages
 
     def _something(self, seconds: float) -> Deferred[None]:

@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, ClassVar, ParamSpec, TypeVar
@@ -75,7 +76,8 @@ class Loop:
         self._thread.join(START_SECONDS)
 
     def submit(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in the loop; the future is what its Deferred comes to."""
+        """Call a function in the loop, with the context variables of here; the future is what its Deferred
+        comes to."""
         outcome: Future[T] = Future()
 
         def succeeded(result: Any) -> None:
@@ -90,7 +92,7 @@ class Loop:
         def begin() -> None:
             maybeDeferred(function, *args, **kwargs).addCallbacks(succeeded, failed)
 
-        self.post(begin)
+        self.post(partial(copy_context().run, begin))
         return outcome
 
     def post(self, work: Callable[[], object]) -> None:
@@ -134,7 +136,8 @@ class Loop:
 
 
 class Pool:
-    """Threads for listeners that may block; they are daemons, begun when there is work for them."""
+    """Threads for listeners that may block; they are daemons, begun when there is work for them. Listeners
+    have the context variables of who calls."""
 
     def __init__(self, loop: Loop, threads: int, name: str) -> None:
         self._loop = loop
@@ -150,10 +153,11 @@ class Pool:
 
         def call(*args: Any) -> Deferred[T]:
             outcome: Deferred[T] = Deferred()
+            context = copy_context()
 
             def work() -> None:
                 try:
-                    done = partial(outcome.callback, function(*args))
+                    done = partial(outcome.callback, context.run(function, *args))
                 except BaseException:
                     done = partial(outcome.errback, Failure())  # type: ignore[no-untyped-call]
                 self._loop.post(partial(self._finish, done))

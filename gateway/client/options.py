@@ -101,6 +101,9 @@ class ClientOptions(Options):
     trace_topic: str = option(TRACE_TOPIC, "Topic of those records.")
     trace_msg_batch_num: int = option(10, "Records that go in one message.", low=1, high=1000)
     trace_queue_max: int = option(2048, "Records that may wait; more are dropped.", low=1, ours=True)
+    enable_opentelemetry: bool = option(
+        False, "Make spans by OpenTelemetry's API (an extra), with the process's tracer provider.", ours=True
+    )
 
 
 @dataclass(kw_only=True)

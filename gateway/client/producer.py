@@ -12,7 +12,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.answers import decode_header
@@ -58,6 +58,9 @@ from mqgateway.gateway.codec.headers import (
     RecallMessageResponseHeader,
 )
 
+if TYPE_CHECKING:
+    from mqgateway.gateway.client.spans import Spans
+
 log = logging.getLogger(__name__)
 
 RESERVED_GROUP = "DEFAULT_PRODUCER"
@@ -92,6 +95,11 @@ class Producer:
         self.tracer: Tracer | None = None
         if self.options.enable_trace:
             self.tracer = traced(self.client, self.options, environment, group)
+        self.spans: Spans | None = None
+        if self.options.enable_opentelemetry:
+            from mqgateway.gateway.client.spans import Spans
+
+            self.spans = Spans(group, self.client.client_id, self.options)
 
     # Its life
 
@@ -144,12 +152,16 @@ class Producer:
         `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
         """
         self._check_running()
-        prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
-        limit = self._limit(timeout)
-        if queue is not None or selector is not None:
-            chosen = await self._chosen(message, prepared, queue, selector, argument)
-            return await self._counted(self._try(prepared, chosen, limit))
-        return await self._counted(self._send(prepared, limit, tries))
+
+        async def work() -> SendResult:
+            prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
+            limit = self._limit(timeout)
+            if queue is not None or selector is not None:
+                chosen = await self._chosen(message, prepared, queue, selector, argument)
+                return await self._counted(self._try(prepared, chosen, limit))
+            return await self._counted(self._send(prepared, limit, tries))
+
+        return await (work() if self.spans is None else self.spans.sent(message, work))
 
     @as_deferred
     async def send_batch(
@@ -161,20 +173,24 @@ class Producer:
         Raises as `send`; what came before the failure is stored.
         """
         self._check_running()
-        results = []
-        give_ids(messages, self.client.ids, self.client.clock.millis())
-        for part, body in split_by_size(messages, self.options.max_message_size):
-            prepared = prepare_batch(part, body, self.options)
-            limit = self._limit(timeout)
-            if queue is not None:
-                chosen = await self._chosen(part[0], prepared, queue, None, None)
-                work = self._try(prepared, chosen, limit)
-            else:
-                work = self._send(prepared, limit, None)
-            results.append(await self._counted(work))
-        if not results:
+        if not messages:
             raise BadArgument("a batch without messages")
-        return results
+        give_ids(messages, self.client.ids, self.client.clock.millis())
+
+        async def work() -> list[SendResult]:
+            results = []
+            for part, body in split_by_size(messages, self.options.max_message_size):
+                prepared = prepare_batch(part, body, self.options)
+                limit = self._limit(timeout)
+                if queue is not None:
+                    chosen = await self._chosen(part[0], prepared, queue, None, None)
+                    sending = self._try(prepared, chosen, limit)
+                else:
+                    sending = self._send(prepared, limit, None)
+                results.append(await self._counted(sending))
+            return results
+
+        return await (work() if self.spans is None else self.spans.sent_together(messages, work))
 
     @as_deferred
     async def send_oneway(
@@ -188,15 +204,19 @@ class Producer:
         """Send a message and do not wait; nobody learns whether it was stored. Raises `BadArgument`,
         `NoRoute`, `NoBroker`."""
         self._check_running()
-        now = self.client.clock.millis()
-        prepared = prepare(message, self.options, self.client.ids, now)
-        if queue is not None or selector is not None:
-            chosen = await self._chosen(message, prepared, queue, selector, argument)
-        else:
-            chosen = self._next(await self._info(prepared.topic), prepared.topic, None, False)
-        address = await self.client.master_of(chosen)
-        fields = prepared.header(self._header(prepared.topic), chosen, now)
-        self.client.asking.tell(address, prepared.code, None, prepared.body, vip=True, fields=fields)
+
+        async def work() -> None:
+            now = self.client.clock.millis()
+            prepared = prepare(message, self.options, self.client.ids, now)
+            if queue is not None or selector is not None:
+                chosen = await self._chosen(message, prepared, queue, selector, argument)
+            else:
+                chosen = self._next(await self._info(prepared.topic), prepared.topic, None, False)
+            address = await self.client.master_of(chosen)
+            fields = prepared.header(self._header(prepared.topic), chosen, now)
+            self.client.asking.tell(address, prepared.code, None, prepared.body, vip=True, fields=fields)
+
+        await (work() if self.spans is None else self.spans.sent(message, work))
 
     @as_deferred
     async def recall(self, topic: str, handle: str) -> str:

@@ -79,7 +79,7 @@ class PullConsumer(GroupConsumer):
         if offset < 0 or count < 1:
             raise BadArgument(f"{count} messages from {offset} on")
         queue = self._full(queue)
-        options = self.settings
+        options, began = self.settings, self.client.clock.millis()
         timeout = (
             options.consumer_timeout_millis_when_suspend if wait else options.consumer_pull_timeout_millis
         )
@@ -93,6 +93,8 @@ class PullConsumer(GroupConsumer):
             sends_expression=True,
         )
         self.restore_topics(result.messages)
+        if self.spans is not None:
+            self.spans.received(result.messages, began)
         return result
 
     @as_deferred

@@ -46,6 +46,7 @@ class ClientSettings(TypedDict, total=False):
     trace_topic: str
     trace_msg_batch_num: int
     trace_queue_max: int
+    enable_opentelemetry: bool
 
 
 class ProducerSettings(ClientSettings, total=False):

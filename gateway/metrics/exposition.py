@@ -9,8 +9,9 @@ standard's exporter does it. Standard: what `PrometheusHttpServer` of OpenTeleme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
+from operator import itemgetter
 from typing import TypeVar
 
 from mqgateway.engine.meters import Distribution, Labels
@@ -28,7 +29,7 @@ Source = TypeVar("Source")
 
 _LABELS = "\0"
 """Where the labels of a series stand in the lines of a distribution."""
-_SPECIAL = re.compile(r'[\\"\n]')
+_Template = tuple[str, Callable[[Labels], Labels]]
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _UNFIT = re.compile(r"[^a-zA-Z0-9_]")
 
@@ -44,7 +45,7 @@ class Exposition:
         }
         self._most = most
         self._with_units = with_units
-        self._templates: dict[tuple[str, ...], tuple[str, list[int]]] = {}
+        self._templates: dict[tuple[str, ...], _Template] = {}
         self._texts: dict[tuple[str, ...], dict[Labels | None, str]] = {}
 
     def write(
@@ -98,20 +99,23 @@ class Exposition:
             pairs = [*(f'{name}="{value}"' for name, value in sorted(self._common.items())), OVERFLOW]
         else:
             values = metric.shown(source, labels)
-            if all(values) and not _SPECIAL.search("".join(values)):
-                template, order = self._templates.get(metric.labels) or self._template(metric.labels)
-                return template % tuple([values[place] for place in order])
+            text = "".join(values)
+            if all(values) and not ('"' in text or "\\" in text or "\n" in text):
+                template, sort = self._templates.get(metric.labels) or self._template(metric.labels)
+                return template % sort(values)
             own = zip(metric.labels, values, strict=True)
             every = self._common | {name: value.translate(_ESCAPES) for name, value in own}
             pairs = [f'{name}="{value}"' for name, value in sorted(every.items()) if value]
         return f"{{{','.join(pairs)}}}" if pairs else ""
 
-    def _template(self, names: tuple[str, ...]) -> tuple[str, list[int]]:
-        """What most labels of these names are put into, and which of their values at which place."""
+    def _template(self, names: tuple[str, ...]) -> _Template:
+        """What most labels of these names are put into, and what sorts their values for it."""
         common = {name: value.replace("%", "%%") for name, value in self._common.items()}
         every = sorted({**common, **dict.fromkeys(names, "%s")}.items())
         pairs = ",".join(f'{name}="{value}"' for name, value in every)
-        made = f"{{{pairs}}}" if pairs else "", [names.index(name) for name in sorted(names)]
+        places = [names.index(name) for name in sorted(names)]
+        sort: Callable[[Labels], Labels] = itemgetter(*places) if len(places) > 1 else tuple
+        made = f"{{{pairs}}}" if pairs else "", sort
         self._templates[names] = made
         return made
 

@@ -41,6 +41,9 @@ class StoreTimes:
     def get(self, broker: Broker, topic: str, queue_id: int, offset: int) -> int:
         """Milliseconds; -1 where the message is gone."""
         key = topic, queue_id, offset
+        time = self._asked.get(key)
+        if time is not None:
+            return time
         time = self._known.get(key)
         if time is None:
             offset = max(offset, broker.store.min_offset(topic, queue_id))

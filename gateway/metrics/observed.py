@@ -35,7 +35,7 @@ from mqgateway.gateway.metrics.health import (
 from mqgateway.gateway.metrics.lag import StoreTimes
 from mqgateway.gateway.metrics.metric import common_labels
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
-from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS
+from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, Opening
 from mqgateway.gateway.metrics.points import Family, collect
 from mqgateway.gateway.namesrv.service import NameServerService
 
@@ -94,9 +94,11 @@ class ObservedBroker:
         self._labels = {**node, **labels_for_all(options)}
         self._standard = self._exposition({**node, **_SCOPE})
         self._own = self._exposition(node)
+        self._opening = self._exposition(node)
         self._exporter = self._exposition({})
         self.is_started = False
         if options.exports_metrics:
+            service.broker.store.admin.watch_syncs(meters.synced)
             service.broker.stats.meters = meters
             service.broker.timers.metrics.meters = meters
 
@@ -115,7 +117,9 @@ class ObservedBroker:
         return broker_health(self._service.broker, self._service.broker.cluster.registration)
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
-        """The standard's metrics and ours, or the exporter's; none before it has started."""
+        """The standard's metrics and ours, or the exporter's; before it has started how far it is only."""
+        if metrics != EXPORTER:
+            yield from self._opening.write(OPENING_METRICS, self._how_far, text, truncated)
         if not self.is_started:
             return
         reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
@@ -127,12 +131,19 @@ class ObservedBroker:
 
     def points(self) -> Steps[list[Family]]:
         """See `Observed`."""
+        most = self._options.metrics_otel_cardinality_limit
+        families = yield from collect(OPENING_METRICS, self._how_far, self._labels, most)
         if not self.is_started:
-            return []
+            return families
         reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
         metrics = (*self._switched_on, *OWN_BROKER_METRICS)
-        most = self._options.metrics_otel_cardinality_limit
-        return (yield from collect(metrics, reading, self._labels, most))
+        families += yield from collect(metrics, reading, self._labels, most)
+        return families
+
+    @property
+    def _how_far(self) -> Opening:
+        seconds = self._service.recovery_seconds
+        return Opening((self._service.recovered or 0.0) if seconds is None else 1.0, seconds)
 
 
 class ObservedNameServer:

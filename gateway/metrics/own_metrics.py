@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
 
 import psutil
 
-from mqgateway.engine.meters import Histogram
-from mqgateway.gateway.metrics.broker_metrics import counter, gauge, one
+from mqgateway.engine.meters import SYNC_BOUNDS, SYNC_SIZE_BOUNDS, Histogram
+from mqgateway.gateway.metrics.broker_metrics import counter, gauge, histogram, one
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
 
@@ -88,6 +89,33 @@ SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
     ),
 )
 
+
+class Opening(NamedTuple):
+    """How far the store is opened: the part of the log that was read of what a start has to read, and how
+    long it took, in seconds, once it is done."""
+
+    read: float
+    seconds: float | None
+
+
+OPENING_METRICS: tuple[Metric[Opening], ...] = (
+    Metric(
+        name="mqgateway_store_recovered",
+        kind=Kind.GAUGE,
+        meaning="Part of the log that was read, of what the start has to read; 1 when it is done.",
+        unit="ratio",
+        read=lambda opening: [((), opening.read)],
+    ),
+    Metric(
+        name="mqgateway_store_recovery",
+        kind=Kind.GAUGE,
+        meaning="How long the start took to open the store; no series before that is done.",
+        unit="seconds",
+        read=lambda opening: [] if opening.seconds is None else [((), opening.seconds)],
+    ),
+)
+"""Of a broker, before it is up too."""
+
 OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "mqgateway_broker_role",
@@ -106,6 +134,20 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         "The log, from its first byte to its end.",
         one(lambda reading: reading.log_bytes),
         unit="bytes",
+    ),
+    histogram(
+        "mqgateway_log_sync_latency",
+        "Time that syncs of the log take.",
+        lambda reading: distributed(reading.meters.sync_time),
+        unit="milliseconds",
+        bounds=SYNC_BOUNDS,
+    ),
+    histogram(
+        "mqgateway_log_sync_size",
+        "Bytes of the log that one sync makes durable: what came together.",
+        lambda reading: distributed(reading.meters.sync_size),
+        unit="bytes",
+        bounds=SYNC_SIZE_BOUNDS,
     ),
     gauge(
         "mqgateway_store_disk_bytes",

@@ -10,7 +10,7 @@ from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Metric
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
-from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS, SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
 
 BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
 
@@ -19,7 +19,7 @@ def tables() -> str:
     """All tables."""
     parts: dict[str, Iterable[Metric[Any]]] = {
         "The standard's broker": BROKER_METRICS,
-        "Ours, of a broker": OWN_BROKER_METRICS,
+        "Ours, of a broker": (*OWN_BROKER_METRICS, *OPENING_METRICS),
         "The standard's controller": CONTROLLER_METRICS,
         "Ours, of a controller": OWN_CONTROLLER_METRICS,
         "Ours, of a name server": NAME_SERVER_METRICS,

@@ -15,9 +15,10 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError
-from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue, SubscriptionData, TopicOffset
+from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData, TopicOffset
 from mqgateway.gateway.doctor.checks import examine
-from mqgateway.gateway.doctor.evidence import Group, Held, Member, Place, Queue, Rates, Sample, Topic
+from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
+from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.mqadmin.declaration import Call, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, whom
@@ -134,10 +135,10 @@ def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known
         for client in online.connection_set:
             known.clients.setdefault(client.client_id, (str(client.language or ""), address))
     for queue, one in call.servers.ask(groups.progress(group), address).offset_table.items():
-        place = Place(queue.topic, broker, queue.queue_id)
         if queue.topic.startswith(RETRY_PREFIX):
             known.retries_behind += max(0, one.broker_offset - one.consumer_offset)
         else:
+            place = Place(queue.topic, broker, queue.queue_id)
             known.consumed[place] = (one.consumer_offset, one.pull_offset, one.last_timestamp)
     modes = call.servers.ask(groups.all_modes(), address)
     known.is_popping = known.is_popping or any(
@@ -152,40 +153,7 @@ def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:
         told = call.servers.ask(consumers.running_info(group, client_id), address)
     except ClientError:
         return Member(client_id, language)
-    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
-    wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
-    return Member(
-        client_id,
-        language,
-        is_ordered,
-        {topic: wanted for topic, wanted in wants.items() if not topic.startswith(RETRY_PREFIX)},
-        {_place(queue): one for queue, one in _holds(told, is_ordered)},
-        {
-            topic: Rates(one.consume_ok_tps, one.consume_failed_tps, one.consume_rt)
-            for topic, one in told.status_table.items()
-        },
-    )
-
-
-def _holds(told: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[MessageQueue, Held]]:
-    for queue, one in told.mq_table.items():
-        yield (
-            queue,
-            Held(
-                one.cached_msg_count,
-                one.cached_msg_size_in_mib,
-                is_ordered and not one.locked,
-                one.last_pull_timestamp,
-                one.last_consume_timestamp,
-                one.last_lock_timestamp,
-            ),
-        )
-    for queue, popped in told.mq_pop_table.items():
-        yield queue, Held(popped.wait_ack_count, last_pull=popped.last_pop_timestamp)
-
-
-def _place(queue: MessageQueue) -> Place:
-    return Place(queue.topic, queue.broker_name, queue.queue_id)
+    return member(client_id, language, told)
 
 
 # Topics

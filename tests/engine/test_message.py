@@ -13,6 +13,7 @@ from mqgateway.engine.message import (
     is_system_topic,
     java_hash,
     lone_unique_key,
+    message_type,
     offset_message_id,
     offset_message_ids,
     pack_host,
@@ -175,3 +176,18 @@ def test_a_stored_message_knows_its_id() -> None:
     message = StoredMessage("t", 0, b"", {}, 0, pack_host("10.0.0.1", 1), pack_host("127.0.0.1", 10911))
     message.physical_offset = 7
     assert message.message_id == "7F00000100002A9F0000000000000007"
+
+
+@pytest.mark.parametrize(
+    ("properties", "kind"),
+    [
+        ({}, "normal"),
+        ({"__SHARDINGKEY": "a"}, "fifo"),
+        ({"DELAY": "3", "__SHARDINGKEY": "a"}, "delay"),
+        ({"TIMER_DELIVER_MS": "3"}, "delay"),
+        ({"TRAN_MSG": "true", "DELAY": "3"}, "transaction"),
+        ({"TRAN_MSG": "false"}, "normal"),
+    ],
+)
+def test_message_types(properties: dict[str, str], kind: str) -> None:
+    assert message_type(properties) == kind

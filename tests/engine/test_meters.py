@@ -1,6 +1,4 @@
-import pytest
-
-from mqgateway.engine.meters import Counter, Histogram, Meters, message_type
+from mqgateway.engine.meters import Counter, Histogram, Meters
 
 
 def test_a_counter_tells_labels_apart_up_to_its_limit() -> None:
@@ -58,18 +56,3 @@ def test_what_is_deleted_is_forgotten() -> None:
     assert not meters.dead_letters.table
     assert not meters.revive_in.table
     assert meters.incoming
-
-
-@pytest.mark.parametrize(
-    ("properties", "kind"),
-    [
-        ({}, "normal"),
-        ({"__SHARDINGKEY": "a"}, "fifo"),
-        ({"DELAY": "3", "__SHARDINGKEY": "a"}, "delay"),
-        ({"TIMER_DELIVER_MS": "3"}, "delay"),
-        ({"TRAN_MSG": "true", "DELAY": "3"}, "transaction"),
-        ({"TRAN_MSG": "false"}, "normal"),
-    ],
-)
-def test_message_types(properties: dict[str, str], kind: str) -> None:
-    assert message_type(properties) == kind

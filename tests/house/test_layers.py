@@ -76,6 +76,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.web": (
         "gateway.web",
+        "gateway.doctor",
         "gateway.metrics.health",
         "gateway.client.compression",
         "gateway.client.errors",
@@ -100,7 +101,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.topics",
         *NOUNS,
     ),
-    "gateway.doctor": ("gateway.doctor",),
+    "gateway.doctor": ("gateway.doctor", "gateway.codec"),
     "gateway.mqadmin": (
         "gateway.mqadmin",
         "gateway.access.signature",

@@ -41,9 +41,9 @@ from mqgateway.engine.message import (
     TOPIC_LENGTH_MAX,
     Message,
     SysFlag,
+    message_type,
     parse_properties,
 )
-from mqgateway.engine.meters import message_type
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.large_batch import LARGE, LargeBatch
 from mqgateway.engine.store.message_store import PutResult, PutStatus

@@ -22,8 +22,8 @@ from mqgateway.engine.message import (
     SCHEDULE_TOPIC,
     Message,
     StoredMessage,
+    message_type,
 )
-from mqgateway.engine.meters import message_type
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG

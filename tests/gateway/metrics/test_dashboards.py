@@ -15,11 +15,12 @@ from mqgateway.gateway.metrics.dashboards import BOARDS, COLUMNS, EXPORTED, NATI
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Kind
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
-from mqgateway.gateway.metrics.own_metrics import OWN_BROKER_METRICS, SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
 from tests.house.source import ROOT
 
 FOLDER = ROOT / "dashboards"
-NATIVE_METRICS = (*BROKER_METRICS, *OWN_BROKER_METRICS, *NAME_SERVER_METRICS, *SERVER_METRICS)
+OURS = (*OPENING_METRICS, *OWN_BROKER_METRICS, *NAME_SERVER_METRICS, *SERVER_METRICS)
+NATIVE_METRICS = (*BROKER_METRICS, *OURS)
 NODE = {"cluster", "node_id", "node_type", "instance", "job", "le"}
 
 

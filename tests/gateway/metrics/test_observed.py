@@ -4,7 +4,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedContainer, labels_for_all
-from tests.support.gateway.metrics import ExportingBroker
+from tests.support.gateway.metrics import ExportingBroker, parsed
 
 TOPICS, GROUPS = 1000, 200
 NODE = 'cluster="DefaultCluster",node_id="broker-a",node_type="broker",otel_scope_name="broker-meter"'
@@ -24,13 +24,17 @@ def test_bare_names() -> None:
     assert "rocketmq_storage_size_bytes" not in text
 
 
-def test_a_broker_that_starts_has_no_metrics_and_is_not_ready() -> None:
+def test_a_broker_that_starts_tells_how_far_it_is_and_is_not_ready() -> None:
     host = ExportingBroker()
     assert host.observed.health()["store"].is_fine
+    assert host.value("mqgateway_store_recovered_ratio") == 1
+    assert host.value("mqgateway_store_recovery_seconds") == 2.5
     host.observed.is_started = False
-    assert host.scrape() == ""
+    host.observed._service.recovery_seconds = None
+    assert parsed(host.scrape()) == {("mqgateway_store_recovered_ratio", ()): 0}
     assert host.observed.health()["store"] == (False, "starting")
     host.observed._service.recovered = 0.423
+    assert parsed(host.scrape()) == {("mqgateway_store_recovered_ratio", ()): 0.423}
     assert host.observed.health()["store"] == (False, "recovering, 42% of the log read")
 
 

@@ -37,3 +37,15 @@ def test_what_is_ours_of_a_broker() -> None:
     host.send("T")
     assert host.value("mqgateway_store_log_bytes") == host.broker.store.max_physical_offset
     assert before == 0
+
+
+def test_syncs_of_the_log_are_timed_and_sized() -> None:
+    host = ExportingBroker()
+    host.add_topic("T")
+    host.send("T")
+    host.send("T")
+    assert host.value("mqgateway_log_sync_latency_milliseconds_count") is None
+    host.broker.store.when_flushed(host.broker.store.max_physical_offset, lambda _: None)
+    host.broker.store.dispatch()
+    assert host.value("mqgateway_log_sync_latency_milliseconds_count") == 1
+    assert host.value("mqgateway_log_sync_size_bytes_sum") == host.broker.store.max_physical_offset

@@ -72,4 +72,7 @@ def test_a_broker_has_points_for_what_it_shows_to_a_scrape() -> None:
     assert "otel_scope_name" not in point.attributes
     assert found["mqgateway_store_writable"].points[0].value == 1
     host.observed.is_started = False
-    assert run(host.observed.points()) == []
+    assert {family.name for family in run(host.observed.points())} == {
+        "mqgateway_store_recovered",
+        "mqgateway_store_recovery",
+    }

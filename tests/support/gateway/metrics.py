@@ -63,7 +63,8 @@ class Exporting(MemoryBroker):
             refusal=refusal,
         )
         self.registered: dict[str, bool] = {}
-        service = SimpleNamespace(broker=self.broker, registration=self, recovered=None)
+        how_far = {"recovered": None, "recovery_seconds": 2.5}
+        service = SimpleNamespace(broker=self.broker, registration=self, **how_far)
         self.observed = ObservedBroker(cast(BrokerService, service), self.options, self.meters, self.disk)
         self.observed.is_started = True
 

@@ -102,6 +102,17 @@ function Running({ group, client, close }) {
   <//>`;
 }
 
+const Diagnosis = ({ group, close }) => {
+  const asked = useAsked(`/groups/${part(group)}/diagnosis`);
+  const told = asked.value;
+  return html`<${Dialog} title=${t("Why is it stuck?")} close=${close}>
+    ${!told ? html`<${Loading} asked=${asked} />`
+      : !told.findings.length ? html`<p class="good">✓ ${t("Nothing is the matter with it")}</p>`
+      : html`<dl class="findings">${told.findings.map((one) => html`<dt class=${one.weight === "cause" ? "bad" : "warn"}>${one.weight === "cause" ? "✗" : "⚠"} ${one.what}</dt><dd>${one.cure}</dd>`)}</dl>`}
+    <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
+  <//>`;
+};
+
 const Progress = ({ one }) => html`
   <h2>${one.topic}</h2>
   <${Table} caption=${`${t("Behind")}: ${number(one.behind)}, ${t("Rate")}: ${one.rate}${one.mayRead ? "" : `, ${t("may not read this topic")}`}`} rows=${one.queues} keyOf=${(row) => row.queueId} columns=${[
@@ -128,6 +139,7 @@ export function Group({ address, session }) {
   };
   return html`<${Title}>${name}<//>
     <div class="bar">
+      <button type="button" onClick=${() => show("diagnosis")}>${t("Why is it stuck?")}</button>
       ${can(session, "operator") && html`<button type="button" onClick=${() => show("reset")}>${t("Reset offsets")}</button>
         ${told.settings && html`<button type="button" onClick=${() => show("change")}>${t("Change")}</button>`}`}
       ${told.deadLetters > 0 && html`<a class="button" href=${link(["dead-letters", name])}>${t("Dead letters")}: ${number(told.deadLetters)}</a>`}
@@ -153,6 +165,7 @@ export function Group({ address, session }) {
     ${told.progress.map((one) => html`<${Progress} key=${one.topic} one=${one} />`)}
     ${told.topicsLeftOut > 0 && html`<p class="warn">${t("Topics not shown")}: ${number(told.topicsLeftOut)}</p>`}
     <${Resets} group=${name} key=${version} session=${session} done=${asked.reload} />
+    ${shown === "diagnosis" && html`<${Diagnosis} group=${name} close=${close} />`}
     ${shown === "reset" && html`<${ResetDialog} group=${name} topics=${told.progress.map((one) => one.topic)} close=${close} done=${changed} />`}
     ${shown === "change" && html`<${GroupForm} settings=${told.settings} close=${close} done=${asked.reload} />`}
     ${shown.startsWith("client ") && html`<${Running} group=${name} client=${shown.slice(7)} close=${close} />`}

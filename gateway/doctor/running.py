@@ -1,0 +1,49 @@
+"""What a member says of itself, as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue
+from mqgateway.gateway.doctor.evidence import Held, Member, Place, Rates
+
+_RETRY = "%RETRY%"
+
+
+def place(queue: MessageQueue) -> Place:
+    """The key of a queue."""
+    return Place(queue.topic, queue.broker_name, queue.queue_id)
+
+
+def member(client_id: str, language: str, told: ConsumerRunningInfo) -> Member:
+    """The answer to `GET_CONSUMER_RUNNING_INFO`."""
+    is_ordered = told.properties.get("PROP_CONSUMEORDERLY", "").lower() == "true"
+    wants = {one.topic: one.sub_string or "*" for one in told.subscription_set}
+    return Member(
+        client_id,
+        language,
+        is_ordered,
+        {topic: wanted for topic, wanted in wants.items() if not topic.startswith(_RETRY)},
+        {place(queue): one for queue, one in _holds(told, is_ordered)},
+        {
+            topic: Rates(one.consume_ok_tps, one.consume_failed_tps, one.consume_rt)
+            for topic, one in told.status_table.items()
+        },
+    )
+
+
+def _holds(told: ConsumerRunningInfo, is_ordered: bool) -> Iterator[tuple[MessageQueue, Held]]:
+    for queue, one in told.mq_table.items():
+        yield (
+            queue,
+            Held(
+                one.cached_msg_count,
+                one.cached_msg_size_in_mib,
+                is_ordered and not one.locked,
+                one.last_pull_timestamp,
+                one.last_consume_timestamp,
+                one.last_lock_timestamp,
+            ),
+        )
+    for queue, popped in told.mq_pop_table.items():
+        yield queue, Held(popped.wait_ack_count, last_pull=popped.last_pop_timestamp)

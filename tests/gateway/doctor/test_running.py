@@ -1,0 +1,29 @@
+from mqgateway.gateway.codec.bodies import (
+    ConsumerRunningInfo,
+    ConsumeStatus,
+    MessageQueue,
+    PopProcessQueueInfo,
+    ProcessQueueInfo,
+    SubscriptionData,
+)
+from mqgateway.gateway.doctor.evidence import Held, Place, Rates
+from mqgateway.gateway.doctor.running import member
+
+
+def test_what_a_member_says_is_evidence() -> None:
+    told = ConsumerRunningInfo(properties={"PROP_CONSUMEORDERLY": "true"})
+    told.subscription_set = [SubscriptionData(topic="T", sub_string="a"), SubscriptionData(topic="%RETRY%G")]
+    told.mq_table = {
+        MessageQueue("T", "b", 0): ProcessQueueInfo(
+            cached_msg_count=3, cached_msg_size_in_mib=1, locked=False
+        )
+    }
+    told.mq_pop_table = {MessageQueue("T", "b", 1): PopProcessQueueInfo(2, False, 9)}
+    told.status_table = {"T": ConsumeStatus(consume_rt=5.0, consume_ok_tps=2.0, consume_failed_tps=1.0)}
+    found = member("c", "JAVA", told)
+    assert (found.client_id, found.language, found.is_ordered, found.wants) == ("c", "JAVA", True, {"T": "a"})
+    assert found.holds == {
+        Place("T", "b", 0): Held(cached=3, cached_mib=1, lacks_lock=True),
+        Place("T", "b", 1): Held(cached=2, last_pull=9),
+    }
+    assert found.rates == {"T": Rates(2.0, 1.0, 5.0)}

@@ -1,0 +1,138 @@
+"""Spans of a broker: for whom there are any, and what they say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2, trace_service_pb2_grpc
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.metrics.spans import SendSpans
+from tests.support.gateway.client.cluster import Cluster, queue_of
+
+TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+def carrying(sampled: int = 1, body: str = "x") -> Message:
+    return Message("T", body, properties={"traceparent": f"00-{TRACE}-{PARENT}-{sampled:02x}"})
+
+
+def watched(cluster: Cluster) -> InMemorySpanExporter:
+    """The spans of the cluster's broker."""
+    exporter, spans = InMemorySpanExporter(), SendSpans(BrokerOptions(broker_ip1="10.0.0.1"))
+    for dispatcher in (cluster.service.dispatcher, cluster.service.fast_dispatcher):
+        dispatcher.watch_with([*dispatcher.hooks, spans])
+    spans.start(SimpleSpanProcessor(exporter))
+    return exporter
+
+
+def test_a_send_whose_context_asks_has_a_span() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        exporter, producer = watched(cluster), cluster.producer()
+        cluster.run(producer.send(carrying()))
+        (span,) = exporter.get_finished_spans()
+    assert span.context is not None and span.parent is not None
+    assert f"{span.context.trace_id:032x}" == TRACE and f"{span.parent.span_id:016x}" == PARENT
+    assert (span.name, span.kind) == ("store T", SpanKind.SERVER)
+    told = dict(span.attributes or {})
+    assert told.pop("network.peer.address", "").startswith("10.0.0.2:")
+    assert told == {
+        "messaging.system": "rocketmq",
+        "messaging.destination.name": "T",
+        "messaging.destination.partition.id": "0",
+        "server.address": "10.0.0.1",
+    }
+    assert span.resource.attributes["service.name"] == "mqgateway"
+
+
+def test_others_have_none() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        exporter, producer = watched(cluster), cluster.producer()
+        cluster.run(producer.send(Message("T", "no context")))
+        cluster.run(producer.send(carrying(sampled=0)))
+        cluster.run(producer.send(Message("T", "x", properties={"traceparent": "nonsense"})))
+        cluster.run(producer.send_batch([carrying(), carrying()]))
+        assert not exporter.get_finished_spans()
+
+
+def test_refusals_are_failures() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        exporter, producer = watched(cluster), cluster.producer()
+        with pytest.raises(BrokerError):
+            cluster.run(producer.send(carrying(), queue=queue_of("T", 9)))
+        (span,) = exporter.get_finished_spans()
+    assert span.status.status_code is StatusCode.ERROR
+    assert dict(span.attributes or {})["error.type"] == "29"
+
+
+class Collector(trace_service_pb2_grpc.TraceServiceServicer):  # type: ignore[misc]
+    """Keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.headers: list[dict[str, str]] = []
+
+    def Export(self, request: Any, context: Any) -> Any:
+        self.requests.append(request)
+        self.headers.append(dict(context.invocation_metadata()))
+        return trace_service_pb2.ExportTraceServiceResponse()
+
+
+class Loop:
+    """What other threads hand over."""
+
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
+
+    def callFromThread(self, callable: Callable[..., object], /, *args: Any, **kw: Any) -> None:
+        self.calls.put(partial(callable, *args, **kw))
+
+
+def test_spans_go_to_the_collector_before_the_end() -> None:
+    stub = Collector()
+    server = grpc.server(ThreadPoolExecutor(1))
+    trace_service_pb2_grpc.add_TraceServiceServicer_to_server(stub, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    options = BrokerOptions(
+        traces_grpc_exporter_target=f"http://127.0.0.1:{port}", traces_grpc_exporter_header="Api-Key:x"
+    )
+    spans = SendSpans(options)
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        cluster.service.dispatcher.watch_with([spans])
+        producer = cluster.producer()
+        cluster.run(producer.send(carrying(body="before")))  # nothing is made yet
+        spans.start()
+        cluster.run(producer.send(carrying()))
+        loop = Loop()
+        over = spans.stop(loop)
+        loop.calls.get(timeout=10)()
+        assert over.called
+        cluster.run(producer.send(carrying(body="after")))
+    server.stop(None)
+    ((resource,),) = [request.resource_spans for request in stub.requests]
+    assert [span.name for span in resource.scope_spans[0].spans] == ["store T"]
+    assert stub.headers[0]["api-key"] == "x"
+
+
+def test_a_missing_sdk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+    with pytest.raises(ConfigError, match=r"pip install mqgateway\[otel\]"):
+        SendSpans(BrokerOptions()).start()
