@@ -242,6 +242,8 @@ COMMANDS = (
     "getSyncStateSet -a NOBODY -b SET",
 )
 """What both tools are asked; SLAVE is the id of one who is in sync and not master then."""
+UNREAD = "not support unquoted name"
+"""The official tool cannot read what Apache's controller answers once it has elected a master."""
 
 
 @pytest.mark.long
@@ -257,8 +259,11 @@ def test_both_tools_say_the_same_of_controllers(composition: Composition, sets: 
             out: list[str] = []
             err: list[str] = []
             Tool(Surroundings(out.append, err.append, environment={})).run(_words(group, line))
+            if UNREAD in theirs.err:
+                assert composition.controllers == "apache"
+                continue
             texts = [_comparable(text) for text in ("".join(out), theirs.out)]
-            assert texts[0] == texts[1], (line, out, err, theirs)
+            assert texts[0] == texts[1], f"{line}: {err} {theirs.err[:1000]}"
     finally:
         official.close()
 
