@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from bench.access import GuardedServer
 from bench.measure import is_compiled, machine, suspended
 from bench.pages import json_option, page_option, write_section
 from bench.prepared import topic_names, write_topics
@@ -56,7 +57,7 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
             try:
                 for kind in SERVERS:
                     servers[kind], seconds = start(kind, Path(folder), same[0])
-                    if not same[0].broker and not same[0].topics:
+                    if not (same[0].broker or same[0].topics or same[0].signs):
                         starts.seconds.setdefault(kind, seconds)
                 for row in same:
                     try:
@@ -70,7 +71,10 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
 
 def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:
     """A server as the row wants it, and the seconds until it served."""
-    server = Server(kind, folder, dict(row.broker), production=True)
+    if row.signs:
+        server: Server = GuardedServer(kind, folder, production=True)
+    else:
+        server = Server(kind, folder, dict(row.broker), production=True)
     if row.topics:
         write_topics(server.store_dir, topic_names(row.topics), row.queues)
     began = time.monotonic()

@@ -144,7 +144,8 @@ def falls(comparisons: Sequence[Comparison]) -> list[str]:
             before, after = (known[name].median(server, "per_second") for name in (first, second))
             if before and after:
                 parts.append(f"{server} {after / before - 1:+.0%}")
-        lines.append(f"From {first} to {second}: {', '.join(parts)}; may fall by {most:.0%}.")
+        may = "as Apache's does" if most is None else f"by {most:.0%}"
+        lines.append(f"From {first} to {second}: {', '.join(parts)}; may fall {may}.")
     return lines
 
 

@@ -42,7 +42,8 @@ class Row:
     consuming the number of messages, for work at rest how many seconds are watched while `threads`
     connections or consumers are there. `broker` holds broker.conf settings for servers of this row,
     `topics` is how many topics of so many `queues` these have from the start (the sends go to them in turn),
-    `apart` keeps rows on servers of their own.
+    `apart` keeps rows on servers of their own; with `signs` these have access control (ACL 2.0) and the load,
+    `sync` or `async`, signs as a normal user.
     """
 
     name: str
@@ -55,12 +56,13 @@ class Row:
     topics: int = 0
     queues: int = 1
     apart: str = ""
+    signs: bool = False
     aim: Aim = MEMORY_ONLY
 
     @property
     def server(self) -> tuple[object, ...]:
         """Rows for which this is the same share their servers."""
-        return self.broker, self.topics, self.queues, self.apart
+        return self.broker, self.topics, self.queues, self.apart, self.signs
 
     @property
     def is_at_rest(self) -> bool:
@@ -90,6 +92,8 @@ ROWS = (
     Row("sync-16", "sync", "sync send, 16 threads, 1 KB", 8, threads=16, aim=SENDS._replace(faster=1.3)),
     Row("sync-64", "sync", "sync send, 64 threads, 1 KB", 8, threads=64, aim=SENDS._replace(faster=1.4)),
     Row("async", "async", "async send, 1 KB", 8, aim=SENDS._replace(faster=1.4)),
+    Row("sync-64-signed", "sync", "sync send, 64 threads, 1 KB, ACL 2.0", 8, threads=64, signs=True),
+    Row("async-signed", "async", "async send, 1 KB, ACL 2.0", 8, signs=True),
     Row(
         "batch-32",
         "batch",
@@ -178,8 +182,13 @@ ROWS = (
     ),
 )
 
-FALLS = (("topics-64", "topics-256", 0.05), ("topics-64", "topics-10000", 0.15))
-"""From which row to which throughput may fall by what share."""
+FALLS: tuple[tuple[str, str, float | None], ...] = (
+    ("topics-64", "topics-256", 0.05),
+    ("topics-64", "topics-10000", 0.15),
+    ("sync-64", "sync-64-signed", None),
+    ("async", "async-signed", None),
+)
+"""From which row to which throughput may fall by what share, None for that by which Apache's falls."""
 
 
 def choose(names: tuple[str, ...]) -> tuple[Row, ...]:

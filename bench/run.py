@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import replace
 
+from bench.access import as_load
 from bench.loads import running_load
 from bench.measure import Usage, usage
 from bench.official import official_load
@@ -69,7 +70,16 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
 
     Raises `RuntimeError` with the load's last lines when it failed.
     """
-    command = ["java", *CLIENT_JVM, "-cp", program("bench", "client", CURRENT), "bench.Load", row.work]
+    signing = as_load() if row.signs else []
+    command = [
+        "java",
+        *CLIENT_JVM,
+        *signing,
+        "-cp",
+        program("bench", "client", CURRENT),
+        "bench.Load",
+        row.work,
+    ]
     command += [server.namesrv_address, topic, str(row.amount), str(row.threads), str(row.body_bytes)]
     command += [str(row.topics)] if row.topics else []
     before, after = usage(server.pids), None

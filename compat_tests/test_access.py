@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Barrier
 from typing import NamedTuple
 
 import pytest
@@ -36,6 +37,9 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 
 pytestmark = pytest.mark.timeout(600)
+
+MEETING_SECONDS = 400
+"""How long the quicker broker waits for the other one."""
 
 LOCAL = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
 ACCESS = {
@@ -186,8 +190,8 @@ def broker(kind: str, folder: Path, settings: Mapping[str, str]) -> Iterator[tup
             part.kill9()
 
 
-def run_steps(kind: str, peers: Peers) -> tuple[Transcript, Answers]:
-    """All steps on brokers of one kind, one JVM of the tools for each user."""
+def run_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcript, Answers]:
+    """All steps on brokers of one kind, a JVM of the tools for each user, and what is copied at a meeting."""
     outputs: Transcript = {}
     answers: Answers = {}
     folder = peers.work / f"access-{kind}"
@@ -204,9 +208,52 @@ def run_steps(kind: str, peers: Peers) -> tuple[Transcript, Answers]:
                     for step in steps:
                         command = [words.get(word, word) for word in step.command.split()]
                         outputs[str(step)] = tool.run(*command, "-n", namesrv)
+                    if meeting is not None and (who, guarded) == ("root", True):
+                        outputs |= copied(kind, tool, namesrv, meeting.with_other(kind, address))
+                        meeting.end()
             if guarded:
                 answers = answered(address)
     return outputs, answers
+
+
+class Meeting:
+    """Where brokers of both kinds with access control are there at the same time."""
+
+    def __init__(self) -> None:
+        self._barrier = Barrier(len(KINDS), timeout=MEETING_SECONDS)
+        self._addresses: dict[str, str] = {}
+
+    def with_other(self, kind: str, address: str) -> dict[str, str]:
+        """Say where the broker of a kind is, and wait for the other one; where each is."""
+        self._addresses[kind] = address
+        self._barrier.wait()
+        return self._addresses
+
+    def end(self) -> None:
+        """Wait until neither is needed any more."""
+        self._barrier.wait()
+
+
+def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str]) -> Transcript:
+    """A user with policies, taken over by the broker of a kind from the other one; how it looks on both."""
+    user, here = f"from-{kind}", addresses[kind]
+    other = next(addresses[each] for each in KINDS if each != kind)
+    told = {}
+    for line in (
+        f"createUser -b {other} -u {user} -p its-secret",
+        f"updateUser -b {other} -u {user} -s disable",
+        f"createAcl -b {other} -s User:{user} -r Topic:A,Group:* -a Pub,Sub -i 10.0.0.0/8,::1 -d Deny",
+        f"createAcl -b {other} -s User:{user} -r Topic:A* -a All -d Allow",
+        f"copyUser -f {other} -t {here} -u {user}",
+        f"copyAcl -f {other} -t {here} -s User:{user}",
+        f"getUser -b {other} -u {user}",
+        f"getUser -b {here} -u {user}",
+        f"getAcl -b {other} -s User:{user}",
+        f"getAcl -b {here} -s User:{user}",
+    ):
+        place = "here" if f"-b {here}" in line else "other"
+        told[f"copy {line.split()[0]} {place}"] = tool.run(*line.split(), "-n", namesrv)
+    return told
 
 
 def answered(address: str) -> Answers:
@@ -228,8 +275,9 @@ def answered(address: str) -> Answers:
 def ran(request: pytest.FixtureRequest, peers: Peers) -> dict[str, tuple[Transcript, Answers]]:
     """What came of it on each chosen server."""
     kinds = chosen_kinds(request.config)
+    meeting = Meeting() if kinds == KINDS else None
     with ThreadPoolExecutor(len(kinds)) as threads:
-        return dict(zip(kinds, threads.map(lambda kind: run_steps(kind, peers), kinds), strict=True))
+        return dict(zip(kinds, threads.map(lambda kind: run_steps(kind, peers, meeting), kinds), strict=True))
 
 
 def comparable(output: Output) -> list[str]:
@@ -261,6 +309,23 @@ def test_the_tools_say_the_same_on_both(step: Step, ran: dict[str, tuple[Transcr
     if any("DESC: java." in line for line in apache):
         apache, ours = ([line.partition(" DESC: ")[0] for line in lines] for lines in (apache, ours))
     assert ours == apache
+
+
+@pytest.mark.both_servers
+@pytest.mark.parametrize("to", KINDS)
+def test_users_and_policies_are_copied_from_one_kind_to_the_other(
+    to: str, ran: dict[str, tuple[Transcript, Answers]]
+) -> None:
+    """copyUser and copyAcl leave the same there as is here, with password, status and addresses."""
+    told = ran[to][0]
+    for command in ("copyUser", "copyAcl"):
+        output = told[f"copy {command} other"]
+        assert f"from-{to} from" in output.out and "success" in output.out, output
+    user, acl = told["copy getUser here"].out, told["copy getAcl here"].out
+    assert user == told["copy getUser other"].out
+    assert user.split()[-4:] == [f"from-{to}", "its-secret", "Normal", "disable"]
+    assert sorted(acl.splitlines()) == sorted(told["copy getAcl other"].out.splitlines())
+    assert "[10.0.0.0/8, ::1]" in acl and "Topic:A*" in acl and acl.count("Deny") == 2
 
 
 @pytest.mark.both_servers

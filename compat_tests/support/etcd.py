@@ -218,7 +218,7 @@ def controllers(
     ports = [free_ports() for _ in endpoints]
     peers = ";".join(f"n{number}-{HOST}:{port}" for number, port in enumerate(ports))
     return [
-        _controller(
+        our_controller(
             folder / f"n{number}",
             ports[number],
             {
@@ -233,7 +233,8 @@ def controllers(
     ]
 
 
-def _controller(folder: Path, port: int, settings: Mapping[str, str]) -> Controller:
+def our_controller(folder: Path, port: int, settings: Mapping[str, str]) -> Controller:
+    """A controller of ours that the peers in its settings give this port."""
     folder.mkdir(parents=True, exist_ok=True)
     program = "from mqgateway.gateway.cli.main import main; main()"
     command = [sys.executable, "-c", program, "controller", "--data-dir", str(folder), "--bind", HOST]

@@ -28,7 +28,11 @@ EVERYWHERE = ("conftest",)
 BOOKKEEPING = ("support.record", "official")
 """What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
 Apache's server here."""
-PROGRAMS = {"support.artifacts": "support/java", "support.golang": "support/go"}
+PROGRAMS = {
+    "support.artifacts": ("support/java",),
+    "support.golang": ("support/go",),
+    "support.signing": ("support/signing_java", "support/signing_go"),
+}
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")
 """Below `support/java/`: what no scenario uses."""
@@ -103,7 +107,7 @@ def digest_of(stem: str, folder: Path = FOLDER) -> str:
         found.update(_text(_path(module, folder)))
     for helper, programs in sorted(PROGRAMS.items()):
         if helper in modules:
-            for path in sorted(_programs(folder / programs)):
+            for path in sorted(path for each in programs for path in _programs(folder / each)):
                 found.update(str(path.relative_to(folder)).encode() + b"\0" + _text(path))
     return found.hexdigest()[:16]
 

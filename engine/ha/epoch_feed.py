@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqgateway.engine.ha.epoch_frames import Hello, SlaveCutter, encode_epoch_header, encode_epochs
+from mqgateway.engine.ha.epoch_frames import (
+    PROMPT_MILLIS,
+    Hello,
+    SlaveCutter,
+    encode_epoch_header,
+    encode_epochs,
+)
 from mqgateway.engine.ha.epochs import Epochs
 from mqgateway.engine.ha.feed import Feed, LogEnds, Outgoing
 from mqgateway.engine.ha.in_sync_set import InSyncSet
@@ -48,6 +54,9 @@ class EpochFeed(Feed):
         self.since = now
         # Before its first report nobody knows what it has.
         self.caught_up = NEVER
+        self.is_prompt = False
+        """Whether it shows often that it is there."""
+        self._said = (-1, now)
 
     @property
     def is_learner(self) -> bool:
@@ -57,11 +66,19 @@ class EpochFeed(Feed):
     def receive(self, data: bytes, now: int) -> bool:
         """Take what the slave sent; whether it acknowledged more. Raises `StreamBroken`."""
         self.heard = now
-        hello, offset = self._hellos.feed(data)
+        hello, offsets = self._hellos.feed(data)
         if hello is not None:
             self._hello, self.replica_id = hello, hello.replica_id
             self._answer = encode_epochs(self._log.position, self._epochs.entries)
-        return offset is not None and self._reported(offset, now)
+        for offset in offsets:
+            before, at = self._said
+            self.is_prompt |= offset == before and now - at <= PROMPT_MILLIS
+            self._said = offset, now
+        return bool(offsets) and self._reported(offsets[-1], now)
+
+    def is_silent(self, patience: int, now: int) -> bool:
+        """Whether it shows often that it is there, and has not for so long."""
+        return self.is_prompt and now - self.heard > patience
 
     def _reported(self, offset: int, now: int) -> bool:
         if self.next_offset < 0:

@@ -1,9 +1,9 @@
 """A slave's side of one connection to its master under a controller.
 
 It says who it is and is told the master's epochs; cuts its own log where the two part, and only then reports,
-at once. What comes afterwards must begin where the log ends, and says in which epoch it lies and how far the
-log is confirmed. A log without epochs has nothing to compare: the caller has asked in another way whether
-it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
+at once, and again at least each `REPORT_MILLIS`. What comes afterwards must begin where the log ends, and
+says in which epoch it lies and how far the log is confirmed. A log without epochs has nothing to compare: the
+caller has asked in another way whether it is the beginning of the master's. Standard: `AutoSwitchHAClient`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from mqgateway.engine.ha.epoch_frames import (
+    REPORT_MILLIS,
     EpochTransfer,
     Hello,
     MasterCutter,
@@ -135,14 +136,13 @@ class EpochFollow:
             acknowledged = min(acknowledged, self._log.position)
         if self._point is not None or (self._reported < 0 and acknowledged < self._log.position):
             return b""
-        if (
-            acknowledged <= self._reported
-            and now - self.last_write <= self._options.ha_send_heartbeat_interval
-        ):
+        between = min(REPORT_MILLIS, self._options.ha_send_heartbeat_interval)
+        if acknowledged <= self._reported and now - self.last_write < between:
             return b""
+        times = 2 if self._reported < 0 else 1
         self._reported = max(acknowledged, self._reported)
         self.last_write = now
-        return encode_epoch_report(self._reported)
+        return encode_epoch_report(self._reported) * times
 
     def is_expired(self, now: int) -> bool:
         """Whether the master was silent for too long."""

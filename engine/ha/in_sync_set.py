@@ -23,6 +23,8 @@ class Follower(Protocol):
     caught_up: int
     since: int
 
+    def is_silent(self, patience: int, now: int) -> bool: ...
+
     @property
     def is_learner(self) -> bool: ...
 
@@ -76,10 +78,11 @@ class InSyncSet:
         self._is_open = True
 
     def consider(
-        self, followers: Iterable[Follower], place: int, now: int, options: StoreOptions
+        self, followers: Iterable[Follower], place: int, now: int, patience: int, options: StoreOptions
     ) -> frozenset[int] | None:
-        """The set as it should be, None where it is: without who is not connected or had not everything for
-        `haMaxTimeSlaveNotCatchup`; with who keeps up and has everything before `place`.
+        """The set as it should be, None where it is: without who is not connected, was silent for longer than
+        `patience` or had not everything for `haMaxTimeSlaveNotCatchup`; with who keeps up and has
+        everything before `place`.
 
         Who keeps up, but lacks something before `place`, is waited for from now on, so that it soon has all:
         under load a replica that nobody waits for is never quite there.
@@ -87,6 +90,8 @@ class InSyncSet:
         limit = now - options.ha_max_time_slave_not_catchup
         wanted, waited_for = {self.own_id}, set[int]()
         for one in followers:
+            if one.is_silent(patience, now):
+                continue
             if one.replica_id in self.ids:
                 if max(one.caught_up, one.since) >= limit:
                     wanted.add(one.replica_id)

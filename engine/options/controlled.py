@@ -25,6 +25,14 @@ class ControlledOptions(Options):
         unit="ms",
         low=1000,
     )
+    prompt_heart_beat_timeout_mills: int = option(
+        2500,
+        "The same, where it is less, of a broker whose replicas in sync all show several times a second that "
+        "they are there, as those of this project do; after it a master also has a silent one left out.",
+        unit="ms",
+        low=2000,
+        ours=True,
+    )
     sync_controller_metadata_period: int = option(
         10000, "Time between questions which controller leads.", unit="ms", low=1
     )

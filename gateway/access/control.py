@@ -12,9 +12,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
-from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AccessOptions
@@ -34,7 +32,7 @@ from mqgateway.gateway.access.resources import (
 )
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
-from mqgateway.gateway.access.slowing import Slowing
+from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
@@ -46,8 +44,6 @@ UNREADABLE = "parse authorization context error."
 
 NeedsOfHeader = Callable[[int, Fields, str], list[Need]]
 """Code, header fields and the server's cluster to what a request needs."""
-Pause = Callable[[float], "Deferred[None]"]
-"""A Deferred that fires after so many seconds."""
 
 
 class AccessControl:
@@ -66,9 +62,7 @@ class AccessControl:
         needs: NeedsOfHeader | None = None,
     ) -> None:
         self._settings = settings
-        self._clock = clock
-        self._pause = pause
-        self._slowing = Slowing()
+        self.late_refusals = LateRefusals(clock, pause)
         self.tables = tables
         self._audit = Audit(settings.audit_format)
         of_broker = needs_of_header if settings.is_strict else standard_needs_of_header
@@ -154,15 +148,8 @@ class AccessControl:
         else:
             refusal = self._signatures.get(call.peer, name, lambda: self._signature_refusal(call, name))
         if refusal:
-            until = self._slowed(call) if name else None
+            until = self.late_refusals.until(call.peer) if name else None
             raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
-
-    def _slowed(self, call: Call) -> Deferred[None] | None:
-        """When a refusal may be given; instead of one that would wait too long the connection ends."""
-        wait = self._slowing.refused(_ip_of(call), elapsed_millis(self._clock))
-        if wait is None:
-            call.peer.close("too many requests of its address were signed wrongly")
-        return self._pause(wait / 1000) if wait else None
 
     def _signature_refusal(self, call: Call, name: str | None) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
@@ -194,7 +181,7 @@ class AccessControl:
         name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
-        ip = _ip_of(call)
+        ip = ip_of(call.peer)
         for need in needs:
             if self._decisions is None:
                 refusal = self._decision(call, name, need, ip)
@@ -211,10 +198,6 @@ class AccessControl:
             words = ",".join(actions)
             self._audit.authorized(name, call.peer.address, call.command.code, words, str(resource), refusal)
         return refusal
-
-
-def _ip_of(call: Call) -> str:
-    return call.peer.address.rpartition(":")[0].strip("[]")
 
 
 def control_of_server(

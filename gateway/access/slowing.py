@@ -7,6 +7,15 @@ right signature is never slowed down, so that nobody can lock others out who com
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.gateway.remoting.call import Peer
+
+Pause = Callable[[float], "Deferred[None]"]
+"""A Deferred that fires after so many seconds."""
 
 ADDRESSES_MAX = 10_000
 """Addresses that are remembered; of more, those that were wrong longest ago are forgotten."""
@@ -16,6 +25,31 @@ MILLIS_BETWEEN = 100
 """Between two refusals after those."""
 WAIT_MAX_MILLIS = 1000
 """Instead of an answer that waits longer the connection ends."""
+
+
+class LateRefusals:
+    """When those are refused who are not who they say they are; `pause` is for refusals given later."""
+
+    def __init__(self, clock: Clock, pause: Pause) -> None:
+        self._clock = clock
+        self._pause = pause
+        self._slowing = Slowing()
+
+    def __len__(self) -> int:
+        return len(self._slowing)
+
+    def until(self, peer: Peer) -> Deferred[None] | None:
+        """When the next refusal of a peer's address may be given, None for at once. Instead of one that would
+        wait too long the connection ends."""
+        wait = self._slowing.refused(ip_of(peer), elapsed_millis(self._clock))
+        if wait is None:
+            peer.close("too many requests of its address were signed wrongly")
+        return self._pause(wait / 1000) if wait else None
+
+
+def ip_of(peer: Peer) -> str:
+    """The address of a peer without its port."""
+    return peer.address.rpartition(":")[0].strip("[]")
 
 
 class Slowing:

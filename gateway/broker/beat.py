@@ -45,6 +45,8 @@ class Beat:
         """All have their answers, and nothing is put any more."""
         broker.timers.on_set = self.within
         broker.store.on_rest = self.dispatch_soon
+        # A new master is one for clients only once its services have gone on.
+        broker.role.on_change(lambda before, after: self.within(0))
         if group.escape is not None:
             group.escape.on_ended = lambda: self.within(0)
 

@@ -30,7 +30,7 @@ from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl, Pause
+from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain import migration
 from mqgateway.gateway.access.plain import requests as plain_requests
 from mqgateway.gateway.access.plain.control import PlainControl
@@ -38,6 +38,7 @@ from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
@@ -136,7 +137,8 @@ class BrokerService:
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
-        table, guards = _guarded(self.broker, self._access if access.is_on else None, self._plain)
+        guard = self._access if access.is_on else None
+        table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(
@@ -387,14 +389,14 @@ def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessCo
 
 
 def _guarded(
-    broker: Broker, access: AccessControl | None, plain: Keeper | None
+    broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
 ) -> tuple[Mapping[int, AnyRequestFunction], Sequence[Hook]]:
     """What is answered behind the access control there is, and what stands before it."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
-        control = PlainControl(plain, on.options)
+        control = PlainControl(plain, on.options, on.clock, pause)
         return control.guarded(audited(table, audit, refusal)), [control]
     told = audited(REQUESTS, audit, refusal)
     return (told, []) if access is None else (access.guarded(told, on.options), [access])

@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 STATE_BEAT = 1.0
 """Seconds between two beats of the state."""
-STOPPED = 2.0
+STOPPED = 0.5
 """By how many seconds later than was wanted a timer comes when this process was stopped, or had no time."""
 SAVE_INTERVAL = 10.0
 """Seconds between two times that tables of users that lack changes may be written."""

@@ -6,7 +6,7 @@ It lives in a thread of its own; every method blocks until it is done and may be
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -25,11 +25,13 @@ from mqgateway.engine.options import (
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
+from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
+from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -178,6 +180,15 @@ class Server:
         config = SubscriptionGroupConfig(name, **fields)
         self.run(lambda: self.broker.tables.groups.put(config))
         return name
+
+    def create_user(
+        self, name: str, password: str, allowed: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """A user of a server with access control, who may do what is allowed, as {"Topic:orders": ["Pub"]}.
+
+        Raises `ServerError` where nobody is asked who they are, `AccessError` for what cannot be.
+        """
+        self.run(lambda: self._create_user(name, password, allowed or {}))
 
     def messages(self, topic: str) -> list[ReceivedMessage]:
         """Everything that lies in a topic, in the order it was stored."""
@@ -382,6 +393,16 @@ class Server:
             raise ServerError("the name server is not running")
         route = find_route(self._namesrv.namesrv.tables, topic)
         return route is not None and route.queue_datas[0].write_queue_nums == queues
+
+    def _create_user(self, name: str, password: str, allowed: Mapping[str, Sequence[str]]) -> None:
+        access = self.broker.access
+        if access is None:
+            raise ServerError("the server has no access control: set authenticationEnabled")
+        entries = [PolicyEntryInfo(what, list(how), decision="Allow") for what, how in allowed.items()]
+        policies = read_policies([PolicyInfo(entries=entries)]) if entries else {}
+        access.create_user("", name, password, None, None)
+        if policies:
+            access.update_acl(name, policies)
 
     def _order(self, what: str, codes: Codes, times: int | None, **more: Any) -> Fault:
         return self.run(lambda: self._faults.order(what, codes, times, **more))

@@ -49,6 +49,8 @@ def test_falls_compare_rows_of_one_server() -> None:
     ]
     assert falls(both) == ["From topics-64 to topics-256: ours -5%, apache +10%; may fall by 5%."]
     assert falls(both[:1]) == []
+    signed = [measured("async", rate(1000), rate(2000)), measured("async-signed", rate(900), rate(1700))]
+    assert falls(signed) == ["From async to async-signed: ours -10%, apache -15%; may fall as Apache's does."]
 
 
 def test_a_section_tells_when_each_row_was_measured() -> None:

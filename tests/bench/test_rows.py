@@ -31,7 +31,7 @@ def test_less_of_a_row_is_never_nothing(row: object) -> None:
 def test_servers_are_shared_by_rows_with_the_same_wishes_only() -> None:
     by_name = {row.name: row for row in ROWS}
     assert by_name["sync-1"].server == by_name["async"].server
-    kinds = ("sync-1", "flush-1", "sql", "transactions", "rest", "topics-64", "topics-256")
+    kinds = ("sync-1", "flush-1", "sql", "transactions", "rest", "topics-64", "topics-256", "async-signed")
     assert len({by_name[name].server for name in kinds}) == len(kinds)
 
 

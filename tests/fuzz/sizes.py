@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mqgateway.engine.ha.admission import ADDRESSES_MAX, TICKETS_MAX
+from mqgateway.gateway.access import slowing
+from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.broker.replication.slave_door import WAITING_MAX
 from mqgateway.gateway.remoting.protocol import Connection
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
@@ -59,12 +62,13 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "queues popped in order", len(broker.pop.orders), options.max_ordered_queues
     state = broker.lite
     yield "lite topics with messages that are out", len(state.orders), options.max_ordered_queues
-    assert broker.access is not None
-    yield "users", len(broker.access.tables.users), options.max_users
+    tables = None if broker.access is None else broker.access.tables
+    yield "users", 0 if tables is None else len(tables.users), options.max_users
+    yield "users with policies", 0 if tables is None else len(tables.acls), options.max_users
+    yield from _late_refusals("broker", world.service.dispatcher.hooks)
     admission, doors = world.service.group.replication.admission, world.service.group.replication.doors
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
     yield "connections before the port for slaves", len(doors), WAITING_MAX
-    yield "users with policies", len(broker.access.tables.acls), options.max_users
     yield "static topics", len(broker.tables.mappings.table), options.max_topics + BUILT_IN
     yield "pieces of queues", broker.tables.mappings.piece_count, options.max_queue_pieces
     yield "brokers that can be asked", len(broker.cluster.broker_directory), world.namesrv_options.max_brokers
@@ -97,6 +101,11 @@ def _broker_tables(world: World) -> Iterator[Size]:
     known = world.namesrv_options.max_topics
     yield "topics with looked-up queues", len(broker.cluster.route_cache), known
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
+
+
+def _late_refusals(what: str, hooks: Iterable[object]) -> Iterator[Size]:
+    counts = [len(hook.late_refusals) for hook in hooks if isinstance(hook, AccessControl | PlainControl)]
+    yield f"addresses that a {what} refused", sum(counts), slowing.ADDRESSES_MAX
 
 
 def _client_tables(world: World) -> Iterator[Size]:
@@ -136,6 +145,7 @@ def _store(world: World) -> Iterator[Size]:
 
 def _name_server(world: World) -> Iterator[Size]:
     tables, options = world.namesrv.namesrv.tables, world.namesrv_options
+    yield from _late_refusals("name server", [world.namesrv._access])
     yield "live brokers", len(tables.live), options.max_brokers
     yield "broker names", len(tables.brokers), options.max_brokers
     yield "clusters", len(tables.clusters), options.max_brokers

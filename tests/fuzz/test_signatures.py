@@ -1,8 +1,9 @@
 """Every request code of every server, with access control on, from those who may not send it.
 
 Unsigned, signed with a wrong secret, signed by somebody else, sent again with a field changed: all of it is
-refused before anything else is looked at. A user without policies is refused what is not everybody's. Nothing
-is remembered of any of this but for how many there were, and who may is served all the while.
+refused before anything else is looked at, in either form of the header, and one-way. A user without policies
+is refused what is not everybody's. Nothing is remembered of any of this but for how many there were from
+which address, and who may is served all the while.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ import pytest
 
 from mqgateway.engine.options import RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access import slowing
+from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.needs import needs_in
 from mqgateway.gateway.access.resources import BY_HEADER
 from mqgateway.gateway.access.server_needs import OF_CONTAINER, OF_CONTROLLER, OF_NAME_SERVER
 from mqgateway.gateway.access.signature import ACCESS_KEY, SIGNATURE, Credentials
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT
 from mqgateway.gateway.broker.requests import REQUESTS as OF_BROKER
-from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode, SerializeType
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
+from mqgateway.gateway.codec.version_4 import AclRequestCode
 from mqgateway.gateway.container.service import ContainerService
+from tests.fuzz.sizes import check_sizes, table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.support.gateway.container.fakes import FakeLaunch
 from tests.support.gateway.controller.world import PORT as CONTROLLER_PORT
@@ -62,10 +68,12 @@ class Container:
 
 @dataclass
 class Port:
-    """A port of a server, and the codes it serves."""
+    """A port of a server, the codes it serves, its access control, and how large its tables are."""
 
     codes: tuple[int, ...]
-    ask: Callable[[RemotingCommand], RemotingCommand]
+    ask: Ask
+    control: AccessControl
+    sizes: Callable[[], dict[str, int]] = dict
 
     def give(self, user: Credentials) -> None:
         """Create a normal user."""
@@ -78,16 +86,22 @@ class Port:
         assert self.ask(command).code == 0
 
 
-def asking(
-    net: Net, port: int, settle: Callable[[float], None]
-) -> Callable[[RemotingCommand], RemotingCommand]:
-    """Asks on one connection and waits for the answer, which may take its time after many refusals."""
+Ask = Callable[[RemotingCommand], RemotingCommand]
+
+
+def asking(net: Net, port: int, settle: Callable[[float], None], ip: str = "192.168.6.6") -> Ask:
+    """Asks on one connection and waits for the answer, which may take its time after many refusals; that of
+    a one-way request is the request itself, once time for an answer has passed."""
     talker = Talker()
-    net.meet(port, talker, ("192.168.6.6", 20_000))
+    net.meet(port, talker, (ip, 20_000))
 
     def ask(command: RemotingCommand) -> RemotingCommand:
         talker.transport.write(encode_command(command))
         settle(0.0)
+        if command.is_oneway:
+            settle(0.5)
+            assert not talker.take(), command.code
+            return command
         for _ in range(20):
             if answers := talker.take():
                 (answer,) = answers
@@ -113,24 +127,36 @@ def port(request: pytest.FixtureRequest) -> Iterator[Port]:
     kind = request.param
     if kind == "controller":
         controller = ControllerWorld(**ACCESS)
-        yield Port(codes(OF_CONTROLLER), asking(controller.net, CONTROLLER_PORT, controller.net.settle))
+        ask = asking(controller.net, CONTROLLER_PORT, controller.net.settle)
+        yield Port(codes(OF_CONTROLLER), ask, guard(controller.service._access))
     elif kind == "container":
         container = Container()
-        yield Port(codes(OF_CONTAINER), asking(container.net, CONTAINER_PORT, container.net.settle))
+        ask = asking(container.net, CONTAINER_PORT, container.net.settle)
+        yield Port(codes(OF_CONTAINER), ask, guard(container.service._access))
     else:
         world = request.getfixturevalue("world")
+        services = {"name server": world.namesrv, "broker": world.service, "fast port": world.service}
         ports = {"name server": NAMESRV_PORT, "broker": BROKER_PORT, "fast port": BROKER_PORT - 2}
         served = {
             "name server": codes(OF_NAME_SERVER),
             "broker": codes(OF_BROKER),
             "fast port": codes(set(OF_BROKER) - NOT_ON_FAST_PORT),
         }
-        yield Port(served[kind], asking(world.net, ports[kind], world.settle))
+        ask = asking(world.net, ports[kind], world.settle)
+        yield Port(served[kind], ask, guard(services[kind]._access), lambda: table_sizes(world))
 
 
-def signed(code: int, who: Credentials) -> RemotingCommand:
+def guard(control: AccessControl | None) -> AccessControl:
+    """The one that there is."""
+    assert control is not None
+    return control
+
+
+def signed(
+    code: int, who: Credentials, flag: int = 0, form: SerializeType = SerializeType.JSON
+) -> RemotingCommand:
     """A request with a field that every reader passes over, so that there is one to change."""
-    command = RemotingCommand(code, ext_fields={"other": "1"})
+    command = RemotingCommand(code, flag=flag, ext_fields={"other": "1"}, serialize_type=form)
     who.sign(command)
     return command
 
@@ -140,33 +166,85 @@ def refused(answer: RemotingCommand, sentence: str) -> bool:
 
 
 NOBODY, FAILED = "username cannot be null.", "check signature failed."
+UNKNOWN = "User:zed is not found."
+ADDRESSES = {"addresses that a broker refused", "addresses that a name server refused"}
 
 
 def test_nobody_gets_further_who_has_not_signed(port: Port) -> None:
+    before = port.sizes()
     for code in port.codes:
         assert refused(port.ask(RemotingCommand(code)), NOBODY), code
         without = RemotingCommand(code, ext_fields={"other": "1", ACCESS_KEY: ""})
         assert refused(port.ask(without), NOBODY), code
+    assert port.sizes() == before and not len(port.control.late_refusals)
+
+
+def test_the_codes_are_all_that_are_served(port: Port) -> None:
+    """Of all others nobody learns more than that they are not."""
+    for code in sorted({*RequestCode, 4711} - {*port.codes}):
+        for command in (RemotingCommand(code), signed(code, ROOT)):
+            assert port.ask(command).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED, code
 
 
 def test_nobody_gets_further_with_a_signature_that_is_not_theirs(port: Port) -> None:
     alice = Credentials("alice", "alice's")
     port.give(alice)
+    before = port.sizes()
     for code in port.codes:
-        wrong = signed(code, Credentials("root", "guess"))
-        assert refused(port.ask(wrong), FAILED), code
+        # The binary form has 16 bits for a code.
+        for form in SerializeType if code < 1 << 15 else [SerializeType.JSON]:
+            wrong = signed(code, Credentials("root", "guess"), form=form)
+            assert refused(port.ask(wrong), FAILED), code
         borrowed = signed(code, alice)
         borrowed.ext_fields[ACCESS_KEY] = "root"
         assert refused(port.ask(borrowed), FAILED), code
         unknown = signed(code, Credentials("zed", "secret"))
-        assert refused(port.ask(unknown), "User:zed is not found."), code
-        for change in ({"other": "2"}, {"another": "1"}, {SIGNATURE: ""}):
+        assert refused(port.ask(unknown), UNKNOWN), code
+        for change in ({"other": "2"}, {"another": "1"}, {SIGNATURE: ""}, {SIGNATURE: "é" * 1000}):
             changed = signed(code, ROOT)
             changed.ext_fields |= change
             assert refused(port.ask(changed), FAILED), code
         longer = signed(code, ROOT)
         longer.body = b"{}"
         assert refused(port.ask(longer), FAILED), code
+    assert len(port.control.late_refusals) == 1
+    assert grown(before, port.sizes()) <= ADDRESSES
+
+
+def test_who_asks_one_way_is_refused_in_silence(port: Port) -> None:
+    before = port.sizes()
+    for code in port.codes:
+        port.ask(RemotingCommand(code, flag=ONEWAY_FLAG))
+        port.ask(signed(code, Credentials("root", "guess"), ONEWAY_FLAG))
+    create = RemotingCommand(
+        RequestCode.AUTH_CREATE_USER,
+        flag=ONEWAY_FLAG,
+        ext_fields={"username": "eve"},
+        body=b'{"password":"eve\'s"}',
+    )
+    for who in (Credentials("root", "guess"), ROOT):
+        assert port.control.tables.users.get("eve") is None
+        assert grown(before, port.sizes()) <= ADDRESSES
+        who.sign(create)
+        port.ask(create)
+    assert port.control.tables.users.get("eve") is not None, "who may is obeyed"
+
+
+def grown(before: dict[str, int], after: dict[str, int]) -> set[str]:
+    """Which tables have another size now."""
+    return {name for name in before if after[name] != before[name]}
+
+
+def test_addresses_that_were_refused_are_a_bounded_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slowing, "ADDRESSES_MAX", 30)
+    for number in range(40):
+        for port in (NAMESRV_PORT, BROKER_PORT, BROKER_PORT - 2):
+            ask = asking(world.net, port, world.settle, f"192.168.7.{number}")
+            assert refused(ask(signed(RequestCode.AUTH_LIST_USER, Credentials("zed", "x"))), UNKNOWN)
+    check_sizes(world)
+    assert len(guard(world.service._access).late_refusals) == 30
 
 
 def test_a_user_without_policies_is_refused_what_is_not_everybodys(port: Port) -> None:
@@ -185,6 +263,40 @@ EVERYBODYS = {
     *(code for code in BY_HEADER if not needs_in(BY_HEADER, code, {"other": "1"}, "c")),
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
 }
+
+
+ACCOUNTS = b"""
+accounts:
+- {accessKey: the-admin, secretKey: the-admin-secret, admin: true}
+- {accessKey: the-user, secretKey: the-user-secret}
+"""
+
+
+@pytest.mark.parametrize("port", [BROKER_PORT, BROKER_PORT - 2])
+def test_accounts_in_files_are_asked_for_every_code(port: int) -> None:
+    """ACL 1.0, whose refusals have the code 1 and tell of an exception."""
+    world = World(acl_enable=True, rocketmq_home="/rmq", authentication_metadata_provider="")
+    write_table(world.disk, "/rmq/conf/plain_acl.yml", ACCOUNTS)
+    admin, user = (Credentials(name, f"{name}-secret") for name in ("the-admin", "the-user"))
+    with world:
+        ask = asking(world.net, port, world.settle)
+        served = {*OF_BROKER, *AclRequestCode}
+        before = table_sizes(world)
+        for code in codes(served if port == BROKER_PORT else served - NOT_ON_FAST_PORT):
+            borrowed, changed = signed(code, user), signed(code, admin)
+            borrowed.ext_fields[ACCESS_KEY] = admin.access_key
+            changed.ext_fields["other"] = "2"
+            for wrong, sentence in (
+                (RemotingCommand(code), "No accessKey is configured"),
+                (signed(code, Credentials("zed", "secret")), "No acl config for zed"),
+                (signed(code, Credentials("the-admin", "guess")), "Check signature failed"),
+                (borrowed, "Check signature failed"),
+                (changed, "Check signature failed"),
+            ):
+                answer = ask(wrong)
+                assert answer.code == 1 and f"AclException: {sentence}" in (answer.remark or ""), code
+        assert grown(before, table_sizes(world)) == {"addresses that a broker refused"}
+        assert ask(signed(AclRequestCode.GET_BROKER_CLUSTER_ACL_CONFIG, admin)).code == 0
 
 
 def test_brokers_and_name_servers_believe_one_another(world: World) -> None:

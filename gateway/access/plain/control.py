@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NoReturn
 
+from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps
@@ -19,15 +20,17 @@ from mqgateway.gateway.access.plain.keeper import Keeper
 from mqgateway.gateway.access.plain.needs import BodyReader, needs_admin, needs_of_fields, readers
 from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, refused_need, shown
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
+from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 class PlainControl:
-    """Lets in who the keeper's rules let in."""
+    """Lets in who the keeper's rules let in; `pause` is for refusals that are given later."""
 
-    def __init__(self, keeper: Keeper, options: BrokerOptions) -> None:
+    def __init__(self, keeper: Keeper, options: BrokerOptions, clock: Clock, pause: Pause) -> None:
         self._keeper = keeper
+        self.late_refusals = LateRefusals(clock, pause)
         self._options = options
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._readers = readers(self._is_strict)
@@ -85,7 +88,7 @@ class PlainControl:
 
     def _account(self, call: Call) -> Account | None:
         """Whose request it is; None where its address is enough. Raises `RequestError`."""
-        ip = call.peer.address.rpartition(":")[0].strip("[]")
+        ip = ip_of(call.peer)
         rules = self._keeper.rules
         if rules.is_white(ip):
             return None
@@ -119,7 +122,9 @@ class PlainControl:
 
     def _refuse_name(self, call: Call, name: str, sentence: str, line: int) -> NoReturn:
         self._audit.authenticated(name, call.peer.address, call.command.code, sentence)
-        raise RequestError(ResponseCode.SYSTEM_ERROR, _said(sentence, _MANAGER, "validate", line))
+        said = _said(sentence, _MANAGER, "validate", line)
+        until = self.late_refusals.until(call.peer) if name else None
+        raise RequestError(ResponseCode.SYSTEM_ERROR, said, until=until)
 
     def _refuse(
         self, call: Call, account: Account, action: str, resource: str, sentence: str, line: int

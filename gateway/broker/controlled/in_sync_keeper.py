@@ -54,14 +54,23 @@ class InSyncKeeper:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int) -> None:
-        """Look every few seconds who keeps up, and sooner who has come; called with every beat."""
-        if now >= self._next_look or self._has_newcomers():
+        """Look every few seconds who keeps up, sooner who has come or is silent; called with every beat."""
+        if now >= self._next_look or self._has_newcomers() or self._has_silent(now):
             self._next_look = now + self._broker.options.check_sync_state_set_period
             self.consider()
 
     def _has_newcomers(self) -> bool:
         feeds, ids = self._replicas.feeds, self._set.ids
         return len(feeds) >= len(ids) and any(feed.replica_id not in ids for feed in feeds)
+
+    def _has_silent(self, now: int) -> bool:
+        patience, ids = self._patience, self._set.ids
+        feeds = self._replicas.followers()
+        return any(feed.replica_id in ids and feed.is_silent(patience, now) for feed in feeds)
+
+    @property
+    def _patience(self) -> int:
+        return self._broker.options.prompt_heart_beat_timeout_mills
 
     def _confirmed(self) -> None:
         """The log may be confirmed further: readers see it before senders hear of it."""
@@ -84,7 +93,7 @@ class InSyncKeeper:
     def _look(self) -> frozenset[int] | None:
         replicas, options, before = self._replicas, self._broker.store_options, self._set.members
         place = replicas.confirmed if options.all_ack_in_sync_state_set else 0
-        wanted = self._set.consider(replicas.followers(), place, self._now(), options)
+        wanted = self._set.consider(replicas.followers(), place, self._now(), self._patience, options)
         if self._set.members != before:
             replicas.confirm()
         return wanted

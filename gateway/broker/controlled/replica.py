@@ -45,6 +45,8 @@ from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 
+HEARTBEAT_MILLIS = 400
+"""The longest time between two heartbeats: several are to come within the shortest time-out."""
 AGAIN_MILLIS = 1000
 """How soon what failed is tried again."""
 HEARTBEAT_SECONDS = 3.0
@@ -121,6 +123,16 @@ class ControlledReplica:
         members = self._replicas.in_sync_set.members
         return (heard.get(number) for number in members if number != self.number)
 
+    def _timeout(self) -> int:
+        """How long the controller is to wait for a word of this broker. A master whose replicas show up now
+        and then only needs the longer time, or it would be in doubt whenever controllers are away."""
+        options, members = self._broker.options, self._replicas.in_sync_set.members
+        prompt = {feed.replica_id for feed in self._replicas.followers() if feed.is_prompt}
+        longest = options.controller_heart_beat_timeout_mills
+        if self._role.is_master and not members <= prompt | {self.number}:
+            return longest
+        return min(longest, options.prompt_heart_beat_timeout_mills)
+
     def _fence(self, reason: str) -> None:
         log.error("this broker acknowledges nothing any more: %s", reason)
         self._role.become(RoleKind.FENCED)
@@ -144,7 +156,7 @@ class ControlledReplica:
         else:
             self.authority.was_away(now)
         if self._is_registered and now >= self._next_heartbeat:
-            self._next_heartbeat = now + options.broker_heartbeat_interval
+            self._next_heartbeat = now + min(options.broker_heartbeat_interval, HEARTBEAT_MILLIS)
             self._say_that_we_are_there(now)
         if not self._is_asking and now >= self._next_question:
             self._next_question = now + AGAIN_MILLIS
@@ -226,6 +238,8 @@ class ControlledReplica:
 
     def _say_that_we_are_there(self, now: int) -> None:
         options, store = self._broker.options, self._broker.store
+        timeout = self._timeout()
+        self.authority.asks(timeout, now)
         header = BrokerHeartbeatRequestHeader(
             cluster_name=options.broker_cluster_name,
             broker_addr=self._broker.environment.address,
@@ -234,18 +248,18 @@ class ControlledReplica:
             epoch=self.epochs.last,
             max_offset=store.max_physical_offset,
             confirm_offset=store.confirm_offset,
-            heartbeat_timeout_mills=options.controller_heart_beat_timeout_mills,
+            heartbeat_timeout_mills=timeout,
             election_priority=options.broker_election_priority,
         )
         for address in self.controllers.addresses:
             command = RemotingCommand.request(RequestCode.BROKER_HEARTBEAT, header)
             self._ask(address, command, HEARTBEAT_SECONDS).addCallbacks(
-                self._heard_by, lambda _: None, callbackArgs=(address, now)
+                self._heard_by, lambda _: None, callbackArgs=(address, now, timeout)
             )
 
-    def _heard_by(self, answer: RemotingCommand, address: str, asked: int) -> None:
+    def _heard_by(self, answer: RemotingCommand, address: str, asked: int, timeout: int) -> None:
         if answer.code == ResponseCode.SUCCESS and address == self.controllers.leader:
-            self.authority.heard(asked)
+            self.authority.heard(asked, timeout)
 
     # What the controller says.
 

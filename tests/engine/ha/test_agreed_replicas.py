@@ -101,7 +101,7 @@ def test_what_is_confirmed_stays_so_when_somebody_is_waited_for() -> None:
     master = Master(1)
     two = master.join(2)
     two.caught_up = 0
-    assert master.replicas.in_sync_set.consider([two], 100, 0, master.options) is None
+    assert master.replicas.in_sync_set.consider([two], 100, 0, 2500, master.options) is None
     master.replicas.confirm()
     assert master.replicas.confirmed == 100
     end = master.put()

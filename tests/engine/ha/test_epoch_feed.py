@@ -93,6 +93,22 @@ def test_nobody_is_caught_up_before_the_first_report() -> None:
     assert feed.caught_up == 9
 
 
+@pytest.mark.parametrize(("again", "is_prompt"), [(0, True), (750, True), (751, False), (5000, False)])
+def test_who_repeats_a_report_soon_is_prompt(again: int, is_prompt: bool) -> None:
+    """Ours says the first one twice; the standard's repeats one each 5 s."""
+    feed = feed_of(Ends(500), (1, 0))
+    feed.receive(encode_hello(Hello(2)), 0)
+    sent(feed)
+    for at, offset in ((0, 100), (10, 200), (20, 500)):
+        feed.receive(encode_epoch_report(offset), at)
+        sent(feed)
+    assert not feed.is_prompt
+    feed.receive(encode_epoch_report(500), 20 + again)
+    assert feed.is_prompt is is_prompt
+    assert not feed.is_silent(2500, feed.heard + 2500)
+    assert feed.is_silent(2500, feed.heard + 2501) is is_prompt
+
+
 def test_a_slave_with_more_than_the_master_is_refused() -> None:
     feed = feed_of(Ends(500), (1, 0))
     with pytest.raises(StreamBroken, match="it has what we do not have"):

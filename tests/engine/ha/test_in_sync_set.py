@@ -15,10 +15,14 @@ class Replica:
     caught_up: int = 0
     since: int = 0
     is_learner: bool = False
+    heard: int = 1000
+
+    def is_silent(self, patience: int, now: int) -> bool:
+        return now - self.heard > patience
 
 
 def consider(one: InSyncSet, *replicas: Replica, place: int = 100, now: int = 1000) -> frozenset[int] | None:
-    return one.consider(replicas, place, now, options())
+    return one.consider(replicas, place, now, 2500, options())
 
 
 def pair() -> InSyncSet:
@@ -64,6 +68,12 @@ def test_who_is_gone_or_lags_is_to_leave_but_counts_until_then() -> None:
     assert (one.members, one.size) == ({1, 2}, 2)
     assert one.take({1}, 6)
     assert one.members == {1}
+
+
+def test_who_is_silent_is_to_leave() -> None:
+    one = pair()
+    assert consider(one, Replica(2, caught_up=3000), now=3500) is None
+    assert consider(one, Replica(2, caught_up=3000), now=3501) == {1}
 
 
 def test_what_was_refused_is_over_unless_something_is_open() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.broker.beat import BACKLOG_SECONDS, BEAT_SECONDS, IDLE_BEAT_SECONDS, Beat
 from mqgateway.gateway.runtime.schedule import Schedule
 from tests.support.gateway.broker.helpers import MemoryBroker
@@ -49,6 +50,16 @@ class Scene:
 @pytest.fixture
 def scene() -> Scene:
     return Scene()
+
+
+def test_a_new_role_is_taken_up_at_once(scene: Scene) -> None:
+    scene.beat.start()
+    scene.wait(1)
+    while not scene.wait(0.001):
+        pass
+    assert scene.wait(0.05) == []
+    scene.memory.broker.role.become(RoleKind.FENCED)
+    assert len(scene.wait(0.01)) == 1
 
 
 def test_nothing_beats_before_the_start_or_after_the_end(scene: Scene) -> None:

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.controller.broker_set import BrokerSet
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.gateway.access.signature import Credentials, is_signed
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED
 from tests.support.gateway.controller.world import PORT, Broker, ControllerWorld
@@ -96,6 +97,21 @@ def test_a_lost_master_that_nobody_can_follow_is_elected_when_it_is_back() -> No
     back.beat()
     elected = back.elect()
     assert (elected.code, elected.ext_fields["masterEpoch"]) == (0, "3")
+
+
+def test_with_access_control_it_believes_signatures_and_signs_what_it_tells() -> None:
+    inner = Credentials("inner", "hidden")
+    world = ControllerWorld(
+        authentication_enabled=True,
+        authorization_enabled=True,
+        inner_client_authentication_credentials='{"accessKey":"inner","secretKey":"hidden"}',
+    )
+    assert world.broker(1).next_id().code == 16
+    world.credentials = inner
+    first, second = world.pair()
+    first.lose()
+    (notice,) = second.listens.heard()
+    assert notice.code == RequestCode.NOTIFY_BROKER_ROLE_CHANGED and is_signed(notice, "hidden")
 
 
 def test_somebody_in_sync_who_is_back_is_elected_without_asking() -> None:

@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.gateway.access.signature import is_signed
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.namesrv.service import REQUESTS, UNSUPPORTED
@@ -133,6 +134,18 @@ def test_a_new_smallest_id_is_told_to_the_other_members() -> None:
         "minBrokerAddr": MASTER,
         "haBrokerAddr": "10.0.0.1:10912",
     }
+
+
+def test_what_others_are_told_is_signed_where_there_is_something_to_sign_with() -> None:
+    inner = '{"accessKey":"inner","secretKey":"hidden"}'
+    options = NamesrvOptions(notify_min_broker_id_changed=True, inner_client_authentication_credentials=inner)
+    world = World(options)
+    slave = BrokerPort(world, "10.0.0.2:20911")
+    broker = world.connect()
+    broker.register(register_body(), **acting(broker_id=1, broker_addr="10.0.0.2:20911"))
+    broker.register(register_body(), **acting())
+    (told,) = slave.heard()
+    assert is_signed(told, "hidden")
 
 
 def test_the_loss_of_the_smallest_id_is_told_to_all_that_remain() -> None:

@@ -47,6 +47,35 @@ def test_what_was_sent_lies_there() -> None:
         assert held.server.broker_address == f"{HOST}:10911"
 
 
+ACCESS: dict[str, Any] = {
+    "authentication_enabled": True,
+    "authorization_enabled": True,
+    "inner_client_authentication_credentials": '{"accessKey":"inner","secretKey":"hidden"}',
+}
+
+
+def test_users_may_do_what_they_are_allowed() -> None:
+    with hands(**ACCESS) as held:
+        topic, other = held.server.create_topic(), held.server.create_topic()
+        held.server.create_user("alice", "alice's", {f"Topic:{topic}": ["Pub"]})
+        held.server.create_user("bob", "bob's")
+        alice = held.producer(access_key="alice", secret_key="alice's")
+        held.send(alice, Message(topic, b"a"))
+        for producer, where in (
+            (alice, other),
+            (held.producer(access_key="bob", secret_key="bob's"), topic),
+            (held.producer(), topic),
+        ):
+            with pytest.raises(SendFailed):
+                held.send(producer, Message(where, b"no"))
+        assert bodies(held.server.messages(topic)) == [b"a"] and not held.server.messages(other)
+
+
+def test_there_are_users_with_access_control_only() -> None:
+    with hands() as held, pytest.raises(ServerError, match="authenticationEnabled"):
+        held.server.create_user("alice", "alice's")
+
+
 def test_topics_and_groups_have_names_and_fields() -> None:
     with hands() as held:
         server = held.server

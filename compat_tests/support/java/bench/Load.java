@@ -9,9 +9,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
+import org.apache.rocketmq.acl.common.AclClientRPCHook;
+import org.apache.rocketmq.acl.common.SessionCredentials;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.RPCHook;
 
 /**
  * A load on one server with the official client: one kind of work a run, one line of JSON as result.
@@ -19,7 +22,8 @@ import org.apache.rocketmq.common.message.MessageQueue;
  * <p>Usage: Load KIND NAMESRV TOPIC SECONDS THREADS BODY_BYTES [TOPICS], where KIND is sync, async, batch,
  * transactions, delay, latency, fill, fill-mixed, consume, consume-tag, consume-sql or consume-pop. SECONDS
  * counts after the warm-up; for fills and consuming it is a number of messages. With TOPICS sends go to so many
- * topics in turn, TOPIC_0 and the next ones, which must be there.
+ * topics in turn, TOPIC_0 and the next ones, which must be there. Sends are signed where the properties
+ * bench.accessKey and bench.secretKey say by whom.
  *
  * <p>Lines with "mark" say when the measured part begins and ends. What the server took and does not have
  * in the end, or gave too often, counts as failed.
@@ -86,7 +90,10 @@ public final class Load {
     }
 
     DefaultMQProducer producer() throws Exception {
-        return started(new DefaultMQProducer("bench_producer"));
+        String accessKey = System.getProperty("bench.accessKey");
+        RPCHook signing = accessKey == null ? null
+            : new AclClientRPCHook(new SessionCredentials(accessKey, System.getProperty("bench.secretKey")));
+        return started(new DefaultMQProducer("bench_producer", signing));
     }
 
     /** Sets a producer as all loads have it, starts it and sends what comes before every figure. */

@@ -7,6 +7,7 @@ import logging
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import BrokerOptions
@@ -18,6 +19,7 @@ from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import Keeper
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.codec.codes import V4_9_8, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
 from mqgateway.gateway.codec.version_4 import AclRequestCode
@@ -50,21 +52,36 @@ class Served:
         write_table(disk, "/rmq/conf/plain_acl.yml", ACCOUNTS)
         keeper = Keeper(made_of, disk, InlineWorker(), clock)
         keeper.load()
-        control = PlainControl(keeper, made_of)
+        control = PlainControl(keeper, made_of, clock, self._wait)
         self.calls = 0
+        self.pauses: list[tuple[float, Deferred[None]]] = []
         table = control.guarded(dict.fromkeys([*RequestCode, *AclRequestCode], self._answer))
         self._port = Dispatcher(None, table, {}, clock=clock, hooks=[control])
+
+    def _wait(self, seconds: float) -> Deferred[None]:
+        """A pause that the test ends."""
+        pause: Deferred[None] = Deferred()
+        self.pauses.append((seconds, pause))
+        return pause
 
     def _answer(self, context: None, call: Call) -> Reply:
         self.calls += 1
         return Reply()
 
     def ask(self, command: RemotingCommand, peer: FakePeer = PEER) -> tuple[int, str | None]:
-        answer: Any = self._port.dispatch(command, peer)
+        answer: Any = self.begin(command, peer)
+        while isinstance(answer, Deferred):
+            assert self.pauses, "it waits for something else"
+            self.pauses.pop()[1].callback(None)
+            answer = answer.result
         frame = answer if isinstance(answer, bytes) else run(answer)
         assert isinstance(frame, bytes)
         reply = decode_command(frame[4:])
         return reply.code, reply.remark
+
+    def begin(self, command: RemotingCommand, peer: FakePeer = PEER) -> Any:
+        """The answer, or what will bring it."""
+        return self._port.dispatch(command, peer)
 
 
 @pytest.fixture
@@ -261,10 +278,33 @@ def test_every_code_wants_a_signature(served: Served) -> None:
     assert served.ask(RemotingCommand(4711)) == (3, " request type 4711 not supported")
 
 
+def test_wrong_signatures_are_refused_later_and_later_and_right_ones_at_once(served: Served) -> None:
+    for wrong in (tampered(Signature="x"), send(who="the-stranger")) * (AT_ONCE // 2):
+        assert isinstance(served.begin(wrong), bytes)
+    answers: list[bytes] = []
+    served.begin(tampered(Signature="x")).addCallback(answers.append)
+    ((seconds, pause),) = served.pauses
+    assert 0 < seconds <= WAIT_MAX_MILLIS / 1000 and not answers
+    assert served.ask(send()) == (0, None), "nobody is locked out by others of the same address"
+    for no_guess in (send(who=None), send("td"), request(25)):
+        assert isinstance(served.begin(no_guess), bytes)
+    pause.callback(None)
+    assert decode_command(answers[0][4:]).code == 1
+
+
+def test_who_goes_on_loses_the_connection(served: Served) -> None:
+    peer = FakePeer("10.0.0.7:6")
+    for _ in range(AT_ONCE + WAIT_MAX_MILLIS):
+        served.begin(send(who="the-stranger"), peer)
+        if not peer.is_open:
+            break
+    assert not peer.is_open and served.ask(send()) == (0, None)
+
+
 def test_one_way_requests_are_refused_in_silence(served: Served) -> None:
     command = send("td")
     command.flag |= 2
-    assert served._port.dispatch(command, PEER) is None and served.calls == 0
+    assert served.begin(command) is None and served.calls == 0
 
 
 def test_the_audit_log_tells_who_was_refused_and_why(caplog: pytest.LogCaptureFixture) -> None:

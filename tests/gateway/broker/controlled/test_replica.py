@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.ha import epoch_feed, epoch_follow
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
@@ -133,9 +134,11 @@ def test_an_operator_changes_the_master() -> None:
 def test_a_slave_that_is_gone_is_waited_for_until_the_controller_agrees() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
-    brokers.stop_controller()
+    brokers.kill_controller()
     slave.kill()
-    assert master.try_to_send(seconds=1) is None
+    assert master.try_to_send(seconds=0.5) is None
+    brokers.wait(2)
+    assert master.try_to_send() == 14
     assert master.in_sync == {1, 2}
     brokers.start_controller()
     brokers.wait(8)
@@ -197,6 +200,62 @@ def test_a_frozen_slave_leaves_the_set() -> None:
     brokers.wait(10)
     assert master.in_sync == {1, 2}
     assert same_logs(master, slave)
+
+
+def told(replica: Replica) -> int:
+    """How long the controller waits for a replica."""
+    liveness = replica.brokers.controller.controller._liveness
+    number = replica.controlled.number
+    return next(liveness.said(key).timeout for key in liveness if key.broker_id == number)
+
+
+def test_a_frozen_master_soon_has_a_successor() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    assert (told(master), told(slave)) == (2500, 2500)
+    with master.host.frozen():
+        brokers.wait(1.5)
+        assert slave.kind is SLAVE
+        brokers.wait(2)
+        assert slave.leads
+        assert addresses(brokers)[0] == "10.0.0.1:12911"
+    brokers.wait(5)
+    assert master.kind is SLAVE
+
+
+def test_a_frozen_slave_is_left_out_as_soon() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    with slave.host.frozen():
+        brokers.wait(2)
+        assert master.in_sync == {1, 2}
+        brokers.wait(1.5)
+        assert master.in_sync == {1}
+
+
+def test_a_master_of_the_standards_replicas_is_given_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They show up each 5 s, and it must know from them alone that it is master still."""
+    monkeypatch.setattr(epoch_follow, "REPORT_MILLIS", 5000)
+    monkeypatch.setattr(epoch_feed, "PROMPT_MILLIS", -1)
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    assert (told(master), told(slave)) == (10_000, 2500)
+    brokers.stop_controller()
+    for _ in range(30):
+        brokers.wait(1)
+        assert master.leads
+    brokers.start_controller()
+    with master.host.frozen():
+        brokers.wait(8)
+        assert slave.kind is SLAVE
+        brokers.wait(4)
+        assert slave.leads
+
+
+def test_the_standards_time_can_be_had() -> None:
+    brokers = BrokerSet(prompt_heart_beat_timeout_mills=10_000)
+    master, _ = brokers.pair()
+    assert told(master) == 10_000
 
 
 @pytest.mark.parametrize("is_first", [True, False])

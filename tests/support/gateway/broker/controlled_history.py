@@ -9,8 +9,10 @@ one master, everybody in sync, and logs that are alike byte for byte.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options import FlushDiskType
 from tests.support.gateway.broker.controlled import BrokerSet, Replica
 from tests.support.gateway.remoting.pair import Talker
@@ -48,6 +50,9 @@ class History:
         """Who led when it was last listened, in which epoch: what was answered since was answered in it."""
         self.told: list[str] = []
         self.number = 0
+        self.faults: Counter[str] = Counter()
+        self.checks: Counter[str] = Counter()
+        """How often each invariant was looked at."""
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -58,6 +63,11 @@ class History:
             self.wait(self.random.choice((0.5, 0.5, 1, 3, 8)))
         self.heal()
         self.check()
+
+    @property
+    def millis(self) -> int:
+        """How much time has passed in it."""
+        return elapsed_millis(self.brokers.clock)
 
     def wait(self, seconds: float) -> None:
         self.told.append(f"{seconds} s")
@@ -93,6 +103,7 @@ class History:
                 epoch = self.leading.get(sent.replica)
                 if epoch is not None and before.get(sent.replica) == epoch:
                     first = self.by_epoch.setdefault(epoch, sent.replica)
+                    self.checks["one master acknowledges in an epoch"] += 1
                     assert first is sent.replica, f"two masters in epoch {epoch}"
         self.under_way = waiting
 
@@ -104,6 +115,7 @@ class History:
         )
         member = self.random.choice(self.members)
         self.told.append(f"{choice} {member.controlled.number}")
+        self.faults[choice] += choice != "mend"
         if choice == "mend":
             self.mend(member)
             self.brokers.mend_controller()
@@ -144,6 +156,7 @@ class History:
             self.brokers.wait(0.5)
             self.listen()
             if self.is_whole:
+                self.checks[f"whole within {HEAL_SECONDS} s"] += 1
                 break
         else:
             states = [(one.controlled.number, one.kind.value, one.in_sync) for one in self.members]
@@ -162,9 +175,12 @@ class History:
         (master,) = [one for one in self.members if one.leads]
         bodies = master.bodies()
         for body, offset in self.acknowledged.items():
+            self.checks["acknowledged is there, at its offset"] += 1
             assert bodies[offset] == body, f"{body!r} was acknowledged at {offset}"
         logs = [one.log() for one in self.members]
+        self.checks["logs are alike byte for byte"] += 1
         assert logs[0] == logs[1] == logs[2]
         assert all(one.bodies() == bodies for one in self.members)
+        self.checks["no message is twice in a log"] += 1
         named = [body for body in bodies if body != b"last"]
         assert len(named) == len(set(named))

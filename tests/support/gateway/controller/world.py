@@ -9,6 +9,7 @@ from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, Worker
+from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -54,6 +55,8 @@ class Asker:
     ) -> list[RemotingCommand]:
         """Send a request; what comes back, if anything does."""
         command = RemotingCommand.request(code, header, body, oneway=oneway)
+        if self.world.credentials is not None:
+            self.world.credentials.sign(command)
         self.opaque += 1
         command.opaque = self.opaque
         self.talker.transport.write(encode_command(command))
@@ -150,7 +153,12 @@ class Broker(Asker):
 
 
 class ControllerWorld:
-    """A controller that listens on port 9878 of a net in memory, and brokers' ports beside it."""
+    """A controller that listens on port 9878 of a net in memory, and brokers' ports beside it.
+
+    `credentials` are what whoever asks it signs with.
+    """
+
+    credentials: Credentials | None = None
 
     def __init__(
         self,

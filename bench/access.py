@@ -1,0 +1,71 @@
+"""Servers with access control (ACL 2.0), and the normal user as whom loads then sign."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import BROKER_NAME, START_SECONDS, Server
+from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+
+ROOT, LOAD = Credentials("root", "root-secret"), Credentials("load", "load-secret")
+
+_LOCAL = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
+ACCESS = (
+    ("authenticationEnabled", "true"),
+    ("authenticationMetadataProvider", _LOCAL.format("authentication", "Authentication")),
+    ("authorizationEnabled", "true"),
+    ("authorizationMetadataProvider", _LOCAL.format("authorization", "Authorization")),
+    ("initAuthenticationUser", json.dumps({"username": ROOT.access_key, "password": ROOT.secret_key})),
+    ("innerClientAuthenticationCredentials", '{"accessKey":"inner","secretKey":"inner-secret"}'),
+)
+POLICY = {
+    "policyType": "Custom",
+    "entries": [{"resource": "Topic:*", "actions": ["Pub", "Sub", "Get"], "decision": "Allow"}],
+}
+
+
+class GuardedServer(Server):
+    """A server that asks who somebody is; also the name server does where it is ours."""
+
+    def __init__(self, kind: str, work: Path, *, production: bool = False) -> None:
+        super().__init__(kind, work, dict(ACCESS), production=production)
+
+    def start(self) -> "GuardedServer":
+        """Start it, and make the user of the loads."""
+        super().start()
+        name, subject = LOAD.access_key, f"User:{LOAD.access_key}"
+        policies = {"subject": subject, "policies": [POLICY]}
+        for code, fields, told in (
+            (RequestCode.AUTH_CREATE_USER, {"username": name}, {"password": LOAD.secret_key}),
+            (RequestCode.AUTH_CREATE_ACL, {"subject": subject}, policies),
+        ):
+            answer = ask(self.broker_address, code, fields, json.dumps(told).encode())
+            if answer is None or answer.code:
+                raise RuntimeError(f"the {self.kind} broker would not make {name}: {answer}")
+        return self
+
+    def wait_until_registered(self) -> None:
+        """Wait until the name server, asked by a super user, knows the broker."""
+
+        def knows() -> bool:
+            answer = ask(self.namesrv_address, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+            return answer is not None and BROKER_NAME.encode() in answer.body
+
+        wait_until(knows, START_SECONDS, f"{BROKER_NAME} registered")
+
+
+def ask(address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> RemotingCommand | None:
+    """Ask as the super user."""
+    command = RemotingCommand(code, ext_fields=dict(fields), body=body)
+    ROOT.sign(command)
+    with RawConnection(address) as connection:
+        return connection.ask(code, command.ext_fields, body)
+
+
+def as_load() -> list[str]:
+    """Properties of a load's JVM that make it sign."""
+    return [f"-Dbench.accessKey={LOAD.access_key}", f"-Dbench.secretKey={LOAD.secret_key}"]

@@ -1,0 +1,326 @@
+"""`python -m bench.succession`: sets under a controller beside Apache's: how long nobody leads, what is
+lost.
+
+A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with defaults.
+Both take turns, each on new sets. The parts:
+
+- `kill`, `freeze`: the master is ended with `kill -9`, or stopped with SIGSTOP, while a Java producer and a
+  push consumer work: until the name server has another master, until a send is acknowledged and a message
+  read again.
+- `lost`: a master that was frozen wakes up while clients send to it and to its successor; acknowledged
+  messages that are in no log afterwards, and how long the name server had no master then.
+- `restart`: a controller that is started again after so many changes: whether it knows the sets.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bench.measure import machine
+from bench.pages import json_option, page_option, write_section
+from bench.replication_runs import answer, client, conversation, tell
+from compat_tests.support.controlled import (
+    CLUSTER,
+    SET,
+    TOPIC,
+    ControlledGroup,
+    Member,
+)
+from compat_tests.support.processes import wait_until
+from compat_tests.support.raw import RawConnection
+from mqgateway.gateway.codec.codes import RequestCode
+
+KINDS = ("apache", "ours")
+CONTROLLER = {"apache": "apache", "ours": "file"}
+PARTS = ("kill", "freeze", "lost", "restart")
+THREADS = 4
+SEND_TIMEOUT_MILLIS = 1000
+ROUTE_MILLIS = 500
+"""A stock client looks for routes each 30 s, and would see the next master that late on either side."""
+WATCH_SECONDS = {"kill": 15, "freeze": 50}
+"""The stock push consumer waits up to 30 s for the answer to a pull, which is no setting of it."""
+FROZEN_SECONDS = 25
+AWAKE_SECONDS = 15
+SENDERS = 8
+CHANGES = 2300
+SMALL_FILES = {"mappedFileSize": "65536"}
+"""Of Apache's controller: with its default its log begins a second file after some millions of changes."""
+
+Figures = dict[str, float]
+Columns = tuple[tuple[str, str], ...]
+
+SUCCESSION: Columns = (
+    ("route_ms", "another master in the route, ms"),
+    ("send_ms", "sends again, ms"),
+    ("read_ms", "reads again, ms"),
+)
+COLUMNS: dict[str, Columns] = {
+    "kill": SUCCESSION,
+    "freeze": SUCCESSION,
+    "lost": (
+        ("acknowledged", "acknowledged by the one that woke up"),
+        ("lost", "of all acknowledged lost"),
+        ("hole_ms", "route without a master, ms"),
+    ),
+    "restart": (("before", "sets before"), ("after", "sets after"), ("seconds", "answers again, s")),
+}
+
+
+class RouteWatch:
+    """Asks the name server again and again who the master is, from entering it to leaving it."""
+
+    def __init__(self, group: ControlledGroup) -> None:
+        self._group = group
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.seen: list[tuple[float, str | None]] = []
+
+    def __enter__(self) -> RouteWatch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(0.01):
+            self.seen.append((time.time(), self._group.routed()))
+
+    def first(self, after: float, unlike: str) -> float:
+        """When somebody else was seen first."""
+        return next(at for at, who in self.seen if at > after and who not in (None, unlike))
+
+    def longest_hole(self, after: float) -> float:
+        """The longest time with no master at all, in seconds."""
+        return longest_without([at for at, who in self.seen if at > after and who is not None])
+
+
+def longest_without(times: Sequence[float]) -> float:
+    """The longest time between two of these."""
+    return max((second - first for first, second in pairwise(times)), default=0.0)
+
+
+def again_after(times: Sequence[float], moment: float) -> float:
+    """How long after a moment the longest silence around it ended: there may still be answers on the way.
+    Raises `RuntimeError` where it has not ended."""
+    found = sorted(at for at in times if at > moment - 1)
+    gaps = [(second - first, second) for first, second in pairwise(found) if second > moment]
+    if not gaps:
+        raise RuntimeError("nothing came again")
+    return max(gaps)[1] - moment
+
+
+def succession(kind: str, folder: Path, *, freeze: bool) -> Figures:
+    """The master is killed or frozen under the load of stock clients. Raises `RuntimeError` where they do not
+    go on."""
+    with ControlledGroup(folder, CONTROLLER[kind], (kind, kind), {}, namesrv=kind) as group:
+        master = group.members[0]
+        command = [*client("bench.Succession"), group.namesrv_address, TOPIC, str(THREADS)]
+        command += [str(SEND_TIMEOUT_MILLIS), str(ROUTE_MILLIS)]
+        with conversation(command) as process, RouteWatch(group) as watch:
+            answer(process, "flowing")
+            time.sleep(2)
+            moment = time.time()
+            (master.freeze if freeze else master.kill)()
+            time.sleep(WATCH_SECONDS["freeze" if freeze else "kill"])
+            tell(process, "end")
+            came = answer(process, "acks")
+        acks, reads = ([at / 1000 for at in came[name]] for name in ("acks", "reads"))
+        return {
+            "route_ms": (watch.first(moment, master.address) - moment) * 1000,
+            "send_ms": again_after(acks, moment) * 1000,
+            "read_ms": again_after(reads, moment) * 1000,
+        }
+
+
+def lost(kind: str, folder: Path) -> Figures:
+    """A frozen master wakes up; clients that know it send to it at once."""
+    settings = {"inSyncReplicas": "2"}
+    with ControlledGroup(folder, CONTROLLER[kind], (kind, kind), settings, namesrv=kind) as group:
+        master, successor = group.members
+        for _ in range(20):
+            group.send(master.address)
+        with ExitStack() as stack, RouteWatch(group) as watch:
+            senders = [Stubborn(group, master) for _ in range(SENDERS)]
+            master.freeze()
+            try:
+                wait_until(lambda: group.routed() == successor.address, 60, "another one is master")
+                for one in senders:
+                    stack.enter_context(one)
+                time.sleep(FROZEN_SECONDS)
+                for _ in range(20):
+                    group.send(successor.address)
+            finally:
+                awake = time.time()
+                master.thaw()
+            time.sleep(AWAKE_SECONDS)
+        group.wait_until_whole()
+        wait_until(lambda: len({one.end() for one in group.members}) == 1, 60, "logs end in one place")
+        gone = group.lost(successor.log(successor.end()))
+        taken = sum(one.acknowledged for one in senders)
+        return {
+            "acknowledged": taken,
+            "lost": len(gone),
+            "hole_ms": watch.longest_hole(awake - 1) * 1000,
+        }
+
+
+class Stubborn:
+    """Sends to one broker whoever the master is, on a connection that was made before it was frozen."""
+
+    def __init__(self, group: ControlledGroup, broker: Member) -> None:
+        self._group = group
+        self._address = broker.address
+        self._connection = RawConnection(broker.address)
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.acknowledged = 0
+
+    def __enter__(self) -> Stubborn:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._is_over = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._is_over:
+            try:
+                code = self._group.send_on(self._connection, self._address, FROZEN_SECONDS * 2)
+            except OSError:
+                return
+            self.acknowledged += code == 0
+            time.sleep(0.02)
+
+
+def restart(kind: str, folder: Path) -> Figures:
+    """A controller is started again after so many changes of sets."""
+    small = SMALL_FILES if kind == "apache" else {}
+    controller, group = CONTROLLER[kind], ControlledGroup
+    with group(folder, controller, (), {}, namesrv=kind, controller_settings=small) as found:
+        (only,) = found.controllers
+        names = [f"s{number}" for number in range(CHANGES)]
+        with RawConnection(only.address) as connection:
+            for name in names:
+                fields = {"clusterName": CLUSTER, "brokerName": name, "appliedBrokerId": "1"}
+                fields |= {"registerCheckCode": f"10.0.0.1:{SET};1"}
+                said = connection.ask(RequestCode.CONTROLLER_APPLY_BROKER_ID, fields)
+                assert said is not None and said.code == 0, said
+        before = known(only.address, names)
+        only.part.kill9()
+        began = time.monotonic()
+        try:
+            only.part.start()
+            wait_until(lambda: found.leader() is not None, 60, "the controller leads again")
+            after = known(only.address, names)
+        except (RuntimeError, TimeoutError, OSError):
+            after = 0
+        return {"before": before, "after": after, "seconds": time.monotonic() - began}
+
+
+def known(address: str, names: Sequence[str]) -> int:
+    """How many of these sets a controller knows."""
+    count = 0
+    with RawConnection(address) as connection:
+        for name in names:
+            fields = {"clusterName": CLUSTER, "brokerName": name}
+            said = connection.ask(RequestCode.CONTROLLER_GET_NEXT_BROKER_ID, fields)
+            assert said is not None and said.code == 0, said
+            count += said.ext_fields["nextBrokerId"] == "2"
+    return count
+
+
+WORKS: dict[str, Callable[[str, Path], Figures]] = {
+    "kill": lambda kind, folder: succession(kind, folder, freeze=False),
+    "freeze": lambda kind, folder: succession(kind, folder, freeze=True),
+    "lost": lost,
+    "restart": restart,
+}
+
+
+@dataclass
+class Line:
+    """All runs of one part on both kinds."""
+
+    part: str
+    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+
+    def rows(self) -> Iterator[str]:
+        """A row of the table for each figure: median and most of ours, and of Apache's."""
+        for name, title in COLUMNS[self.part]:
+            cells = [self._cell(kind, name) for kind in ("ours", "apache")]
+            yield f"| {self.part} | {title} | {cells[0]} | {cells[1]} |"
+
+    def _cell(self, kind: str, name: str) -> str:
+        values = [run[name] for run in self.runs[kind]]
+        if not values:
+            return "none came"
+        return f"{statistics.median(values):,.0f} ({max(values):,.0f}, {len(values)} runs)"
+
+
+def section(lines: Sequence[Line]) -> list[str]:
+    """The section of the page: how it was measured, and the table."""
+    return [
+        "## Another master",
+        "",
+        f"Measured on {date.today().isoformat()}: {machine()}.",
+        "A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with",
+        "their defaults, all on these cores together with the load; both took turns, on new stores.",
+        "Figures are medians, with the greatest and the number of runs. The stock Java clients look",
+        f"for routes each {ROUTE_MILLIS} ms and wait {SEND_TIMEOUT_MILLIS} ms for a send, not 30 s and 3 s;",
+        "the push consumer waits 30 s for the answer to a pull that a frozen broker has, which is fixed.",
+        "`python -m bench.succession` repeats it.",
+        "",
+        "| part | figure | ours | Apache's |",
+        "| --- | --- | ---: | ---: |",
+        *(row for line in lines for row in line.rows()),
+    ]
+
+
+@click.command()
+@click.option("--part", "names", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
+@click.option("--runs", default=10, show_default=True, help="Runs of each kind, alternating.")
+@json_option()
+@page_option()
+def main(names: tuple[str, ...], runs: int, json_path: str | None, page_path: str | None) -> None:
+    """Measure how another master follows, ours beside Apache's."""
+    console = Console(width=200)
+    lines = []
+    for part in (part for part in PARTS if not names or part in names):
+        lines.append(line := Line(part))
+        for number in range(runs if part in ("kill", "freeze") else min(runs, 3)):
+            for kind in KINDS if number % 2 == 0 else reversed(KINDS):
+                with tempfile.TemporaryDirectory(prefix=f"succession-{kind}-") as folder:
+                    try:
+                        came = WORKS[part](kind, Path(folder))
+                    except (RuntimeError, TimeoutError, StopIteration) as failure:
+                        console.print(f"{number} {kind:7} {part} FAILED: {failure}", markup=False)
+                        continue
+                line.runs[kind].append(came)
+                said = "  ".join(f"{title} {came[name]:,.0f}" for name, title in COLUMNS[part])
+                console.print(f"{number} {kind:7} {part}: {said}", highlight=False)
+    console.print("\n".join(section(lines)), highlight=False)
+    if json_path:
+        found = {line.part: line.runs for line in lines}
+        Path(json_path).write_text(json.dumps({"machine": machine(), "parts": found}, indent=1))
+    if page_path:
+        write_section(Path(page_path), "succession", section(lines))
+
+
+if __name__ == "__main__":
+    main()

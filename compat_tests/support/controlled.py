@@ -1,0 +1,483 @@
+"""Brokers of both kinds in one set under a controller of either kind, and what is asked of them from outside.
+
+A load sends to whoever the name server says is master, as clients do, and keeps what was acknowledged. A set
+is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must
+be in them, at the offset that was told.
+
+But for one thing: Apache's master takes a slave whose connection has ended out of its own set at once. So
+what it acknowledges between the election of its successor and the moment at which it hears of that may be in
+no log but its own. That is counted apart, and only of Apache's masters that were succeeded while they lived.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import struct
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from compat_tests.support.artifacts import OPENS, class_path
+from compat_tests.support.etcd import Controller, EtcdCluster, controllers, our_controller
+from compat_tests.support.processes import free_ports, wait_until
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import (
+    HOST,
+    QUICK_JVM,
+    Part,
+    Settings,
+    apache_broker,
+    apache_namesrv,
+    class_data,
+    our_broker,
+    our_namesrv,
+)
+from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.store.record import BLANK_MAGIC, decode
+from mqgateway.gateway.codec.codes import RequestCode
+
+SET = "brk"
+CLUSTER = "DefaultCluster"
+TOPIC = "T"
+SETTINGS = {
+    "brokerName": SET,
+    "enableControllerMode": "true",
+    "allAckInSyncStateSet": "true",
+    "mappedFileSizeCommitLog": str(1 << 20),
+    "slaveReadEnable": "true",
+    "registerNameServerPeriod": "10000",
+}
+WHOLE_SECONDS = 150
+"""Apache's slaves may learn their master's address with their next registration only."""
+SEND_SECONDS = 3.5
+BETWEEN_SENDS = 0.01
+SENDERS = 4
+DEPOSED_SECONDS = 15
+"""Within which Apache's master has heard of its successor."""
+GROUPS = ("apache", "apache-3", "file", "etcd")
+"""Controllers: Apache's, one and three of them; ours with a file, and two of ours with an etcd."""
+
+
+def apache_controllers(folder: Path, count: int, settings: Settings | None = None) -> list[Controller]:
+    """Apache's controllers of one group."""
+    ports = [free_ports() for _ in range(count)]
+    peers = ";".join(f"n{number}-{HOST}:{port}" for number, port in enumerate(ports))
+    return [
+        _apache_controller(folder / f"n{number}", number, port, peers, settings or {})
+        for number, port in enumerate(ports)
+    ]
+
+
+def _apache_controller(folder: Path, number: int, port: int, peers: str, settings: Settings) -> Controller:
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = {
+        "controllerDLegerGroup": "g1",
+        "controllerDLegerPeers": peers,
+        "controllerDLegerSelfId": f"n{number}",
+        "controllerStorePath": str(folder / "controller"),
+        "mappedFileSize": str(16 << 20),
+        "bindAddress": HOST,
+        **settings,
+    }
+    config = folder / "controller.conf"
+    config.write_text("".join(f"{name}={value}\n" for name, value in chosen.items()))
+    jvm = ["-Xms64m", "-Xmx256m", *QUICK_JVM, *class_data(), *OPENS, f"-Duser.home={folder}"]
+    main = "org.apache.rocketmq.controller.ControllerStartup"
+    command = ["java", *jvm, "-cp", class_path("server"), main, "-c", str(config)]
+    address, env = f"{HOST}:{port}", {"ROCKETMQ_HOME": str(folder)}
+    return Controller(address, Part(command, folder / "controller.log", "boot success", [address], env))
+
+
+class Acknowledged(NamedTuple):
+    """The offset in the queue that was told, when, and by which broker."""
+
+    offset: int
+    at: float
+    by: str
+
+
+class Member:
+    """One broker of the set, of a kind."""
+
+    def __init__(self, kind: str, folder: Path, namesrv: str, settings: Settings) -> None:
+        port = free_ports((-2, 0, 1))
+        self.kind = kind
+        self.address = f"{HOST}:{port}"
+        self.store = folder / "store"
+        make = apache_broker if kind == "apache" else our_broker
+        self._part = make(folder, port, namesrv, settings)
+        self.is_frozen = self.is_dead = False
+
+    def __repr__(self) -> str:
+        return f"{self.kind} {self.address}"
+
+    def start(self) -> None:
+        self._part.start()
+        self.is_dead = False
+
+    def kill(self) -> None:
+        """With no chance to put anything in order."""
+        self.is_dead, self.is_frozen = True, False
+        self._part.kill9()
+
+    def freeze(self) -> None:
+        """It does nothing, and its connections stay open."""
+        self.is_frozen = True
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+        self.is_frozen = False
+
+    def _signal(self, number: int) -> None:
+        os.kill(self._part.pid, number)
+
+    def epochs(self) -> dict[str, Any]:
+        """What request 1007 is answered."""
+        found: dict[str, Any] = ask(self.address, RequestCode.GET_BROKER_EPOCH_CACHE)
+        return found
+
+    def end(self) -> int:
+        """Where its log ends."""
+        return int(self.epochs()["maxOffset"])
+
+    def log(self, end: int) -> bytes:
+        """The log from its beginning."""
+        files = sorted((self.store / "commitlog").iterdir())
+        assert int(files[0].name) == 0
+        return b"".join(file.read_bytes() for file in files)[:end]
+
+    def knows(self, topic: str) -> bool:
+        """Whether its tables have a topic."""
+        try:
+            return topic in ask(self.address, RequestCode.GET_ALL_TOPIC_CONFIG)["topicConfigTable"]
+        except OSError:
+            return False
+
+
+def ask(
+    address: str, code: int, fields: Mapping[str, str] | None = None, body: bytes = b"", seconds: float = 5
+) -> Any:
+    """The JSON of an answer; raises `OSError` where there is none, `AssertionError` for a refusal."""
+    with RawConnection(address) as connection:
+        answer = connection.ask(code, fields, body, seconds=seconds)
+    if answer is None:
+        raise TimeoutError(f"{address} does not answer {code}")
+    assert answer.code == 0, f"{code}: {answer.code} {answer.remark}"
+    return loads(answer.body) if answer.body else {}
+
+
+class ControlledGroup:
+    """Controllers, a name server, and brokers of these kinds in one set; all started when it is entered."""
+
+    def __init__(
+        self,
+        folder: Path,
+        group: str,
+        kinds: Sequence[str],
+        settings: Settings | None = None,
+        *,
+        namesrv: str = "ours",
+        controller_settings: Settings | None = None,
+    ) -> None:
+        self._stack = ExitStack()
+        self._group = group
+        self._folder = folder
+        self._controller_settings = controller_settings
+        port = free_ports()
+        self.namesrv_address = f"{HOST}:{port}"
+        make = apache_namesrv if namesrv == "apache" else our_namesrv
+        self._namesrv = make(folder / "namesrv", port)
+        self._settings = {**SETTINGS, **(settings or {})}
+        self._kinds = kinds
+        self.controllers: list[Controller] = []
+        self.members: list[Member] = []
+        self.acknowledged: dict[str, Acknowledged] = {}
+        self.deposed: list[tuple[float, str]] = []
+        """When a living master was to be succeeded, and where it is."""
+        self.lost_alone = 0
+        """What Apache's masters acknowledged that had a successor, and is in no log."""
+        self._numbers = itertools.count(1)
+
+    def _make_controllers(self) -> list[Controller]:
+        folder, settings = self._folder / "controllers", self._controller_settings
+        if self._group.startswith("apache"):
+            return apache_controllers(folder, 3 if self._group == "apache-3" else 1, settings)
+        if self._group == "file":
+            port = free_ports()
+            peers = {"controllerDLegerGroup": "g1", "controllerDLegerPeers": f"n0-{HOST}:{port}"}
+            return [our_controller(folder / "n0", port, {**peers, **(settings or {})})]
+        place = self._stack.enter_context(EtcdCluster(self._folder / "etcd", 1))
+        return controllers(folder, [place.endpoints] * 2, settings)
+
+    def __enter__(self) -> ControlledGroup:
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def _start(self) -> None:
+        self.controllers = self._make_controllers()
+        for one in self.controllers:
+            self._stack.callback(one.part.kill9)
+            one.part.start()
+        self._stack.callback(self._namesrv.kill9)
+        self._namesrv.start()
+        wait_until(lambda: self.leader() is not None, 60, "a controller leads")
+        addresses = {"controllerAddr": ";".join(one.address for one in self.controllers)}
+        for number, kind in enumerate(self._kinds):
+            settings = {**self._settings, **addresses}
+            member = Member(kind, self._folder / f"b{number}", self.namesrv_address, settings)
+            self.members.append(member)
+            self._stack.callback(member.kill)
+            member.start()
+            wait_until(lambda: len(self.in_sync()) == len(self.members), 90, f"{member} is in sync")
+        if self.members:
+            self.create(TOPIC)
+
+    def __exit__(self, *failure: object) -> None:
+        self._stack.close()
+
+    def create(self, topic: str) -> None:
+        """A topic of one queue, which all members know."""
+        fields = {"topic": topic, "defaultTopic": "TBW102", "readQueueNums": "1", "writeQueueNums": "1"}
+        fields |= {"perm": "6", "topicFilterType": "SINGLE_TAG", "topicSysFlag": "0", "order": "false"}
+        ask(self.master().address, RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
+        wait_until(lambda: all(one.knows(topic) for one in self.members), 60, f"all know {topic}")
+        wait_until(lambda: self.routed(topic) is not None, 60, f"{topic} has a route")
+
+    # What controllers and name servers say.
+
+    def leader(self) -> Controller | None:
+        """The controller that leads."""
+        for one in self.controllers:
+            try:
+                with RawConnection(one.address) as connection:
+                    answer = connection.ask(RequestCode.CONTROLLER_GET_METADATA_INFO, seconds=2)
+            except OSError:
+                continue
+            if answer is not None and answer.ext_fields.get("isLeader") == "true":
+                return one
+        return None
+
+    def state(self) -> dict[str, Any]:
+        """The set as the controller that leads has it; empty while nobody leads, or it is not known."""
+        leader = self.leader()
+        if leader is None:
+            return {}
+        try:
+            found = ask(leader.address, RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, None, b'["brk"]')
+        except (OSError, AssertionError):
+            return {}
+        known: dict[str, Any] = found.get("replicasInfoTable", {}).get(SET, {})
+        return known
+
+    def in_sync(self) -> set[str]:
+        """The addresses of those who are in sync and there, once there is a master."""
+        state = self.state()
+        if not state.get("masterAddress"):
+            return set()
+        return {one["brokerAddress"] for one in state["inSyncReplicas"] if one["alive"]}
+
+    def master(self) -> Member:
+        """The master that the controller has."""
+        found: list[Member] = []
+
+        def looked() -> bool:
+            address = self.state().get("masterAddress")
+            found[:] = [one for one in self.members if one.address == address]
+            return bool(found)
+
+        wait_until(looked, 60, "there is a master")
+        return found[0]
+
+    def others(self, member: Member) -> list[Member]:
+        """Everybody else."""
+        return [one for one in self.members if one is not member]
+
+    def routed(self, topic: str = TOPIC) -> str | None:
+        """The master that the name server has."""
+        try:
+            found = ask(self.namesrv_address, RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, b"", 2)
+        except (OSError, AssertionError):
+            return None
+        addresses = [one["brokerAddrs"] for one in found["brokerDatas"] if one["brokerName"] == SET]
+        return next((one.get("0", one.get(0)) for one in addresses), None)
+
+    def thaw(self, member: Member) -> None:
+        """Let a broker go on that may be master no more."""
+        self.deposed.append((time.monotonic(), member.address))
+        member.thaw()
+
+    def elect(self, member: Member) -> int:
+        """An operator has this one made master; the code of the answer."""
+        self.deposed.append((time.monotonic(), str(self.state().get("masterAddress"))))
+        numbers = {
+            one["brokerAddress"]: one["brokerId"]
+            for part in ("inSyncReplicas", "notInSyncReplicas")
+            for one in self.state().get(part) or ()
+        }
+        leader = self.leader()
+        assert leader is not None
+        fields = {"clusterName": CLUSTER, "brokerName": SET, "brokerId": str(numbers[member.address])}
+        fields |= {"designateElect": "true", "invokeTime": str(int(time.time() * 1000))}
+        with RawConnection(leader.address) as connection:
+            answer = connection.ask(RequestCode.CONTROLLER_ELECT_MASTER, fields)
+        assert answer is not None
+        return answer.code
+
+    def lead(self, member: Member) -> None:
+        """See that this one is master and everybody follows it."""
+        if self.master() is not member:
+            assert self.elect(member) == 0
+        self.wait_until_whole()
+
+    # Messages.
+
+    def body(self) -> str:
+        """A new one."""
+        number = next(self._numbers)
+        return f"m{number}:" + "x" * (number * 37 % 2000)
+
+    def send(self, address: str, seconds: float = SEND_SECONDS) -> int | None:
+        """Send a message to a broker; the code of the answer, None without one."""
+        try:
+            with RawConnection(address) as connection:
+                return self.send_on(connection, address, seconds)
+        except OSError:
+            return None
+
+    def send_on(self, connection: RawConnection, address: str, seconds: float = SEND_SECONDS) -> int | None:
+        """The same on a connection. Raises `OSError`."""
+        body = self.body()
+        answer = connection.ask(
+            RequestCode.SEND_MESSAGE_V2, send_fields(TOPIC), body.encode(), seconds=seconds
+        )
+        if answer is None:
+            return None
+        if answer.code == 0:
+            offset = int(answer.ext_fields["queueOffset"])
+            self.acknowledged[body] = Acknowledged(offset, time.monotonic(), address)
+        return answer.code
+
+    def load(self) -> Load:
+        """Sends while it is entered."""
+        return Load(self)
+
+    # The end of a scenario.
+
+    def wait_until_whole(self, seconds: float = WHOLE_SECONDS) -> None:
+        """Until everybody is in sync and the name server has the master."""
+        everybody = {one.address for one in self.members}
+        wait_until(lambda: self.in_sync() == everybody, seconds, "everybody is in sync", 0.3)
+        master = self.master().address
+        wait_until(lambda: self.routed() == master, seconds, "the name server knows the master", 0.3)
+        wait_until(lambda: self.send(master) == 0, seconds, "the master acknowledges", 0.3)
+
+    def check(self) -> None:
+        """Everything acknowledged is in all logs, and the logs are alike."""
+        self.wait_until_whole()
+        wait_until(lambda: len({one.end() for one in self.members}) == 1, 30, "all logs end in one place")
+        end = self.members[0].end()
+        logs = [one.log(end) for one in self.members]
+        lost = self.lost(logs[0])
+        alone = {body for body, one in lost.items() if self._was_deposed(one)}
+        self.lost_alone += len(alone)
+        for body in alone:
+            del self.acknowledged[body]
+        told = [(body[:8], one) for body, one in lost.items() if body not in alone]
+        assert not told, f"{len(told)} of {len(self.acknowledged)} are lost: {told[:5]}, {self.members}"
+        for one, log in zip(self.members, logs, strict=True):
+            assert log == logs[0], f"the log of {one} differs from that of {self.members[0]}"
+        lists = [[(e["epoch"], e["startOffset"]) for e in one.epochs()["epochList"]] for one in self.members]
+        assert all(one == lists[0] for one in lists), f"epochs differ: {lists}"
+
+    def lost(self, log: bytes) -> dict[str, Acknowledged]:
+        """What was acknowledged and is not in a log where it was said to be."""
+        found = messages(log)
+        return {body: one for body, one in self.acknowledged.items() if one.offset not in found.get(body, ())}
+
+    def _was_deposed(self, one: Acknowledged) -> bool:
+        kind = next(member.kind for member in self.members if member.address == one.by)
+        windows = [at for at, by in self.deposed if by == one.by]
+        return kind == "apache" and any(at <= one.at <= at + DEPOSED_SECONDS for at in windows)
+
+
+def send_fields(topic: str) -> dict[str, str]:
+    """The header of a send to the first queue."""
+    fields = {"a": "producers", "b": topic, "c": "TBW102", "d": "1", "e": "0", "f": "0"}
+    fields |= {"g": str(int(time.time() * 1000)), "h": "0", "i": "", "j": "0", "k": "false", "m": "false"}
+    return fields
+
+
+def messages(log: bytes) -> dict[str, set[int]]:
+    """The bodies in a log of files of 1 MiB, with their offsets in the queue."""
+    found: dict[str, set[int]] = {}
+    at = 0
+    while at < len(log):
+        size, magic = struct.unpack_from(">iI", log, at)
+        if magic != BLANK_MAGIC & 0xFFFFFFFF:
+            message = decode(log, at)
+            if message.topic == TOPIC:
+                found.setdefault(message.body.decode(), set()).add(message.queue_offset)
+        at += size
+    return found
+
+
+class Load:
+    """Senders that ask for the route whenever something is wrong. `acks` has when something was acknowledged,
+    `codes` what else was answered."""
+
+    def __init__(self, group: ControlledGroup) -> None:
+        self._group = group
+        self._is_over = False
+        self.acks: list[float] = []
+        self.codes: list[int | None] = []
+        self._threads = [threading.Thread(target=self._run, name="load", daemon=True) for _ in range(SENDERS)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        self.wait_for(50)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._is_over = True
+        for thread in self._threads:
+            thread.join(30)
+
+    def wait_for(self, count: int, seconds: float = 120) -> None:
+        """Until so many more are acknowledged."""
+        before = len(self.acks)
+        wait_until(
+            lambda: len(self.acks) >= before + count, seconds, f"sends succeed: {self.codes[-5:]}", 0.02
+        )
+
+    def _run(self) -> None:
+        while not self._is_over:
+            address = self._group.routed()
+            if address is None:
+                time.sleep(0.1)
+                continue
+            try:
+                with RawConnection(address) as connection:
+                    self._send_all(connection, address)
+            except OSError:
+                self.codes.append(None)
+            time.sleep(0.05)
+
+    def _send_all(self, connection: RawConnection, address: str) -> None:
+        while not self._is_over:
+            code = self._group.send_on(connection, address)
+            if code != 0:
+                self.codes.append(code)
+                return
+            self.acks.append(time.monotonic())
+            time.sleep(BETWEEN_SENDS)

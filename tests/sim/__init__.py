@@ -1,0 +1,1 @@
+"""Histories of whole sets of brokers, many of them, by one command."""
