@@ -135,7 +135,7 @@ def section(samples: dict[str, list[Sample]]) -> list[str]:
     """The section of the page."""
 
     def median(kind: str, name: str) -> float:
-        return statistics.median(getattr(sample, name) for sample in samples[kind])
+        return float(statistics.median(getattr(sample, name) for sample in samples[kind]))
 
     lines = [
         "## Being watched",

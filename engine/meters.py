@@ -79,11 +79,14 @@ class Histogram:
 
     def record(self, labels: Labels, value: int, times: int = 1) -> None:
         """Note that a value came, or came several times."""
-        distribution = self.table.get(labels)
-        if distribution is None:
-            distribution = self._new(labels)
+        distribution = self.of(labels)
         distribution.counts[bisect_left(self.bounds, value)] += times
         distribution.sum += value * times
+
+    def of(self, labels: Labels) -> Distribution:
+        """The distribution that values with these labels belong to, until the labels are forgotten."""
+        distribution = self.table.get(labels)
+        return self._new(labels) if distribution is None else distribution
 
     def _new(self, labels: Labels) -> Distribution:
         if len(self.table) >= self._most:

@@ -5,9 +5,11 @@ Standard: `RemotingMetricsManager`. What a connection could not be written to is
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import is_system_topic
-from mqgateway.engine.meters import Labels, Meters
+from mqgateway.engine.meters import LATENCY_BOUNDS, Distribution, Meters
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
@@ -40,9 +42,9 @@ class RequestTimes:
 
     def __init__(self, meters: Meters, clock: Clock) -> None:
         self._meters = meters
-        self._record = meters.rpc_latency.record
+        self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
-        self._labels: dict[_Key, Labels] = {}
+        self._known: dict[_Key, Distribution] = {}
 
     def before(self, call: Call) -> None:
         """The time begins."""
@@ -59,8 +61,9 @@ class RequestTimes:
         code = command.code
         result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
         key = code, reply.code, is_held, result
-        labels = self._labels.get(key) or self._labels_of(key)
-        self._record(labels, millis)
+        distribution = self._known.get(key) or self._distribution_of(key)
+        distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
+        distribution.sum += millis
         if code in CREATIONS:
             self._created(call, reply, millis)
 
@@ -73,13 +76,14 @@ class RequestTimes:
         else:
             self._meters.group_creation.record((status,), millis)
 
-    def _labels_of(self, key: _Key) -> Labels:
+    def _distribution_of(self, key: _Key) -> Distribution:
         code, answer, is_held, result = key
         is_polled = str(is_held and code in POLLED).lower()
         labels = (_name(RequestCode, code), _name(ResponseCode, answer), is_polled, result)
+        distribution = self._latency.of(labels)
         if code in RequestCode._value2member_map_:  # others may be any number
-            self._labels[key] = labels
-        return labels
+            self._known[key] = distribution
+        return distribution
 
 
 def _name(codes: type[RequestCode] | type[ResponseCode], code: int) -> str:
