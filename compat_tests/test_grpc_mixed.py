@@ -88,11 +88,12 @@ def test_one_group_over_both_doors(kind: str, peers: Peers) -> None:
             time.sleep(PAUSE)
 
         def received() -> list[str]:
-            return [one.body for one in (*popping.collect(0), *pushed.collect(0))]
+            theirs = [one.body for one in popping.collect(0)]
+            return theirs + [one.body for one in pushed.collect(0)]
 
         wait_until(lambda: len(received()) >= len(expected), READ_BOTH, "all are received")
         theirs, ours = popping.collect(0), pushed.collect(0)
-    assert sorted(one.body for one in (*theirs, *ours)) == expected
+    assert sorted([one.body for one in theirs] + [one.body for one in ours]) == expected
     assert theirs
     assert ours
 
