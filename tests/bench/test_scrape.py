@@ -34,7 +34,7 @@ def work(observed: ObservedBroker, metrics: str) -> list[int]:
 @pytest.mark.parametrize("metrics", [STANDARD, EXPORTER])
 def test_work_grows_with_what_is_shown_and_comes_in_short_steps(metrics: str, tmp_path: Path) -> None:
     """A line is a microsecond or a few, and a step a millisecond: 10,000 topics are below 100 ms so."""
-    once, twice = (broker(tmp_path / str(times), TOPICS * times, GROUPS * times) for times in (1, 2))
+    once, twice = (broker(tmp_path / str(times), TOPICS * times, GROUPS * times)() for times in (1, 2))
     first, second = work(once, metrics), work(twice, metrics)
     later, more = work(once, metrics), work(twice, metrics)
     assert sum(later) < sum(first) and sum(more) < sum(second), "labels are made once"

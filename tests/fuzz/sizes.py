@@ -165,7 +165,7 @@ def _name_server(world: World) -> Iterator[Size]:
 
 def _connections(world: World) -> Iterator[Size]:
     options = world.remoting_options
-    for port, server in ((BROKER_PORT, world.service._server), (NAMESRV_PORT, world.namesrv._server)):
+    for port, server in ((BROKER_PORT, world.service.server), (NAMESRV_PORT, world.namesrv._server)):
         yield f"connections on {port}", server.connection_count, options.max_connections
     for port in (BROKER_PORT, NAMESRV_PORT):
         for connection in world.connections(port):
