@@ -196,8 +196,13 @@ Run = Callable[[Peers, str, Path], list[Told]]
 def run_on(request: pytest.FixtureRequest, run: Run) -> dict[str, list[Told]]:
     """What both tools made of the calls of a run, by kind of server."""
     peers: Peers = request.getfixturevalue("peers")
-    folders: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
-    return {kind: run(peers, kind, folders.mktemp(kind)) for kind in chosen_kinds(request.config)}
+    work: Path = request.getfixturevalue("work")  # which Apache's tool sees too, in its container
+    found = {}
+    for kind in chosen_kinds(request.config):
+        folder = work / f"{run.__name__}-{kind}"
+        folder.mkdir()
+        found[kind] = run(peers, kind, folder)
+    return found
 
 
 @pytest.fixture(scope="session")
