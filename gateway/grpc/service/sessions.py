@@ -47,6 +47,8 @@ class Session:
         """What a consumer subscribes to, as the broker's tables have it."""
         self.heard_at = now
         self.is_open = True
+        self.was_told_again = False
+        """Whether it was told its settings with a heartbeat."""
         self._stream: Caller | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0

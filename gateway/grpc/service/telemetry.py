@@ -92,9 +92,10 @@ class Clients:
         session.speak_by(caller)
         return session
 
-    def told(self, session: Session) -> v2.Settings:
-        """The settings as their client is told them."""
-        return answered(self._broker, session.settings)
+    def tell(self, session: Session) -> bool:
+        """Tell a client its settings, as they are for it now; False where there is no way."""
+        told = answered(self._broker, session.settings)
+        return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
     def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
         """A client answers what it was asked."""
@@ -103,7 +104,11 @@ class Clients:
             session.answer(nonce, status, text)
 
     def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller) -> v2.HeartbeatResponse:
-        """A client is there. Raises `Refused`, and `OperationError`."""
+        """A client is there. Raises `Refused`, and `OperationError`.
+
+        With its first heartbeat it is told its settings again: Node's client (1.0.8) waits for them only
+        after it has asked for the routes of all its topics, and loses what came meanwhile.
+        """
         session = self._sessions.known(caller.client_id)
         settings = session.settings
         if session.is_consumer:
@@ -112,6 +117,8 @@ class Clients:
             raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
         session.heard(caller, elapsed_millis(self._broker.clock))
         self._register(session)
+        if not session.was_told_again:
+            session.was_told_again = self.tell(session)
         return v2.HeartbeatResponse(status=ok())
 
     def terminate(
@@ -257,5 +264,4 @@ class Stream:
             raise CallFailed(kind, FAILED + refusal.message) from None
         except OperationError as error:
             raise CallFailed(Status.INTERNAL, FAILED + error.message) from None
-        told = self._clients.told(session)
-        self._caller.call.send(v2.TelemetryCommand(status=status(Code.OK), settings=told))
+        self._clients.tell(session)

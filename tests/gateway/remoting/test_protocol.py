@@ -412,7 +412,7 @@ BAD_STREAMS = {
     ("spoken", "said"),
     [
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "it speaks HTTP"),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "it speaks gRPC (HTTP/2), which is not served yet"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "it speaks gRPC (HTTP/2), which is not served here"),
     ],
 )
 def test_peers_that_speak_something_else_are_closed_and_told_of_once_in_a_while(

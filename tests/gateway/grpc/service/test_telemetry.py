@@ -90,6 +90,27 @@ def test_a_group_that_changed_is_told_with_the_next_settings() -> None:
     assert told.backoff_policy.exponential_backoff.initial == v2.Duration(seconds=2)
 
 
+def test_settings_are_told_again_with_the_first_heartbeat() -> None:
+    """As they are now: what came first may have come too early for the client."""
+    service = Service()
+    stream = service.consumer()
+    service.group("G", retry_max_times=3)
+    for _ in range(3):
+        assert heartbeat(service) == v2.Code.OK
+    first, again = stream.heard
+    assert (again.status.code, again.settings.subscription.group.name) == (v2.Code.OK, "G")
+    assert (first.settings.backoff_policy.max_attempts, again.settings.backoff_policy.max_attempts) == (17, 4)
+
+
+def test_settings_are_told_again_once_there_is_a_way() -> None:
+    service = Service()
+    service.consumer().call.leave()
+    assert heartbeat(service) == v2.Code.OK
+    stream = service.consumer()
+    assert heartbeat(service) == v2.Code.OK
+    assert [one.WhichOneof("command") for one in stream.heard] == ["settings", "settings"]
+
+
 def test_a_client_that_goes_is_shown_no_more() -> None:
     service = Service()
     stream = service.consumer()
