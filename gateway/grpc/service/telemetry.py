@@ -41,6 +41,7 @@ from mqgateway.gateway.grpc.service.sessions import (
     LITE_CONSUMERS,
     Session,
     Sessions,
+    no_settings,
 )
 from mqgateway.gateway.grpc.service.settings import answered
 from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status
@@ -125,9 +126,13 @@ class Clients:
         self, request: v2.NotifyClientTerminationRequest, caller: Caller
     ) -> v2.NotifyClientTerminationResponse:
         """A client goes. Raises `Refused`."""
-        session = self._sessions.known(caller.client_id)
+        session = self._sessions.get(caller.client_id)
+        if session is None:
+            raise no_settings()
         self._leave(session, _groups(session.settings))
         session.close("it has gone")
+        if not session.has_settings:
+            raise no_settings()
         if session.is_consumer:
             checked_group(request.group)
         return v2.NotifyClientTerminationResponse(status=ok())
