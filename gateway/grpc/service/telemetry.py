@@ -6,6 +6,7 @@ member of its groups in the broker's tables. Standard: `ClientActivity`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from twisted.internet.defer import Deferred
@@ -19,6 +20,7 @@ from mqgateway.gateway.broker.clients.table import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
+    GRPC,
     Client,
 )
 from mqgateway.gateway.broker.errors import OperationError
@@ -47,6 +49,8 @@ from mqgateway.gateway.grpc.service.settings import answered
 from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status
 from mqgateway.gateway.grpc.service.transactions import Transactions
 
+RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
+"""What a version must look like to be shown."""
 LITE_SELECTIVE = "LITE_SELECTIVE"
 FROM_THE_LATEST = "CONSUME_FROM_LAST_OFFSET"
 FAILED = "process client telemetryCommand failed. "
@@ -200,7 +204,8 @@ class Clients:
         outgoing = self.outgoing(session)
 
         def client(client_id: str) -> Client:
-            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing)
+            release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
+            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing, GRPC, release)
 
         run(heartbeats.heart_beat(self._broker, session, heartbeat, client))
 

@@ -316,6 +316,16 @@ def test_what_comes_on_streams_that_have_ended_costs_no_window() -> None:
     assert client.call("Echo", "x").names == ["x"]
 
 
+def test_calls_that_ended_are_told_but_streams_both_ways() -> None:
+    client = Client()
+    client.call("Fail")
+    client.call("Nothing")
+    client.call("Talk", "a")
+    assert client.noted == [("/test.S/Fail", Status.NOT_FOUND), ("", Status.UNIMPLEMENTED)]
+    client.terms.noted = None
+    assert client.call("Echo", "x").names == ["x"]
+
+
 def test_pings_are_answered() -> None:
     client = Client()
     client.h2.ping(b"12345678")

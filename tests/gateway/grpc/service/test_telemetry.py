@@ -44,6 +44,18 @@ def test_how_a_consumer_consumes(kind: v2.ClientType, how: str) -> None:
     assert consumers.consumer_group(service.broker, "G").consume_type == how
 
 
+@pytest.mark.parametrize(
+    "said,shown", [("5.2.0", "v5_2_0"), ("5.0.5.1", "v5_0_5_1"), ("", ""), ('5.2"} x', ""), ("5", "")]
+)
+def test_the_release_and_protocol_of_a_client_are_shown(said: str, shown: str) -> None:
+    service = Service()
+    stream = service.telemetry(**{"x-mq-client-version": said})
+    publishing = v2.Publishing(topics=[v2.Resource(name="T")])
+    stream.say(settings=v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=publishing))
+    (client,) = service.broker.clients.producer_groups["T"].values()
+    assert (client.protocol, client.release) == ("grpc", shown)
+
+
 def test_a_producer_is_shown_in_a_group_of_each_topic() -> None:
     service = Service()
     service.producer("T", "T2")
