@@ -110,6 +110,10 @@ class Incoming:
         self.sizes = Distribution(len(SIZE_BOUNDS))
 
 
+GRPC_SERIES = 1000
+"""More than there are methods with statuses."""
+
+
 class Meters:
     """Everything that is counted on the roads. At most `most` combinations of labels of each."""
 
@@ -138,7 +142,10 @@ class Meters:
         self.revive_retries = Counter(most)
         """By group, topic and put status."""
         self.rpc_latency = Histogram(LATENCY_BOUNDS, most)
-        """By request code, response code, whether it was held, and result."""
+        """By request code, response code, whether it was held, and result; so is the next."""
+        self.grpc_latency = Histogram(LATENCY_BOUNDS, GRPC_SERIES)
+        self.grpc_connections: Callable[[], int] | None = None
+        """How many connections of gRPC there are; None where it is not served."""
         self.topic_creation = Histogram(CREATION_BOUNDS, most)
         """By status, and whether it is a system topic."""
         self.group_creation = Histogram(CREATION_BOUNDS, most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
@@ -81,6 +82,14 @@ class Observation:
 
         self._spans = SendSpans(options)
         return [*self.hooks(meters), self._spans]
+
+    def grpc_times(self, meters: Meters) -> Callable[[str, IntEnum, float], None] | None:
+        """What takes the time of calls of gRPC, if anybody wants to know it."""
+        if not self._exports:
+            return None
+        from mqgateway.gateway.metrics.rpc import GrpcTimes
+
+        return GrpcTimes(meters).noted
 
     def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
         """Observe a broker, which was made with the hooks for these meters."""

@@ -55,6 +55,7 @@ class Both:
         self._observation = self._observed(namesrv, broker)
         self.console: ConsoleService | None = None
         self.grpc: GrpcDoor | None = None
+        self._meters: Meters | None = None  # the broker's
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -147,7 +148,7 @@ class Both:
                 addresses.append(settings.broker.namesrv_addr)
             settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
 
-        meters = Meters(settings.broker.metrics_otel_cardinality_limit)
+        self._meters = meters = Meters(settings.broker.metrics_otel_cardinality_limit)
         self.broker = BrokerService(
             settings.broker,
             settings.store,
@@ -170,7 +171,10 @@ class Both:
             return
         from mqgateway.gateway.grpc.door import GrpcDoor
 
-        self.grpc = GrpcDoor(self.broker, reactor=self._reactor)
+        assert self._meters is not None
+        noted = self._observation.grpc_times(self._meters)
+        self.grpc = door = GrpcDoor(self.broker, reactor=self._reactor, noted=noted)
+        self._meters.grpc_connections = lambda: door.connection_count
         self.grpc.start(settings.remoting.bind_address, settings.broker.grpc_server_port)
 
     def _start_console(self, settings: BrokerSettings | None) -> None:

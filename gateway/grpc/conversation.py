@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -32,6 +32,7 @@ from mqgateway.gateway.grpc.wire import (
 log = logging.getLogger(__name__)
 
 Ended = Callable[[bool], None]
+Noted = Callable[[str, Status, float], None]
 
 CONTENT_TYPE = b"application/grpc"
 
@@ -79,14 +80,15 @@ def trailers(status: Status, message: str) -> bytes:
 class Terms:
     """What all conversations of one server have in common; sizes in bytes, times in seconds.
 
-    `noted` is told of each call that ended: its path, its status, and the seconds that it took.
+    `noted` is told of each call that ended: its path, empty if it is no method's, its status, and the seconds
+    that it took; not of streams both ways, which last as long as their clients.
     """
 
     methods: Methods
     limits: Http2Limits
     message_limit: int
     seconds: Callable[[], float]
-    noted: Callable[[str, Status, float], None] = field(default=lambda path, status, seconds: None)
+    noted: Noted | None = None
 
 
 class Conversation:
@@ -446,7 +448,9 @@ class ServerCall:
             except Exception:
                 log.exception("the end of %s", self.path)
         terms = self._conversation.terms
-        terms.noted(self.path, status, terms.seconds() - self.began)
+        method = self.method
+        if terms.noted is not None and not isinstance(method, Bidirectional):
+            terms.noted("" if method is None else self.path, status, terms.seconds() - self.began)
 
 
 def _parsed(kind: type[Any], message: bytes) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mqgateway.gateway.broker.service import BrokerService
-from mqgateway.gateway.grpc.call import Methods
+from mqgateway.gateway.grpc.call import Methods, Status
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -20,10 +21,17 @@ class GrpcDoor:
     """Serves apache.rocketmq.v2 for a broker that has been started.
 
     `loads_ahead`: what calls need is loaded as soon as the broker's workers have time, else by the first
-    connection.
+    connection. `noted` is told of calls that ended.
     """
 
-    def __init__(self, service: BrokerService, *, reactor: Reactor, loads_ahead: bool = True) -> None:
+    def __init__(
+        self,
+        service: BrokerService,
+        *,
+        reactor: Reactor,
+        loads_ahead: bool = True,
+        noted: Callable[[str, Status, float], None] | None = None,
+    ) -> None:
         environment = service.broker.environment
         self._service = service
         self._schedule = Schedule(reactor)
@@ -35,12 +43,18 @@ class GrpcDoor:
             reactor=reactor,
             worker=(environment.reader or environment.worker) if loads_ahead else None,
             modules=MODULES,
+            noted=noted,
         )
 
     @property
     def port(self) -> int:
         """The port in use; 0 when there is none of its own."""
         return self._server.port
+
+    @property
+    def connection_count(self) -> int:
+        """Connections of gRPC, on whichever port."""
+        return self._server.connection_count
 
     def start(self, host: str, port: int) -> None:
         """Listen; see `GrpcServer`."""

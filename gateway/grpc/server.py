@@ -16,7 +16,7 @@ from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.grpc.call import Methods
+from mqgateway.gateway.grpc.call import Methods, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -35,7 +35,8 @@ MODULES = ("connection", "reflection", "health")
 class GrpcServer:
     """Serves methods, made by `make_methods` when they are first wanted, on a remoting server's connections.
 
-    `modules` are loaded by the worker before that, if there is one, as far as there is time.
+    `modules` are loaded by the worker before that, if there is one, as far as there is time. `noted` is told
+    of calls that ended: see `conversation.Terms`.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class GrpcServer:
         reactor: Reactor,
         worker: Worker | None,
         modules: tuple[str, ...] = (),
+        noted: Callable[[str, Status, float], None] | None = None,
     ) -> None:
         self._server = server
         self._options = options
         self._make_methods = make_methods
+        self._noted = noted
         self._worker = worker
         self._modules = (*(f"{__package__}.{name}" for name in MODULES), *modules)
         self._schedule = Schedule(reactor)
@@ -111,7 +114,7 @@ class GrpcServer:
             options.grpc_max_calls, options.grpc_max_metadata_size, options.grpc_max_idle_frames
         )
         message_limit = options.grpc_max_inbound_message_size
-        calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds)
+        calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
         pending = pending_input(remoting, message_limit)
         return Terms(calls, remoting, pending, options.grpc_client_idle_time_mills / 1000)
 

@@ -19,6 +19,7 @@ from mqgateway.engine.meters import (
     Incoming,
     Labels,
 )
+from mqgateway.gateway.broker.clients.table import GRPC, REMOTING
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.lag import GroupLag
 from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples, counted, distributed
@@ -30,7 +31,8 @@ PROCESSORS = (
 SCAN_BOUNDS = (1, 10, 100, 1000, 2000, 3000)
 
 STATS, REQUEST, CONNECTION = "enableStatsMetrics", "enableRequestMetrics", "enableConnectionMetrics"
-LAG, TRANSACTION, REMOTING = "enableLagAndDlqMetrics", "enableTransactionMetrics", "enableRemotingMetrics"
+LAG, TRANSACTION = "enableLagAndDlqMetrics", "enableTransactionMetrics"
+REMOTING_METRICS = "enableRemotingMetrics"
 STORE, POP = "enableMessageStoreMetrics", "enablePopMetrics"
 
 IN = ("topic", "message_type", "is_system")
@@ -96,8 +98,17 @@ def _local(_: BrokerReading, labels: Labels) -> Labels:
     return (*LOCAL, *labels)
 
 
-def _remoting(_: BrokerReading, labels: Labels) -> Labels:
-    return ("remoting", *labels)
+def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
+    """Of both protocols."""
+    for sample in distributed(reading.meters.rpc_latency):
+        yield sample if sample is None or sample[0] is None else ((REMOTING, *sample[0]), sample[1])
+    for labels, distribution in list(reading.meters.grpc_latency.table.items()):
+        yield (GRPC, *labels), distribution
+
+
+def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
+    if reading.meters.grpc_connections is not None:
+        yield ("proxy", "local"), 1
 
 
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
@@ -125,8 +136,8 @@ def _snapshot(reading: BrokerReading) -> Iterator[Sample | None]:
 
 
 def _consumers(reading: BrokerReading) -> Iterator[Sample]:
-    for (group, language, version, mode), count in reading.consumers():
-        yield (group, language, version, mode, "remoting", reading.is_system_group(group)), count
+    for key, count in reading.consumers():
+        yield (*key, reading.is_system_group(key[0])), count
 
 
 _STATE = (
@@ -223,7 +234,7 @@ _CONNECTIONS = (
     gauge(
         "rocketmq_producer_connections",
         "Producers, one for each group a client is in.",
-        lambda reading: [((*key, "remoting"), count) for key, count in reading.producers().items()],
+        lambda reading: list(reading.producers().items()),
         labels=("language", "version", "protocol_type"),
         switch=CONNECTION,
     ),
@@ -326,12 +337,11 @@ _REMOTING = (
     histogram(
         "rocketmq_rpc_latency",
         "Time from when a request was read to when it was answered.",
-        lambda reading: distributed(reading.meters.rpc_latency),
-        shown=_remoting,
+        _latencies,
         unit="milliseconds",
         labels=("protocol_type", "request_code", "response_code", "is_long_polling", "result"),
         bounds=LATENCY_BOUNDS,
-        switch=REMOTING,
+        switch=REMOTING_METRICS,
     ),
 )
 
@@ -511,3 +521,13 @@ BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     *_STORE,
     *_POPS,
 )
+
+PROXY_METRICS: tuple[Metric[BrokerReading], ...] = (
+    gauge(
+        "rocketmq_proxy_up",
+        "1 where gRPC is served, as by Apache's proxy within a broker.",
+        _proxy_up,
+        labels=("node_type", "proxy_mode"),
+    ),
+)
+"""Of Apache's proxy, which has nothing else of its own."""

@@ -14,7 +14,7 @@ from mqgateway.engine.meters import Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, ConsumerGroup
+from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
 from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, lags, shown
@@ -28,6 +28,10 @@ _CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
 Given = tuple[tuple[str, str, str], int]
 """What a group was given of a topic: group, topic, whether by retries ("" but for what was popped); and how
 much."""
+
+
+def _version(client: Client) -> str:
+    return client.release or version_name(client.version).lower()
 
 
 class BrokerReading:
@@ -192,12 +196,12 @@ class BrokerReading:
 
     # Who is connected.
 
-    def producers(self) -> dict[tuple[str, str], int]:
-        """Producers by language and version, one for each group a client is in."""
-        found: dict[tuple[str, str], int] = {}
+    def producers(self) -> dict[tuple[str, str, str], int]:
+        """Producers by language, version and protocol, one for each group a client is in."""
+        found: dict[tuple[str, str, str], int] = {}
         for clients in list(self._broker.clients.producer_groups.values()):
             for client in clients.values():
-                key = client.language.lower(), version_name(client.version).lower()
+                key = client.language.lower(), _version(client), client.protocol
                 found[key] = found.get(key, 0) + 1
         return found
 
@@ -213,13 +217,13 @@ class BrokerReading:
         """The group, if anybody of it is connected."""
         return self._broker.clients.consumer_group(group)
 
-    def consumers(self) -> Iterator[tuple[tuple[str, str, str, str], int]]:
-        """Consumers by group, language, version and how they consume."""
+    def consumers(self) -> Iterator[tuple[tuple[str, str, str, str, str], int]]:
+        """Consumers by group, language, version, how they consume, and protocol."""
         for group in self.consumer_groups():
             mode = _CONSUME_MODES.get(group.consume_type, "push")
-            found: dict[tuple[str, str, str, str], int] = {}
+            found: dict[tuple[str, str, str, str, str], int] = {}
             for client in group.clients.values():
-                key = group.name, client.language.lower(), version_name(client.version).lower(), mode
+                key = group.name, client.language.lower(), _version(client), mode, client.protocol
                 found[key] = found.get(key, 0) + 1
             yield from found.items()
 

@@ -13,7 +13,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.controller.service import ControllerService
-from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.controller_metrics import (
     CONTROLLER_METRICS,
@@ -83,7 +83,7 @@ class ObservedBroker:
         self._times = StoreTimes()
         self._switched_on = [
             metric
-            for metric in BROKER_METRICS
+            for metric in (*BROKER_METRICS, *PROXY_METRICS)
             if not metric.switch or getattr(options, snake_case(metric.switch))
         ]
         node = {

@@ -116,6 +116,12 @@ OPENING_METRICS: tuple[Metric[Opening], ...] = (
 )
 """Of a broker, before it is up too."""
 
+
+def _grpc_connections(reading: BrokerReading) -> list[tuple[tuple[str, ...], int]]:
+    count = reading.meters.grpc_connections
+    return [] if count is None else [((), count())]
+
+
 OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "mqgateway_broker_role",
@@ -173,6 +179,11 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         "Requests that wait for messages.",
         lambda reading: [((kind,), count) for kind, count in reading.held().items()],
         labels=("kind",),
+    ),
+    gauge(
+        "mqgateway_grpc_connections",
+        "Connections of gRPC, where it is served.",
+        _grpc_connections,
     ),
     counter(
         "mqgateway_flow_control_total",

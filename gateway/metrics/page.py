@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
+from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN_CONTROLLER_METRICS
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Metric
@@ -19,6 +19,7 @@ def tables() -> str:
     """All tables."""
     parts: dict[str, Iterable[Metric[Any]]] = {
         "The standard's broker": BROKER_METRICS,
+        "The standard's proxy": PROXY_METRICS,
         "Ours, of a broker": (*OWN_BROKER_METRICS, *OPENING_METRICS),
         "The standard's controller": CONTROLLER_METRICS,
         "Ours, of a controller": OWN_CONTROLLER_METRICS,

@@ -72,4 +72,7 @@ class Turn:
     def _write(self) -> None:
         speakers, self._speakers = self._speakers, []
         for speaker in speakers:
-            speaker.flush()
+            try:
+                speaker.flush()
+            except Exception:  # the others have something to write too
+                log.exception("what a read set off could not be written")

@@ -33,13 +33,15 @@ def sizes(world: World) -> Iterator[Size]:
     yield from _client_tables(world)
     yield from _store(world)
     yield from _name_server(world)
+    yield from _grpc(world)
     yield from _connections(world)
+    yield from _grpc_connections(world)
     yield "timers", len(world.net.getDelayedCalls()), TIMERS_MAX
 
 
 def table_sizes(world: World) -> dict[str, int]:
     """The sizes of what outlives a connection, to compare with later ones."""
-    parts = (_broker_tables(world), _client_tables(world), _store(world), _name_server(world))
+    parts = (_broker_tables(world), _client_tables(world), _store(world), _name_server(world), _grpc(world))
     return {what: count for part in parts for what, count, _ in part}
 
 
@@ -163,6 +165,19 @@ def _name_server(world: World) -> Iterator[Size]:
     yield "KV characters", characters, options.max_kv_size
 
 
+def _grpc(world: World) -> Iterator[Size]:
+    """Nothing where nobody came: what serves gRPC is made by the first."""
+    options, messaging = world.broker_options, world.grpc._messaging
+    sessions, renewed, transactions = (
+        (0, 0, 0)
+        if messaging is None
+        else (len(messaging.sessions), len(messaging.acknowledger.renewals), len(messaging.transactions))
+    )
+    yield "clients of gRPC", sessions, options.max_grpc_clients
+    yield "messages that are renewed", renewed, options.max_renewed_messages
+    yield "transactions that are remembered", transactions, options.max_remembered_transactions
+
+
 def _connections(world: World) -> Iterator[Size]:
     options = world.remoting_options
     for port, server in ((BROKER_PORT, world.service.server), (NAMESRV_PORT, world.namesrv._server)):
@@ -180,3 +195,14 @@ def _connection(connection: Connection, world: World) -> Iterator[Size]:
     yield f"unread bytes {of}", connection._cutter.buffered, options.frame_max_length
     yield f"unsent bytes {of}", connection._unsent, options.max_unsent_bytes
     yield f"who is told of the end {of}", len(connection._lost_callbacks), 8
+
+
+def _grpc_connections(world: World) -> Iterator[Size]:
+    options = world.broker_options
+    for connection in world.grpc._server._connections:
+        calls, of = connection._conversation, f"of {connection.address}"
+        if calls is not None:
+            yield f"gRPC calls {of}", calls.open_calls, options.grpc_max_calls
+            yield f"streams {of}", calls.http2.open_streams, options.grpc_max_calls
+            yield f"bytes kept {of}", calls.kept, options.grpc_max_inbound_message_size
+        yield f"unsent bytes {of}", connection._unsent, world.remoting_options.max_unsent_bytes

@@ -26,10 +26,12 @@ from mqgateway.gateway.codec.bodies import (
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.grpc import v2
 from tests.fuzz.honest import GROUP, TOPIC, HonestClient, check
-from tests.fuzz.sizes import table_sizes
-from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, Speaker, World
+from tests.fuzz.sizes import check_sizes, table_sizes
+from tests.fuzz.world import BROKER_PORT, GRPC_PORT, NAMESRV_PORT, Speaker, World
 from tests.support.gateway.broker.helpers import batch_body, pull_header, send_header, subscription
+from tests.support.gateway.grpc.client import NetClient, framed
 from tests.support.topics import topic_header
 
 MANY = 1500
@@ -601,3 +603,25 @@ def test_departures_nobody_made() -> None:
         )
         world.settle(1.0)
         check(world, honest)
+
+
+def test_clients_of_grpc_without_end() -> None:
+    """They say who they are by receiving or by their settings."""
+    with World(max_grpc_clients=5) as world:
+        client = NetClient(world.settle)
+        world.net.meet(GRPC_PORT, client, ("192.168.6.6", 30_000))
+        publishing = v2.Publishing(topics=[v2.Resource(name="T")])
+        settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=publishing)
+        said = {
+            "Telemetry": v2.TelemetryCommand(settings=settings),
+            "ReceiveMessage": v2.ReceiveMessageRequest(group=v2.Resource(name="G")),
+        }
+        for number in range(20):
+            for method, words in said.items():
+                path = f"/apache.rocketmq.v2.MessagingService/{method}"
+                stream = client.open(path, x_mq_client_id=f"{method}{number}")
+                client.h2.send_data(stream, framed(words.SerializeToString()), end_stream=True)
+                client.pump()
+                check_sizes(world)
+        assert table_sizes(world)["clients of gRPC"] == 5
+        assert client.lost is None

@@ -14,16 +14,19 @@ from typing import Any
 from mqgateway.engine.ha.frames import encode_report
 from mqgateway.engine.options import RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.grpc import v2
 from tests.fuzz.test_signatures import ACCESS, CONTAINER_PORT, asking
-from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
+from tests.fuzz.world import BROKER_PORT, GRPC_PORT, NAMESRV_PORT, World
 from tests.support.gateway.broker.helpers import send_header
 from tests.support.gateway.container.fakes import FakeLaunch
 from tests.support.gateway.controller.world import ControllerWorld
+from tests.support.gateway.grpc.client import NetClient, framed, messages
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Talker
 
@@ -109,6 +112,29 @@ def sends_and_reads(world: World) -> bool:
     return 0 in codes(world, BROKER_PORT, send, look) + codes(world, BROKER_PORT - 2, send, look)
 
 
+def calls_by_grpc(world: World) -> bool:
+    """Asks for a route, says that it is a producer, and sends."""
+    client = NetClient(lambda: world.settle(5.0))
+    world.net.meet(GRPC_PORT, client, ("192.168.6.6", 30_000))
+    world.broker.tables.topics.put(TopicConfig(topic_name="T", read_queue_nums=1, write_queue_nums=1))
+    topic = v2.Resource(name="T")
+    properties = v2.SystemProperties(message_id="0102FC0000000139F10B14BF1200000000")
+    message = v2.Message(topic=topic, body=b"hello", system_properties=properties)
+    settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=v2.Publishing(topics=[topic]))
+    found = []
+    for method, asked, answer in (
+        ("QueryRoute", v2.QueryRouteRequest(topic=topic), v2.QueryRouteResponse),
+        ("Telemetry", v2.TelemetryCommand(settings=settings), v2.TelemetryCommand),
+        ("SendMessage", v2.SendMessageRequest(messages=[message]), v2.SendMessageResponse),
+    ):
+        stream = client.open(f"/apache.rocketmq.v2.MessagingService/{method}", x_mq_client_id="stranger")
+        client.h2.send_data(stream, framed(asked.SerializeToString()), end_stream=method != "Telemetry")
+        client.pump()
+        found += [answer.FromString(one).status.code for one in messages(client.answers[stream].data)]
+    assert len(found) == 3
+    return v2.Code.OK in found
+
+
 def administers_the_broker(world: World) -> bool:
     wanted = (
         request(RequestCode.UPDATE_BROKER_CONFIG, body=b"fileReservedTime=0"),
@@ -186,6 +212,7 @@ DEEDS: list[tuple[str, str, Callable[[World], bool]]] = [
     ("name server", "wipe permissions, delete topics, change settings", administers_names),
     ("broker, both ports", "send and read messages", sends_and_reads),
     ("broker, both ports", "change settings, see all offsets", administers_the_broker),
+    ("gRPC, every port", "look up routes, send messages", calls_by_grpc),
     ("port for slaves", "read the log", reads_the_log),
     ("port for slaves", "acknowledge for a slave, keep slaves out", acts_as_a_slave),
 ]

@@ -24,6 +24,7 @@ from mqgateway.gateway.cli.logs import MESSAGE_MAX, keep_to_one_line
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.grpc.door import GrpcDoor
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import Connection
 from tests.support.gateway.namesrv.world import NetClock
@@ -31,6 +32,7 @@ from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 NAMESRV_PORT = 9876
 BROKER_PORT = 10911
+GRPC_PORT = 8081
 LOG_LINE_MAX = MESSAGE_MAX + 100
 """Characters of a log line that no peer should be able to exceed."""
 
@@ -147,10 +149,13 @@ class World:
         self.service.start().addBoth(started.append)
         self.settle(1.0)
         assert started == [None], started
+        self.grpc = GrpcDoor(self.service, reactor=self.net, loads_ahead=False)
+        self.grpc.start("10.0.0.1", GRPC_PORT)
 
     def restart_broker(self) -> None:
         """Stop the broker in good order and start another one on its store."""
         stopped: list[object] = []
+        self.grpc.stop()
         self.service.stop().addBoth(stopped.append)
         for _ in range(20):
             self.settle(1.0)

@@ -50,7 +50,7 @@ DEPARTURES: dict[str, str] = {
     "assignment: unknown group": " ".join(["OK OK", *_ANY]),
     "send: missing topic": _NOT_FOUND,
     "send: wrong digest": "MESSAGE_CORRUPTED the digest of the message body is not that of the body",
-    "receive: without settings": ("UNRECOGNIZED_CLIENT_TYPE cannot find client settings for this client"),
+    "receive: without settings": "MESSAGE_NOT_FOUND no new message",
     "change: without settings": "OK OK",
     "pull": _NOT_FOUND,
     "update offset": "ILLEGAL_TOPIC The specified topic is blank",

@@ -23,6 +23,8 @@ BROADCASTING = "BROADCASTING"
 CLUSTERING = "CLUSTERING"
 CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
 CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
+REMOTING, GRPC = "remoting", "grpc"
+"""The protocols that clients speak."""
 WARNING_INTERVAL_MILLIS = 60_000
 """A group whose members agree and disagree again is warned of once in this time."""
 
@@ -38,7 +40,8 @@ class Client:
     """One client of one group, on one channel. `last_update` is the wall time of its last
     heartbeat, `heard_at` that of the monotonic clock; both in ms.
 
-    `outgoing` is the way to it for what the broker says of its own accord.
+    `outgoing` is the way to it for what the broker says of its own accord. `release` is the version that it
+    says, as `v5_2_0`, where that is not what `version` is about.
     """
 
     __slots__ = (
@@ -48,6 +51,8 @@ class Client:
         "last_update",
         "outgoing",
         "peer",
+        "protocol",
+        "release",
         "subscribed",
         "version",
     )
@@ -59,8 +64,12 @@ class Client:
         language: str,
         version: int,
         outgoing: Outgoing = UNREACHABLE,
+        protocol: str = REMOTING,
+        release: str = "",
     ) -> None:
         self.peer = peer
+        self.protocol = protocol
+        self.release = release
         self.outgoing = outgoing
         self.client_id = client_id
         self.language = language

@@ -139,8 +139,7 @@ class Messaging:
 
     def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
         def receive(caller: Caller) -> Deferred[None] | None:
-            session = self.sessions.known(caller.client_id)
-            session.heard(caller, elapsed_millis(self._broker.clock))
+            session = self.sessions.of(caller, elapsed_millis(self._broker.clock))
             return self._receivers.receive(request, session, caller)
 
         needs = Needs.MASTER_OR_ACTING

@@ -1,8 +1,9 @@
 """ReceiveMessage: a pop whose client waits for it.
 
 It is parked as other pops are, and forgotten when the client leaves. What nobody asked for counts as
-consumed; what came too often becomes a dead letter. Standard: `ReceiveMessageActivity`,
-`ReceiveMessageResponseStreamWriter`, `PopMessageResultFilterImpl`.
+consumed; what came too often becomes a dead letter. A client that has not said its settings, as after a
+restart of the broker, is served by those of its group, unless that reads lite topics. Standard:
+`ReceiveMessageActivity`, `ReceiveMessageResponseStreamWriter`, `PopMessageResultFilterImpl`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from mqgateway.gateway.grpc.service.names import (
 )
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.renewals import Key, Received
-from mqgateway.gateway.grpc.service.sessions import Session
+from mqgateway.gateway.grpc.service.sessions import Session, no_settings
 from mqgateway.gateway.grpc.service.settings import group_of
 from mqgateway.gateway.grpc.service.status import (
     Code,
@@ -53,6 +54,8 @@ from mqgateway.gateway.grpc.service.status import (
 FROM_THE_LATEST = 1
 """Where a new group begins. Standard: `ConsumeInitMode.MAX`."""
 ANY_QUEUE = -1
+REQUEST_TIMEOUT = 3000
+"""How long clients wait for answers unless they are told to wait for another time, ms."""
 ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
 """The version from which on clients know this code."""
 TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
@@ -137,7 +140,10 @@ class Receivers:
 
     def _asked(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> Asked:
         """The request, checked in the standard's order. Raises `Refused`."""
-        options, group = self._broker.options, group_of(self._broker, session.group)
+        options = self._broker.options
+        group = group_of(self._broker, session.group if session.has_settings else request.group.name)
+        if not session.has_settings and self._broker.lite.rules.bound_topic(group.group_name) is not None:
+            raise no_settings()
         poll_time = self._poll_time(request, session, caller)
         topic, name = checked_topic(request.message_queue.topic), checked_group(request.group)
         renews = bool(request.auto_renew) and options.enable_proxy_auto_renew
@@ -184,7 +190,9 @@ class Receivers:
         if request.HasField("long_polling_timeout"):
             wanted = millis_of(request.long_polling_timeout)
         else:
-            wanted = left - millis_of(session.settings.request_timeout) // 2
+            settings = session.settings
+            timeout = millis_of(settings.request_timeout) if session.has_settings else REQUEST_TIMEOUT
+            wanted = left - timeout // 2
         poll_time = min(max(wanted, shortest), longest)
         if poll_time <= left:
             return poll_time

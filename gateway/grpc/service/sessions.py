@@ -1,5 +1,7 @@
 """The clients: each by its id, with its settings, from its first Telemetry until it leaves or is silent.
 
+One that receives before it says its settings, as after a restart of the broker, has a session without them.
+
 A session stands in the broker's tables of clients in place of a connection: a client calls by many, and
 what is said to it goes by the stream of its newest Telemetry. Without one it is a member still, as long as
 its heartbeats come. Standard: `GrpcChannelManager`, `GrpcClientChannel`, `GrpcClientSettingsManager`.
@@ -35,6 +37,11 @@ Answered = tuple[v2.Status, str]
 """How a client took what it was asked, and a text it may send along."""
 
 
+def no_settings() -> Refused:
+    """The refusal of a client that has not said its settings."""
+    return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+
+
 class Session:
     """One client; a `ClientConnection`. `heard_at` is monotonic time in ms."""
 
@@ -47,6 +54,8 @@ class Session:
         """What a consumer subscribes to, as the broker's tables have it."""
         self.heard_at = now
         self.is_open = True
+        self.was_told_again = False
+        """Whether it was told its settings with a heartbeat."""
         self._stream: Caller | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0
@@ -54,6 +63,11 @@ class Session:
 
     def __repr__(self) -> str:
         return f"gRPC client {self.client_id} at {self.address}"
+
+    @property
+    def has_settings(self) -> bool:
+        """Whether it said its settings."""
+        return self.settings.WhichOneof("pub_sub") is not None
 
     @property
     def is_lite(self) -> bool:
@@ -160,8 +174,8 @@ class Sessions:
     def known(self, client_id: str) -> Session:
         """The session of a client that has said its settings. Raises `Refused`."""
         session = self._known.get(client_id)
-        if session is None:
-            raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
+        if session is None or not session.has_settings:
+            raise no_settings()
         return session
 
     def of(self, caller: Caller, now: int) -> Session:

@@ -6,6 +6,7 @@ member of its groups in the broker's tables. Standard: `ClientActivity`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from twisted.internet.defer import Deferred
@@ -19,6 +20,7 @@ from mqgateway.gateway.broker.clients.table import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
+    GRPC,
     Client,
 )
 from mqgateway.gateway.broker.errors import OperationError
@@ -41,11 +43,14 @@ from mqgateway.gateway.grpc.service.sessions import (
     LITE_CONSUMERS,
     Session,
     Sessions,
+    no_settings,
 )
 from mqgateway.gateway.grpc.service.settings import answered
 from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status
 from mqgateway.gateway.grpc.service.transactions import Transactions
 
+RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
+"""What a version must look like to be shown."""
 LITE_SELECTIVE = "LITE_SELECTIVE"
 FROM_THE_LATEST = "CONSUME_FROM_LAST_OFFSET"
 FAILED = "process client telemetryCommand failed. "
@@ -92,9 +97,10 @@ class Clients:
         session.speak_by(caller)
         return session
 
-    def told(self, session: Session) -> v2.Settings:
-        """The settings as their client is told them."""
-        return answered(self._broker, session.settings)
+    def tell(self, session: Session) -> bool:
+        """Tell a client its settings, as they are for it now; False where there is no way."""
+        told = answered(self._broker, session.settings)
+        return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
     def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
         """A client answers what it was asked."""
@@ -103,7 +109,11 @@ class Clients:
             session.answer(nonce, status, text)
 
     def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller) -> v2.HeartbeatResponse:
-        """A client is there. Raises `Refused`, and `OperationError`."""
+        """A client is there. Raises `Refused`, and `OperationError`.
+
+        With its first heartbeat it is told its settings again: Node's client (1.0.8) waits for them only
+        after it has asked for the routes of all its topics, and loses what came meanwhile.
+        """
         session = self._sessions.known(caller.client_id)
         settings = session.settings
         if session.is_consumer:
@@ -112,15 +122,21 @@ class Clients:
             raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
         session.heard(caller, elapsed_millis(self._broker.clock))
         self._register(session)
+        if not session.was_told_again:
+            session.was_told_again = self.tell(session)
         return v2.HeartbeatResponse(status=ok())
 
     def terminate(
         self, request: v2.NotifyClientTerminationRequest, caller: Caller
     ) -> v2.NotifyClientTerminationResponse:
         """A client goes. Raises `Refused`."""
-        session = self._sessions.known(caller.client_id)
+        session = self._sessions.get(caller.client_id)
+        if session is None:
+            raise no_settings()
         self._leave(session, _groups(session.settings))
         session.close("it has gone")
+        if not session.has_settings:
+            raise no_settings()
         if session.is_consumer:
             checked_group(request.group)
         return v2.NotifyClientTerminationResponse(status=ok())
@@ -188,7 +204,8 @@ class Clients:
         outgoing = self.outgoing(session)
 
         def client(client_id: str) -> Client:
-            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing)
+            release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
+            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing, GRPC, release)
 
         run(heartbeats.heart_beat(self._broker, session, heartbeat, client))
 
@@ -257,5 +274,4 @@ class Stream:
             raise CallFailed(kind, FAILED + refusal.message) from None
         except OperationError as error:
             raise CallFailed(Status.INTERNAL, FAILED + error.message) from None
-        told = self._clients.told(session)
-        self._caller.call.send(v2.TelemetryCommand(status=status(Code.OK), settings=told))
+        self._clients.tell(session)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.errors import ConfigError
@@ -23,6 +24,7 @@ from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
+from mqgateway.gateway.grpc.call import Status
 from tests.support.gateway.remoting.pair import Net, Talker
 
 NAMESRV_PORT, BROKER_PORT = 9876, 10911
@@ -317,6 +319,25 @@ def test_grpc_is_there_where_a_port_is_set(tmp_path: Path) -> None:
     assert any(line.startswith("gRPC ") and endpoints in line for line in both.summary().lines())
     loop.wait_for(both.stop())
     assert not loop.ports
+
+
+@pytest.mark.parametrize("exporter", ["PROM", "DISABLE"])
+def test_calls_of_grpc_are_counted_where_metrics_are_served(exporter: str, tmp_path: Path) -> None:
+    loop = Loop()
+    broker = broker_settings(tmp_path, grpcServerPort=8081, metricsExporterType=exporter)
+    both = Both(loop, namesrv_settings(tmp_path), broker, 0.0)
+    loop.wait_for(both.start())
+    assert both._meters is not None and both._meters.grpc_connections is not None and both.grpc is not None
+    assert both._meters.grpc_connections() == 0
+    noted = both.grpc._server._noted
+    if exporter == "PROM":
+        assert noted is not None
+        noted("/S/SendMessage", Status.OK, 0.001)
+    assert (noted is None, len(both._meters.grpc_latency.table)) == (
+        exporter != "PROM",
+        int(exporter == "PROM"),
+    )
+    loop.wait_for(both.stop())
 
 
 def test_without_a_port_there_is_no_grpc(tmp_path: Path) -> None:

@@ -41,6 +41,35 @@ def test_answers_that_come_later_are_written_when_the_loop_turns() -> None:
     assert guest.wire.server.writes == writes + 1
 
 
+def test_answers_that_another_s_read_sets_off_are_written_with_it() -> None:
+    scene = Scene()
+    guest, turn = scene.come(), scene.remoting.terms.turn
+    answers = [guest.call("Wait"), guest.call("Wait")]
+    writes = guest.wire.server.writes
+    turn.begin()
+    for waiting in scene.service.waiting:
+        waiting.callback(Resource(name="late"))
+    assert guest.wire.server.writes == writes
+    turn.end()
+    assert guest.wire.server.writes == writes + 1
+    scene.net.settle()
+    assert [answer.names for answer in answers] == [["late"], ["late"]]
+
+
+def test_a_stream_is_answered_though_the_transport_was_full() -> None:
+    """What is said to a client while its transport takes nothing goes out when it does."""
+    scene = Scene()
+    guest = scene.come()
+    stream = guest.open("Talk")
+    guest.pump()
+    guest.wire.server.stuck = True
+    guest.say(stream, "a")
+    assert not guest.answers[stream].data
+    guest.wire.server.stuck = False
+    scene.net.settle()
+    assert guest.answers[stream].names == ["re a"]
+
+
 def test_idle_connections_are_closed_and_silent_ones_asked() -> None:
     scene = Scene(grpc_client_idle_time_mills=60_000)
     idle, working = scene.come(), scene.come()

@@ -6,12 +6,15 @@ import gzip
 import logging
 
 import pytest
+from h2.settings import SettingCodes
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.gateway.grpc.call import Status
+from mqgateway.gateway.grpc.conversation import Conversation
+from mqgateway.gateway.grpc.http2 import CONNECTION_WINDOW, FRAME_SIZE, STREAM_WINDOW
 from mqgateway.gateway.grpc.v2 import Resource
-from tests.support.gateway.grpc.client import PEER, Client, framed
+from tests.support.gateway.grpc.client import PEER, Client, H2Client, framed
 
 
 def test_a_call_is_answered_at_once() -> None:
@@ -270,6 +273,57 @@ def test_who_is_starved_by_the_connection_goes_on_with_it() -> None:
     client.h2.increment_flow_control_window(1 << 20)
     client.pump()
     assert second.names == ["y" * 60_000] and client.server.http2.held == 0
+
+
+def test_all_of_a_beginning_may_come_in_one_read() -> None:
+    """Preface, settings, a call and what it says: a stream is answered before the first byte is taken."""
+    client = Client()
+    fresh = Conversation(client.terms, PEER)
+    whole = H2Client()
+    stream = whole.open("Talk")
+    whole.h2.send_data(stream, framed(Resource(name="a").SerializeToString()))
+    fresh.receive(whole.h2.data_to_send())
+    whole.hear(fresh.take())
+    assert (whole.answers[stream].headers[":status"], whole.answers[stream].names) == ("200", ["re a"])
+
+
+@pytest.mark.parametrize("opens_by", ["settings", "window"])
+def test_a_stream_that_began_without_a_window_is_answered_once_it_has_one(opens_by: str) -> None:
+    client = Client(window=0)
+    stream = client.open("Talk")
+    client.say(stream, "a")
+    answer = client.answers[stream]
+    assert answer.headers and not answer.data
+    if opens_by == "settings":
+        client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 1000})
+    else:
+        client.h2.increment_flow_control_window(1000, stream)
+    client.pump()
+    assert answer.names == ["re a"]
+    client.say(stream, "b", ends=True)
+    assert (answer.names, answer.status) == (["re a", "re b"], Status.OK)
+
+
+def test_what_comes_on_streams_that_have_ended_costs_no_window() -> None:
+    """A client says much before it hears that its call was refused; its other calls go on."""
+    client = Client()
+    for _ in range(2 * CONNECTION_WINDOW // STREAM_WINDOW):
+        stream = client.open("Nothing")
+        client.server.receive(client.h2.data_to_send())
+        for _ in range(STREAM_WINDOW // FRAME_SIZE):
+            client.h2.send_data(stream, b"x" * FRAME_SIZE)
+        client.pump()
+    assert client.call("Echo", "x").names == ["x"]
+
+
+def test_calls_that_ended_are_told_but_streams_both_ways() -> None:
+    client = Client()
+    client.call("Fail")
+    client.call("Nothing")
+    client.call("Talk", "a")
+    assert client.noted == [("/test.S/Fail", Status.NOT_FOUND), ("", Status.UNIMPLEMENTED)]
+    client.terms.noted = None
+    assert client.call("Echo", "x").names == ["x"]
 
 
 def test_pings_are_answered() -> None:

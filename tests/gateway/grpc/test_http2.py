@@ -361,7 +361,8 @@ def test_what_h2_takes_is_taken_and_nothing_escapes(frames: list[Sendable], data
     for begin, end in zip([0, *cuts], [*cuts, len(wire)], strict=True):
         http2.receive(wire[begin:end])
     if h2_takes(wire):
-        assert not http2.is_over, http2.complaint
+        # `h2` lets a reset of a stream that nobody opened pass; RFC 9113 (6.4) does not.
+        assert not http2.is_over or http2.complaint.endswith("was never opened"), http2.complaint
     if http2.is_over:
         assert http2.complaint and http2.open_streams == 0
         began = [event[1] for event in listener.events if event[0] == "began"]

@@ -18,6 +18,16 @@ def test_labels_of_the_node_and_the_settings() -> None:
     assert labels_for_all(BrokerOptions()) == {}
 
 
+def test_where_grpc_is_served_the_proxy_is_up() -> None:
+    host = ExportingBroker()
+    assert "rocketmq_proxy_up" not in host.scrape() and "mqgateway_grpc_connections" not in host.scrape()
+    host.meters.grpc_connections = lambda: 3
+    node = NODE.replace('"broker"', '"proxy"')
+    pairs = sorted([*node.split(","), 'proxy_mode="local"'])
+    assert f"rocketmq_proxy_up{{{','.join(pairs)}}} 1\n" in host.scrape()
+    assert host.value("mqgateway_grpc_connections") == 3
+
+
 def test_bare_names() -> None:
     text = ExportingBroker(options={"metrics_unit_suffixes": False}).scrape()
     assert "\nrocketmq_storage_size{" in text

@@ -1,4 +1,6 @@
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.grpc.call import Status
+from mqgateway.gateway.metrics.rpc import GrpcTimes
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -72,3 +74,37 @@ def test_creations_take_their_time() -> None:
     host.ask(RequestCode.UPDATE_AND_CREATE_TOPIC)
     name = "rocketmq_topic_create_execution_time_milliseconds_count"
     assert host.value(name, invocation_status="failure", is_system="false") == 1
+
+
+def test_calls_of_grpc_are_counted_by_method_and_status() -> None:
+    host = ExportingBroker()
+    times = GrpcTimes(host.meters)
+    service = "/apache.rocketmq.v2.MessagingService"
+    for seconds in (0.002, 0.02):
+        times.noted(f"{service}/SendMessage", Status.OK, seconds)
+    times.noted(f"{service}/ReceiveMessage", Status.CANCELLED, 20.0)
+    times.noted("", Status.UNIMPLEMENTED, 0.0)
+    found = {
+        tuple(
+            dict(labels)[name] for name in ("request_code", "response_code", "is_long_polling", "result")
+        ): value
+        for labels, value in host.values(LATENCY).items()
+        if dict(labels)["protocol_type"] == "grpc"
+    }
+    assert found == {
+        ("send_message", "ok", "false", "success"): 2,
+        ("receive_message", "cancelled", "true", "cancelled"): 1,
+        ("unknown", "unimplemented", "false", "success"): 1,
+    }
+    assert (
+        host.value(
+            "rocketmq_rpc_latency_milliseconds_bucket",
+            le="3.0",
+            protocol_type="grpc",
+            request_code="send_message",
+            response_code="ok",
+            is_long_polling="false",
+            result="success",
+        )
+        == 1
+    )

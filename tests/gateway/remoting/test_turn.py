@@ -1,5 +1,8 @@
 """Who began a turn ends it; what is ready outside of one is written when the loop has turned."""
 
+import logging
+
+import pytest
 from twisted.internet.task import Clock
 
 from mqgateway.gateway.remoting.turn import Turn
@@ -54,3 +57,21 @@ def test_without_a_clockwork_nothing_is_collected_outside_of_a_turn() -> None:
     assert turn.add(one)
     turn.end()
     assert one.times == 1
+
+
+class Broken(Heard):
+    """Fails when it is told to write."""
+
+    def flush(self) -> None:
+        super().flush()
+        raise OSError("gone")
+
+
+def test_one_that_cannot_write_keeps_nobody_from_it(caplog: pytest.LogCaptureFixture) -> None:
+    turn, one, other = Turn(), Broken(), Heard()
+    turn.begin()
+    assert turn.add(one) and turn.add(other)
+    with caplog.at_level(logging.ERROR):
+        turn.end()
+    assert (one.times, other.times) == (1, 1)
+    assert "what a read set off could not be written" in caplog.text

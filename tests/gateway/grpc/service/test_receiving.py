@@ -229,7 +229,65 @@ def test_a_lite_client_that_has_gone_or_does_not_acknowledge() -> None:
     assert service.ask(receiving("R", "chat"))[0].status.code == v2.Code.BAD_REQUEST
 
 
-def test_a_receive_needs_settings() -> None:
+def after_a_restart() -> Service:
+    """A service with a message for group G, of which it knows no consumer."""
     service = Service()
-    (refused, _) = service.ask(receiving())
+    service.group("G")
+    service.send(b"a")
+    return service
+
+
+def test_who_said_no_settings_is_served_by_those_of_its_group() -> None:
+    """Ordered messages one after another; they are renewed, and acknowledged by their handles."""
+    service = Service()
+    service.topic("F", "FIFO")
+    service.group("G", consume_message_orderly=True)
+    for body in (b"a", b"b"):
+        service.send(body, "F", message_group="one")
+    first = service.receive(topic="F", batch_size=1, auto_renew=True)
+    assert [one.body for one in first] == [b"a"]
+    waiting, answers = service.begin(receiving(topic="F", batch_size=1))
+    assert waiting.ended is None and len(service.service.acknowledger.renewals) == 1
+    assert service.ask(acking(first, topic="F")).status.code == v2.Code.OK
+    service.pass_time(1000)
+    assert [one.body for one in messages_in(answers)] == [b"b"]
+    assert not len(service.service.acknowledger.renewals)
+
+
+def test_who_said_no_settings_is_unknown_to_the_rest() -> None:
+    service = after_a_restart()
+    service.receive(auto_renew=True)
+    beat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
+    assert service.ask(beat).status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE
+    assert service.broker.clients.consumer_group("G") is None
+    assert service.ask(v2.NotifyClientTerminationRequest()).status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE
+    assert not len(service.service.sessions) and not len(service.service.acknowledger.renewals)
+
+
+def test_settings_that_come_later_are_those_that_count() -> None:
+    service = after_a_restart()
+    received = service.receive(auto_renew=True)
+    service.consumer()
+    assert len(service.service.sessions) == 1 and service.service.sessions.known("c1").group == "G"
+    beat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
+    assert service.ask(beat).status.code == v2.Code.OK
+    assert service.ask(acking(received)).status.code == v2.Code.OK
+    assert not len(service.service.acknowledger.renewals)
+
+
+def test_who_said_no_settings_waits_less_long_than_its_call() -> None:
+    service = after_a_restart()
+    service.receive()
+    call = service_call(service, receiving(long_polling_timeout=None), 10.0, "5.2.0")
+    service.pass_time(8000)
+    assert call.ended is None
+    service.pass_time(1000)
+    assert call.sent[0].status.code == v2.Code.MESSAGE_NOT_FOUND
+
+
+def test_readers_of_lite_topics_say_their_settings_first() -> None:
+    service = Service(store_options=LITE_STORE)
+    service.topic("chat", "LITE")
+    service.group("R", attributes={"lite.bind.topic": "chat"})
+    (refused, _) = service.ask(receiving("R", "chat"))
     assert refused.status.code == v2.Code.UNRECOGNIZED_CLIENT_TYPE

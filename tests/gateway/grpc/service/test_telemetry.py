@@ -44,6 +44,18 @@ def test_how_a_consumer_consumes(kind: v2.ClientType, how: str) -> None:
     assert consumers.consumer_group(service.broker, "G").consume_type == how
 
 
+@pytest.mark.parametrize(
+    "said,shown", [("5.2.0", "v5_2_0"), ("5.0.5.1", "v5_0_5_1"), ("", ""), ('5.2"} x', ""), ("5", "")]
+)
+def test_the_release_and_protocol_of_a_client_are_shown(said: str, shown: str) -> None:
+    service = Service()
+    stream = service.telemetry(**{"x-mq-client-version": said})
+    publishing = v2.Publishing(topics=[v2.Resource(name="T")])
+    stream.say(settings=v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=publishing))
+    (client,) = service.broker.clients.producer_groups["T"].values()
+    assert (client.protocol, client.release) == ("grpc", shown)
+
+
 def test_a_producer_is_shown_in_a_group_of_each_topic() -> None:
     service = Service()
     service.producer("T", "T2")
@@ -88,6 +100,27 @@ def test_a_group_that_changed_is_told_with_the_next_settings() -> None:
     assert told.subscription.fifo
     assert told.backoff_policy.max_attempts == 4
     assert told.backoff_policy.exponential_backoff.initial == v2.Duration(seconds=2)
+
+
+def test_settings_are_told_again_with_the_first_heartbeat() -> None:
+    """As they are now: what came first may have come too early for the client."""
+    service = Service()
+    stream = service.consumer()
+    service.group("G", retry_max_times=3)
+    for _ in range(3):
+        assert heartbeat(service) == v2.Code.OK
+    first, again = stream.heard
+    assert (again.status.code, again.settings.subscription.group.name) == (v2.Code.OK, "G")
+    assert (first.settings.backoff_policy.max_attempts, again.settings.backoff_policy.max_attempts) == (17, 4)
+
+
+def test_settings_are_told_again_once_there_is_a_way() -> None:
+    service = Service()
+    service.consumer().call.leave()
+    assert heartbeat(service) == v2.Code.OK
+    stream = service.consumer()
+    assert heartbeat(service) == v2.Code.OK
+    assert [one.WhichOneof("command") for one in stream.heard] == ["settings", "settings"]
 
 
 def test_a_client_that_goes_is_shown_no_more() -> None:
