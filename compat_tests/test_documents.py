@@ -55,6 +55,14 @@ def server() -> Iterator[Server]:
             yield server
 
 
+@pytest.fixture
+def with_tracing(installed: Installed) -> Installed:
+    """The environment with what the guide has traced programs install."""
+    pip = [installed.python, "-m", "pip", "install", "-q", "opentelemetry-api"]
+    subprocess.run(pip, check=True, timeout=300)
+    return installed
+
+
 def end(running: list[subprocess.Popen[str]]) -> None:
     """Whatever came of them."""
     for program in running:
@@ -66,8 +74,8 @@ def test_every_kind_of_program_is_there() -> None:
     assert len(WAITS) == 2 and len(POLLS) == 1 and len(ENDS) >= 4 and len(TESTS) == 4
 
 
-def test_programs_that_end_by_themselves(installed: Installed, server: Server, tmp_path: Path) -> None:
-    running = [begin(installed, tmp_path, program, server.namesrv) for program in ENDS]
+def test_programs_that_end_by_themselves(with_tracing: Installed, server: Server, tmp_path: Path) -> None:
+    running = [begin(with_tracing, tmp_path, program, server.namesrv) for program in ENDS]
     try:
         for one, program in zip(running, ENDS, strict=True):
             complaints = one.communicate(timeout=60)[1]
