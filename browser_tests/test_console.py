@@ -24,6 +24,9 @@ PAGES = (
     "dead-letters/Billing",
     "delayed",
     "transactions",
+    "pops",
+    "lites",
+    "lites/Chat",
     "cluster",
     "settings?search=console",
     "access",
@@ -43,6 +46,7 @@ def fill(visitor: Visitor) -> None:
     wanted: list[tuple[str, str, object]] = [
         (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
         (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
+        (*make, {"topic": "Chat", "type": "LITE"}),
         ("POST", "/groups", {"group": "Billing"}),
         ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
     ]

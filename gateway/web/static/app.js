@@ -12,6 +12,7 @@ import { Delayed, Transactions } from "./pages/delayed.js";
 import { Group, Groups } from "./pages/groups.js";
 import { Message, Messages } from "./pages/messages.js";
 import { Overview } from "./pages/overview.js";
+import { LiteParent, Lites, Pops } from "./pages/pops.js";
 import { Topic, Topics } from "./pages/topics.js";
 
 // [address, title, role, key after g, list, one]
@@ -23,6 +24,8 @@ const PAGES = [
   ["dead-letters", "Dead letters", "viewer", "d", DeadLetters, DeadLetters],
   ["delayed", "Delayed", "viewer", "l", Delayed],
   ["transactions", "Transactions", "viewer", "x", Transactions],
+  ["pops", "POP", "viewer", "p", Pops],
+  ["lites", "Lite topics", "viewer", "i", Lites, LiteParent],
   ["cluster", "Cluster", "viewer", "c", Cluster],
   ["settings", "Settings", "viewer", "s", Settings],
   ["access", "Access", "admin", "a", Access],

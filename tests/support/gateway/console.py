@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.error import ConnectionDone
@@ -33,7 +34,8 @@ HOST_BYTES = pack_host("10.0.0.1", 4001)
 class ConsoleWorld:
     """A broker with a console. With `users` they log in, by their names as passwords; `root` is a super user.
 
-    `policies`: of each user pairs of a resource and an action; with them policies count.
+    `memory` makes the broker. `policies`: of each user pairs of a resource and an action; with them policies
+    count.
     """
 
     def __init__(
@@ -42,10 +44,11 @@ class ConsoleWorld:
         users: tuple[str, ...] = (),
         policies: dict[str, list[tuple[str, str]]] | None = None,
         hosts: str = "",
+        memory: Callable[..., MemoryBroker] = MemoryBroker,
         **options: Any,
     ) -> None:
         given = {"authentication_enabled": bool(users), "authorization_enabled": policies is not None}
-        self.memory = MemoryBroker(options=given | options)
+        self.memory = memory(options=given | options)
         self.broker = self.memory.broker
         if users:
             tables = AccessTables(CrashDisk(), "/config", self.memory.clock, None)
