@@ -27,6 +27,7 @@ PAGES = (
     "pops",
     "lites",
     "lites/Chat",
+    "connections",
     "cluster",
     "settings?search=console",
     "access",

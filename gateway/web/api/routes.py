@@ -5,6 +5,7 @@ from __future__ import annotations
 from mqgateway.gateway.web.api import (
     access,
     cluster,
+    connections,
     dead_letters,
     delayed,
     diagnosis,
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     *pops.ROUTES,
     *lites.ROUTES,
     *cluster.ROUTES,
+    *connections.ROUTES,
     *settings.ROUTES,
     *access.ROUTES,
 )

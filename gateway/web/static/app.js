@@ -7,6 +7,7 @@ import { Dialog, Form, Title, Toast, Trouble, can, html, say } from "./widgets.j
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
 import { Cluster, Settings } from "./pages/cluster.js";
+import { Connections } from "./pages/connections.js";
 import { DeadLetters } from "./pages/dead-letters.js";
 import { Delayed, Transactions } from "./pages/delayed.js";
 import { Group, Groups } from "./pages/groups.js";
@@ -26,6 +27,7 @@ const PAGES = [
   ["transactions", "Transactions", "viewer", "x", Transactions],
   ["pops", "POP", "viewer", "p", Pops],
   ["lites", "Lite topics", "viewer", "i", Lites, LiteParent],
+  ["connections", "Connections", "viewer", "n", Connections],
   ["cluster", "Cluster", "viewer", "c", Cluster],
   ["settings", "Settings", "viewer", "s", Settings],
   ["access", "Access", "admin", "a", Access],
