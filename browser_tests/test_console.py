@@ -28,6 +28,7 @@ PAGES = (
     "lites",
     "lites/Chat",
     "connections",
+    "store",
     "cluster",
     "settings?search=console",
     "access",
@@ -47,7 +48,7 @@ def fill(visitor: Visitor) -> None:
     wanted: list[tuple[str, str, object]] = [
         (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
         (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
-        (*make, {"topic": "Chat", "type": "LITE"}),
+        (*make, {"topic": "Chat", "attributes": {"message.type": "LITE"}}),
         ("POST", "/groups", {"group": "Billing"}),
         ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
     ]

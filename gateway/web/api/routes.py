@@ -17,6 +17,7 @@ from mqgateway.gateway.web.api import (
     resets,
     session,
     settings,
+    store,
     topics,
 )
 from mqgateway.gateway.web.route import Route
@@ -35,6 +36,7 @@ ROUTES: tuple[Route, ...] = (
     *lites.ROUTES,
     *cluster.ROUTES,
     *connections.ROUTES,
+    *store.ROUTES,
     *settings.ROUTES,
     *access.ROUTES,
 )

@@ -14,6 +14,7 @@ import { Group, Groups } from "./pages/groups.js";
 import { Message, Messages } from "./pages/messages.js";
 import { Overview } from "./pages/overview.js";
 import { LiteParent, Lites, Pops } from "./pages/pops.js";
+import { Store } from "./pages/store.js";
 import { Topic, Topics } from "./pages/topics.js";
 
 // [address, title, role, key after g, list, one]
@@ -29,6 +30,7 @@ const PAGES = [
   ["lites", "Lite topics", "viewer", "i", Lites, LiteParent],
   ["connections", "Connections", "viewer", "n", Connections],
   ["cluster", "Cluster", "viewer", "c", Cluster],
+  ["store", "Store", "viewer", "b", Store],
   ["settings", "Settings", "viewer", "s", Settings],
   ["access", "Access", "admin", "a", Access],
   ["audit", "Audit", "operator", "u", Audit],
