@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,10 +69,16 @@ def fill(visitor: Visitor) -> None:
 
 
 @pytest.fixture
-def visitor(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> Visitor:
+def server(serve: Callable[..., Server]) -> Server:
+    """A small broker."""
+    return serve()
+
+
+@pytest.fixture
+def visitor(server: Server, visit: Callable[..., Visitor]) -> Visitor:
     """At a small broker that has something of everything."""
     made = visit()
-    made.open(serve().url)
+    made.open(server.url)
     fill(made)
     return made
 
@@ -133,6 +140,31 @@ def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
     visitor.sees("left: 8")
     visitor.press("Go on")
     visitor.sees("Read: 10")
+
+
+def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> None:
+    for language, told in (
+        ("en", "nobody consumes: no member of the group Billing is connected"),
+        ("zh", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
+    ):
+        visitor.page.evaluate("language => { localStorage.language = language }", language)
+        visitor.page.reload()
+        visitor.visit("groups/Billing")
+        visitor.page.locator("main button").first.click()
+        visitor.sees(told)
+
+
+def test_a_connection_is_closed(visitor: Visitor, server: Server) -> None:
+    host, port = server.summary["broker"].rsplit(":", 1)
+    with socket.create_connection((host, int(port))) as client:
+        address = ":".join(map(str, client.getsockname()))
+        visitor.visit("connections")
+        visitor.press(f"Close the connection {address}")
+        visitor.press("Do it")
+        visitor.sees("The connection is closed")
+        assert client.recv(1) == b""
+    visitor.visit("audit")
+    visitor.sees("DELETE /connections/{connection}")
 
 
 def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:

@@ -24,7 +24,7 @@ export function Connections({ address, session }) {
   const groups = (row) => row.groups.map((one) => (one.kind === "consumer" ? html`<a href=${link(["groups", one.group])}>${one.group}</a> ` : `${one.group} (${t("producer")}) `));
   return html`<${Title}>${t("Connections")}<//>
     <${List} address=${address} path="/connections" version=${version} caption=${t("Connections")} keyOf=${(row) => row.id} columns=${[
-      { title: t("Address"), sort: "address", value: (row) => row.address },
+      { title: t("Address"), sort: "address", value: (row) => html`<span class="whole">${row.address}</span>` },
       { title: t("Port"), isNumber: true, value: (row) => row.port },
       { title: "TLS", value: (row) => (row.isSecure ? t("yes") : t("no")) },
       { title: t("Client"), value: (row) => row.clients.join(", ") || html`<span class="faint">${t("unknown")}</span>` },

@@ -65,7 +65,7 @@ export function Store({ address }) {
       : html`<p class="good">✓ ${t("Readers found no damaged record since the start")}</p>`}
     <h2>${t("Files of the log")}</h2>
     <${List} address=${address} path="/store/segments" caption=${t("Files")} keyOf=${(row) => row.name} columns=${[
-      { title: t("Name"), sort: "name", value: (row) => html`<code>${row.name}</code>` },
+      { title: t("Name"), sort: "name", value: (row) => html`<code class="whole">${row.name}</code>` },
       { title: t("Used"), isNumber: true, value: (row) => bytes(row.used) },
       { title: t("On the disk for certain"), value: (row) => mark(row.isFlushed) },
       { title: t("In queues and index"), value: (row) => mark(row.isDispatched) },
