@@ -154,6 +154,32 @@ def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> Non
         visitor.sees(told)
 
 
+def test_the_trace_of_a_message_is_drawn(visitor: Visitor) -> None:
+    ask = """async ([path, body]) => {
+      const { ask } = await import('./static/api.js');
+      return ask(body ? 'POST' : 'GET', path, body);
+    }"""
+    said = (
+        "Pub 1000 Region Shop Orders U1 tag key host 5 12 0 OFFSET true",
+        "SubBefore 1100 Region Billing n U1 0 key",
+        "SubAfter n U1 7 false key 0 1107 Billing",
+        "SubBefore 1100 Region Others m U1 0 key",
+    )
+    trace = "".join(record.replace(" ", "\x01") + "\x02" for record in said)
+    for path, body in (
+        ("/topics", {"topic": "RMQ_SYS_TRACE_TOPIC", "readQueues": 1, "writeQueues": 1}),
+        ("/topics/Orders/messages", {"body": "traced", "properties": {"UNIQ_KEY": "U1"}}),
+        ("/topics/RMQ_SYS_TRACE_TOPIC/messages", {"body": trace, "keys": "U1"}),
+    ):
+        visitor.page.evaluate(ask, [path, body])
+    [row] = visitor.page.evaluate(ask, ["/messages/by-key?topic=Orders&key=U1", None])["rows"]
+    visitor.visit(f"messages/{row['id']}")
+    visitor.page.locator("svg.graph").wait_for()
+    assert visitor.page.locator("svg.graph .node").count() == 4
+    assert visitor.page.locator("svg.graph .failed").count() == 1
+    assert not visitor.barriers()
+
+
 def test_a_connection_is_closed(visitor: Visitor, server: Server) -> None:
     host, port = server.summary["broker"].rsplit(":", 1)
     with socket.create_connection((host, int(port))) as client:
