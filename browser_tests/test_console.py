@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,11 @@ PAGES = (
     "dead-letters/Billing",
     "delayed",
     "transactions",
+    "pops",
+    "lites",
+    "lites/Chat",
+    "connections",
+    "store",
     "cluster",
     "settings?search=console",
     "access",
@@ -43,6 +49,7 @@ def fill(visitor: Visitor) -> None:
     wanted: list[tuple[str, str, object]] = [
         (*make, {"topic": "Orders", "readQueues": 4, "writeQueues": 4}),
         (*make, {"topic": "%DLQ%Billing", "readQueues": 1, "writeQueues": 1}),
+        (*make, {"topic": "Chat", "attributes": {"message.type": "LITE"}}),
         ("POST", "/groups", {"group": "Billing"}),
         ("POST", "/groups/Billing/reset", {"topic": "Orders", "to": "beginning"}),
     ]
@@ -62,10 +69,16 @@ def fill(visitor: Visitor) -> None:
 
 
 @pytest.fixture
-def visitor(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> Visitor:
+def server(serve: Callable[..., Server]) -> Server:
+    """A small broker."""
+    return serve()
+
+
+@pytest.fixture
+def visitor(server: Server, visit: Callable[..., Visitor]) -> Visitor:
     """At a small broker that has something of everything."""
     made = visit()
-    made.open(serve().url)
+    made.open(server.url)
     fill(made)
     return made
 
@@ -127,6 +140,60 @@ def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
     visitor.sees("left: 8")
     visitor.press("Go on")
     visitor.sees("Read: 10")
+
+
+def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> None:
+    for language, told in (
+        ("en", "nobody consumes: no member of the group Billing is connected"),
+        ("zh", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
+    ):
+        visitor.page.evaluate("language => { localStorage.language = language }", language)
+        visitor.page.reload()
+        visitor.visit("groups/Billing")
+        visitor.page.locator("main button").first.click()
+        visitor.sees(told)
+
+
+def test_the_trace_of_a_message_is_drawn(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open(serve("traceTopicEnable=true").url)
+    fill(visitor)
+    ask = """async ([path, body]) => {
+      const { ask } = await import('./static/api.js');
+      return ask(body ? 'POST' : 'GET', path, body);
+    }"""
+    said = (
+        "Pub 1000 Region Shop Orders U1 tag key host 5 12 0 OFFSET true",
+        "SubBefore 1100 Region Billing n U1 0 key",
+        "SubAfter n U1 7 false key 0 1107 Billing",
+        "SubBefore 1100 Region Others m U1 0 key",
+    )
+    trace = "".join(record.replace(" ", "\x01") + "\x02" for record in said)
+    for path, body in (
+        ("/topics/Orders/messages", {"body": "traced", "properties": {"UNIQ_KEY": "U1"}}),
+        ("/topics/RMQ_SYS_TRACE_TOPIC/messages", {"body": trace, "keys": "U1"}),
+    ):
+        visitor.page.evaluate(ask, [path, body])
+    [row] = visitor.page.evaluate(ask, ["/messages/by-key?topic=Orders&key=U1", None])["rows"]
+    visitor.visit(f"messages/{row['id']}")
+    visitor.page.locator("svg.graph").wait_for()
+    assert visitor.page.locator("svg.graph .node").count() == 4
+    assert visitor.page.locator("svg.graph .failed").count() == 1
+    assert not visitor.barriers()
+
+
+def test_a_connection_is_closed(visitor: Visitor, server: Server) -> None:
+    host, port = server.summary["broker"].rsplit(":", 1)
+    with socket.create_connection((host, int(port))) as client:
+        address = ":".join(map(str, client.getsockname()))
+        visitor.visit("connections")
+        visitor.press(f"Close the connection {address}")
+        visitor.press("Do it")
+        visitor.sees("The connection is closed")
+        with pytest.raises(ConnectionResetError):  # it never began to speak
+            client.recv(1)
+    visitor.visit("audit")
+    visitor.sees("DELETE /connections/{connection}")
 
 
 def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:

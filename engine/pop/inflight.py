@@ -4,7 +4,7 @@ The counts hold groups back that acknowledge nothing (`enablePopMessageThreshold
 Standard: `PopInflightMessageCounter`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 Key = tuple[str, str, int]
 """Topic, group and queue."""
@@ -24,6 +24,10 @@ class InFlight:
     def count(self, key: Key) -> int:
         """Messages that are out."""
         return self._counts.get(key, 0)
+
+    def items(self) -> Iterable[tuple[Key, int]]:
+        """All queues of which messages are out, with how many; as they are now."""
+        return list(self._counts.items())
 
     def add(self, key: Key, number: int) -> None:
         """Messages were popped."""

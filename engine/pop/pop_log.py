@@ -315,6 +315,11 @@ class PopLog:
         self._store.dispatch()
 
     @property
+    def open_points(self) -> list[int]:
+        """Of each revive queue, how many check points were read whose time has not come."""
+        return [len(queue) for queue in self._queues]
+
+    @property
     def is_waiting(self) -> bool:
         """Whether check points were read whose time has not come."""
         return any(map(len, self._queues))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Durability
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.retention import Retention
@@ -35,6 +36,17 @@ class Administered(Protocol):
 
     def dispatch_all(self) -> None:
         """Make readable whatever may be seen."""
+
+
+class Positions(NamedTuple):
+    """Offsets of the log: its first byte, up to where it is durable, may be seen, is in queues and index, and
+    its end."""
+
+    first: int
+    flushed: int
+    confirmed: int
+    dispatched: int
+    end: int
 
 
 class Administration:
@@ -78,6 +90,38 @@ class Administration:
     def dispatch_behind_bytes(self) -> int:
         """Bytes of the log that may be seen and are not dispatched yet."""
         return max(0, self._log.confirm_offset - self._dispatch.offset)
+
+    def positions(self) -> Positions:
+        """How far the log is, in every respect."""
+        log = self._log
+        return Positions(
+            log.min_offset,
+            self._durability.commit.flushed,
+            log.confirm_offset,
+            self._dispatch.offset,
+            log.end_offset,
+        )
+
+    def segments(self) -> list[int]:
+        """Where the files of the log start, ascending."""
+        return list(self._log.files.starts)
+
+    @property
+    def segment_size(self) -> int:
+        """Bytes of a file of the log."""
+        return self._log.files.file_size
+
+    def segment_written(self, start: int) -> int | None:
+        """When a file of the log was last written, in ms since the epoch; None for one that is gone."""
+        try:
+            return self._disk.modified(f"{self._log.files.directory}/{file_name(start)}")
+        except FileNotFoundError:
+            return None
+
+    @property
+    def folders(self) -> tuple[str, str]:
+        """Where the log lies, and where the consume queues do."""
+        return self._log.files.directory, self._queues.directory
 
     def topics_with_messages(self) -> dict[str, int]:
         """Topics of which the log has messages, but no light ones, with one more than their highest queue."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
@@ -311,6 +311,11 @@ class MessageStore:
             or self._retention.disk_full
             or self._durability.derived_failure
         )
+
+    @property
+    def damaged(self) -> Mapping[int, str]:
+        """What is wrong with records that readers found damaged since the start, by offset in the log."""
+        return self._inspection.damaged
 
     @property
     def is_writable(self) -> bool:

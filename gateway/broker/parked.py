@@ -51,6 +51,10 @@ class ParkedRequests(Generic[P, R]):
         """How many wait there."""
         return len(self._places.get(place, ()))
 
+    def counts(self) -> list[tuple[P, int]]:
+        """Places where somebody waits, and how many."""
+        return [(place, len(waiting)) for place, waiting in self._places.items()]
+
     def hold(self, request: R) -> bool:
         """Park a request; false when there is no room, and it must be answered at once."""
         if self._count >= self._most():

@@ -185,7 +185,11 @@ class Both:
 
         name_server = None if self.namesrv is None else self.namesrv.namesrv
         self.console = ConsoleService(
-            self.broker.broker, reactor=self._reactor, clock=self.clock, name_server=name_server
+            self.broker.broker,
+            self.broker.server,
+            reactor=self._reactor,
+            clock=self.clock,
+            name_server=name_server,
         )
         self.console.start()
 

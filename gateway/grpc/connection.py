@@ -165,6 +165,15 @@ class GrpcConnection:
             return False
         return now - self._pinged_at >= PING_SECONDS
 
+    def quiet(self, now: float) -> float:
+        """See `Conversing`."""
+        return 0.0 if self._was_read else now - self._silent_since
+
+    @property
+    def last_request(self) -> str:
+        """See `Conversing`: a method without the name of its service."""
+        return "" if self._conversation is None else self._conversation.last_path.rpartition("/")[2]
+
     def settled(self) -> Deferred[None]:
         """See `Conversing`: no calls are taken any more, and streams end."""
         if self._conversation is None or not self.is_open:

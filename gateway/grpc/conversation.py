@@ -102,6 +102,8 @@ class Conversation:
         self._calls: dict[int, ServerCall] = {}
         self.kept_requests = 0
         """Bytes of requests that are not complete."""
+        self.last_path = ""
+        """The path of the call that began last; empty before any did."""
         self._is_receiving = False
         self._is_leaving = False
 
@@ -174,6 +176,7 @@ class Conversation:
             self.http2.end(stream, refusal)
             return
         path = pseudo[b":path"].decode("latin-1")
+        self.last_path = path
         call = ServerCall(self, stream, path, metadata, pseudo.get(b":authority", b""))
         self._calls[stream] = call
         call.open()

@@ -46,6 +46,11 @@ class Conversing(Interface):
         """Whether a TLS handshake has been finished."""
         ...
 
+    @property
+    def last_request(self) -> str:
+        """The name of what the peer asked last; empty as long as it asked nothing."""
+        ...
+
     def set_address(self, ip: str, port: int) -> None:
         """Say who the peer is, when a proxy has told."""
         ...
@@ -74,6 +79,10 @@ class Conversing(Interface):
         """Asked by a sweep every now and then: is it silent for so long that it should end?"""
         ...
 
+    def quiet(self, now: float) -> float:
+        """For how many seconds it has been silent, as exactly as sweeps are frequent."""
+        ...
+
     def settled(self) -> Deferred[None]:
         """Fires once nothing is owed to it; asked when the server stops."""
         ...
@@ -89,7 +98,7 @@ class Handshake(Protocol):
     What speaks HTTP/2 is led to what `http2` makes instead, if there is that. Once it has begun to speak, a
     PROXY header and a TLS handshake may together take `patience` seconds. Without `tls` a TLS hello is
     refused, as it is in mode disabled. `on_gone` is called when the connection has ended, wherever it had
-    come to.
+    come to. `number` tells it from others of the same server.
     """
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
@@ -102,8 +111,11 @@ class Handshake(Protocol):
         patience: float,
         on_gone: Callable[[Handshake], None],
         http2: Callable[[], Conversing] | None = None,
+        number: int = 0,
     ) -> None:
         self.connection = connection
+        self.number = number
+        self.opened_at = reactor.seconds()
         self._http2 = http2
         self._source: tuple[str, int] | None = None  # who is behind a proxy
         self._reactor = reactor

@@ -32,7 +32,7 @@ from zope.interface import classImplements  # type: ignore[import-untyped, unuse
 from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import (
     FIELDS_MAX,
     HEADER_MAX,
@@ -161,6 +161,7 @@ class Connection:
         """Whether a TLS handshake has been finished."""
         self._touched = True  # read or written since the idle sweep looked last
         self._idle_since = 0.0
+        self._last_code = -1
         self._ip = ""
         self.address = ""
         self.local_address = ""
@@ -276,6 +277,7 @@ class Connection:
             self._exchange.settle(command)
             self._check_settled()
             return
+        self._last_code = command.code
         self._give(self._dispatcher.dispatch(command, self), command)
 
     def _give(self, answer: Answer | Steps[Answer], command: RemotingCommand) -> None:
@@ -478,6 +480,20 @@ class Connection:
             self._idle_since = now
             return False
         return now - self._idle_since >= limit
+
+    def quiet(self, now: float) -> float:
+        """See `Conversing`."""
+        return 0.0 if self._touched else now - self._idle_since
+
+    @property
+    def last_request(self) -> str:
+        """See `Conversing`; of codes that have no name, the number."""
+        if self._last_code < 0:
+            return ""
+        try:
+            return RequestCode(self._last_code).name
+        except ValueError:
+            return str(self._last_code)
 
     def settled(self) -> Deferred[None]:
         """Fires when nothing is in flight in either direction, and when the connection is gone."""

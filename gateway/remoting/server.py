@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from itertools import count
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.internet.protocol import Factory
 
 from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.door import Conversing, Handshake
@@ -39,6 +42,20 @@ LAST_WORDS_SECONDS = 1.0
 
 def _nothing(peer: Peer) -> None:
     """Nobody wants to know."""
+
+
+class OpenConnection(NamedTuple):
+    """One connection as it is now. `number` tells it from all others of the server, `port` is that of ours
+    that it came to; `age` and `quiet`, how long it is open and silent, are in seconds.
+    """
+
+    number: int
+    address: str
+    port: int
+    is_secure: bool
+    last_request: str
+    age: float
+    quiet: float
 
 
 class RemotingServer:
@@ -72,6 +89,7 @@ class RemotingServer:
         self._ports: list[ListeningPort] = []
         self._dispatchers: set[Dispatcher] = {dispatcher}
         self._doors: set[Handshake] = set()
+        self._numbers = count(1)
         self._was_full = False
         self._schedule = Schedule(reactor)
         self._sweeper: Call | None = None
@@ -82,6 +100,18 @@ class RemotingServer:
     def connection_count(self) -> int:
         """Connections that are open, those that have not said a word included."""
         return len(self._doors)
+
+    def connections(self) -> list[OpenConnection]:
+        """All of them, those that have not said a word included."""
+        now = self._reactor.seconds()
+        return [_shown(door, now) for door in self._doors]
+
+    def close(self, number: int, reason: str) -> bool:
+        """Close a connection once what was written has gone out; False where there is none of this number."""
+        door = next((door for door in self._doors if door.number == number), None)
+        if door is not None:
+            door.end(reason)
+        return door is not None
 
     def listen(self, host: str, port: int, dispatcher: Dispatcher | None = None) -> ListeningPort:
         """Take connections on a port (0: any free one); `dispatcher` serves them instead of the usual one.
@@ -136,7 +166,8 @@ class RemotingServer:
             return None
         http2 = None if dispatcher is None else self.http2
         patience = self._options.handshake_timeout_millis / 1000
-        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed, http2)
+        number = next(self._numbers)
+        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed, http2, number)
         self._doors.add(door)
         return door
 
@@ -190,6 +221,19 @@ class RemotingServer:
 
 def _end(_: None, door: Handshake) -> None:
     door.end("the server stops")
+
+
+def _shown(door: Handshake, now: float) -> OpenConnection:
+    connection = door.connection
+    return OpenConnection(
+        door.number,
+        connection.address or format_address(*host_and_port(door.transport.getPeer())),
+        host_and_port(door.transport.getHost())[1],
+        connection.is_secure,
+        connection.last_request,
+        now - door.opened_at,
+        connection.quiet(now),
+    )
 
 
 class _Doorways(Factory):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.clock import Clock
     from mqgateway.gateway.broker.broker import Broker
     from mqgateway.gateway.namesrv.name_server import NameServer
+    from mqgateway.gateway.remoting.server import RemotingServer
     from mqgateway.gateway.web.call import Call
     from mqgateway.gateway.web.entrance import Entrance
 
@@ -56,17 +57,20 @@ class Counts(NamedTuple):
 
 
 class Console:
-    """One console. `name_server` is that of the same process, if there is one."""
+    """One console. `server` has the broker's connections; `name_server` is that of the same process, if
+    there is one."""
 
     def __init__(
         self,
         broker: Broker,
+        server: RemotingServer,
         entrance: Entrance,
         schedule: Schedule,
         clock: Clock,
         name_server: NameServer | None = None,
     ) -> None:
         self.broker = broker
+        self.server = server
         self.entrance = entrance
         self.schedule = schedule
         self.clock = clock

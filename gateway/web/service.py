@@ -19,6 +19,7 @@ from twisted.internet.protocol import Factory
 from mqgateway.engine.clock import Clock
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.web.console import Console
@@ -42,14 +43,20 @@ class ConsoleService:
     """
 
     def __init__(
-        self, broker: Broker, *, reactor: Reactor, clock: Clock, name_server: NameServer | None = None
+        self,
+        broker: Broker,
+        server: RemotingServer,
+        *,
+        reactor: Reactor,
+        clock: Clock,
+        name_server: NameServer | None = None,
     ) -> None:
         options = broker.options
         self._host, self._port = options.console_host, options.console_port
         self._reactor = reactor
         self._schedule = Schedule(reactor)
         self._entrance = Entrance(options, broker.access, clock)
-        self.console = Console(broker, self._entrance, self._schedule, clock, name_server)
+        self.console = Console(broker, server, self._entrance, self._schedule, clock, name_server)
         self._guard = Guard(options.console_hosts)
         self._pages: ConsolePages | None = None
         self._listening: ListeningPort | None = None

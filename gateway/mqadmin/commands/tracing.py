@@ -9,11 +9,12 @@ from typing import Any
 from mqgateway.engine.message import TRACE_TOPIC
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import second, shown
 
-_RECORD_END, _FIELD_END = "\x02", "\x01"
+_TYPES = {"Pub": "Pub", "SubAfter": "Sub"}
 _LINE = "{type:<10} {group:<20} {clientHost:<20} {time:<20} {cost:<10} {status:<10}\n"
 _TITLES = {
     "Pub": ("#Type", "#ProducerGroup", "#ClientHost", "#SendTime", "#CostTimes", "#Status"),
@@ -23,29 +24,19 @@ _WIDTHS = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}\n"
 
 
 def records(message: ReceivedMessage, message_id: str) -> Iterator[dict[str, Any]]:
-    """The records of a trace message that are about a message; those of another form are left out.
-
-    Standard: `TraceDataEncoder.decoderFromTraceDataString`.
-    """
-    for text in message.body.decode("utf-8", "replace").split(_RECORD_END):
-        told = text.split(_FIELD_END)
-        row: dict[str, Any] = {"clientHost": message.born_host.rpartition(":")[0]}
-        try:
-            if told[0] == "Pub" and told[5] == message_id:
-                is_good = told[12] if len(told) == 13 else told[13]
-                row |= {"type": "Pub", "group": told[3], "timestamp": int(told[1]), "millis": int(told[10])}
-                yield row | {"topic": told[4], "status": _status(is_good)}
-            elif told[0] == "SubAfter" and told[2] == message_id:
-                timestamp = int(told[7]) if len(told) > 7 else 0
-                group = told[8] if len(told) > 8 else ""
-                row |= {"type": "Sub", "group": group, "timestamp": timestamp, "millis": int(told[3])}
-                yield row | {"topic": "", "status": _status(told[4])}
-        except (IndexError, ValueError):
+    """The records of a trace message that say how a message was sent and consumed."""
+    for told in trace_records(message.body):
+        if told.message_id != message_id or told.kind not in _TYPES:
             continue
-
-
-def _status(is_good: str) -> str:
-    return "success" if is_good == "true" else "failed"
+        yield {
+            "clientHost": message.born_host.rpartition(":")[0],
+            "type": _TYPES[told.kind],
+            "group": told.group,
+            "timestamp": told.time,
+            "millis": told.took,
+            "topic": told.topic,
+            "status": "success" if told.is_good else "failed",
+        }
 
 
 def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:

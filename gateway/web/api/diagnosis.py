@@ -40,7 +40,8 @@ _TAG = (None, "", "TAG")
 
 
 async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
-    """What is the matter with a group: causes first, each with what helps. Members are asked."""
+    """What is the matter with a group: causes first, each with what helps, in English, and with the values of
+    its sentences for who tells it otherwise. Members are asked."""
     broker, name = console.broker, call.path["group"]
     online = broker.clients.consumer_group(name)
     if online is None and name not in broker.tables.groups:
@@ -52,7 +53,13 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
         "behind": found.behind,
         "members": len(found.members),
         "findings": [
-            {"check": one.check, "weight": one.weight, "what": one.what, "cure": one.cure}
+            {
+                "check": one.check,
+                "weight": one.weight,
+                "values": dict(one.values),
+                "what": one.what,
+                "cure": one.cure,
+            }
             for one in examine(found)
         ],
     }

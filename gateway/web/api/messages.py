@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, parse_offset_message_id
+from mqgateway.engine.message import (
+    PROPERTY_KEYS,
+    PROPERTY_UNIQ_KEY,
+    StoredMessage,
+    format_host,
+    parse_offset_message_id,
+)
 from mqgateway.engine.store.record import decode
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.broker.consume import query as queries
+from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 from mqgateway.gateway.web.scan import Wanted, scan, settled
+from mqgateway.gateway.web.timeline import Told, timeline
 
 FOREVER = 2**62
 KEY_MAX = 64
@@ -83,6 +91,30 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
+async def trace(console: Console, call: Call) -> dict[str, Any]:
+    """What clients said of a message that they traced; times are in ms since the epoch."""
+    broker = console.broker
+    stored, topic = await find(console, call.path["id"]), broker.options.msg_trace_topic_name
+    needs = [Need(topic_resource(name), (Action.SUB,)) for name in (stored.topic, topic)]
+    console.entrance.check_needs(call.caller, needs)
+    key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
+    told: list[Told] = []
+    result = await settled(queries.query_message(broker, topic, key, 0, FOREVER, KEY_MAX)) if key else None
+    for record in () if result is None else result.records:
+        message = decode(record)
+        told += [
+            Told(format_host(message.born_host).rpartition(":")[0], one)
+            for one in trace_records(shown.body_of(message))
+            if one.message_id == key
+        ]
+    return {
+        "stored": stored.store_timestamp,
+        "storeHost": format_host(stored.store_host),
+        "isAll": result is None or len(result.records) < KEY_MAX,
+        **timeline(told),
+    }
+
+
 async def find(console: Console, message_id: str) -> StoredMessage:
     """The message with an id of ours. Raises `ApiError`."""
     try:
@@ -131,4 +163,5 @@ ROUTES = (
         needs=of_topic(Action.SUB),
     ),
     Route("GET", "/messages/{id}", Role.READER, "One message, whole.", message),
+    Route("GET", "/messages/{id}/trace", Role.READER, "Who sent and consumed a message.", trace),
 )

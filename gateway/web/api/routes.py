@@ -5,15 +5,19 @@ from __future__ import annotations
 from mqgateway.gateway.web.api import (
     access,
     cluster,
+    connections,
     dead_letters,
     delayed,
     diagnosis,
     groups,
+    lites,
     messages,
     overview,
+    pops,
     resets,
     session,
     settings,
+    store,
     topics,
 )
 from mqgateway.gateway.web.route import Route
@@ -28,7 +32,11 @@ ROUTES: tuple[Route, ...] = (
     *messages.ROUTES,
     *dead_letters.ROUTES,
     *delayed.ROUTES,
+    *pops.ROUTES,
+    *lites.ROUTES,
     *cluster.ROUTES,
+    *connections.ROUTES,
+    *store.ROUTES,
     *settings.ROUTES,
     *access.ROUTES,
 )

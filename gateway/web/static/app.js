@@ -7,11 +7,14 @@ import { Dialog, Form, Title, Toast, Trouble, can, html, say } from "./widgets.j
 import { Access } from "./pages/access.js";
 import { Audit } from "./pages/audit.js";
 import { Cluster, Settings } from "./pages/cluster.js";
+import { Connections } from "./pages/connections.js";
 import { DeadLetters } from "./pages/dead-letters.js";
 import { Delayed, Transactions } from "./pages/delayed.js";
 import { Group, Groups } from "./pages/groups.js";
 import { Message, Messages } from "./pages/messages.js";
 import { Overview } from "./pages/overview.js";
+import { LiteParent, Lites, Pops } from "./pages/pops.js";
+import { Store } from "./pages/store.js";
 import { Topic, Topics } from "./pages/topics.js";
 
 // [address, title, role, key after g, list, one]
@@ -23,7 +26,11 @@ const PAGES = [
   ["dead-letters", "Dead letters", "viewer", "d", DeadLetters, DeadLetters],
   ["delayed", "Delayed", "viewer", "l", Delayed],
   ["transactions", "Transactions", "viewer", "x", Transactions],
+  ["pops", "POP", "viewer", "p", Pops],
+  ["lites", "Lite topics", "viewer", "i", Lites, LiteParent],
+  ["connections", "Connections", "viewer", "n", Connections],
   ["cluster", "Cluster", "viewer", "c", Cluster],
+  ["store", "Store", "viewer", "b", Store],
   ["settings", "Settings", "viewer", "s", Settings],
   ["access", "Access", "admin", "a", Access],
   ["audit", "Audit", "operator", "u", Audit],

@@ -9,7 +9,7 @@ def test_what_is_popped_counts_until_it_comes_back() -> None:
     counts = InFlight(1000, 10)
     counts.add(KEY, 3)
     counts.remove(KEY, 1, 1000)
-    assert counts.count(KEY) == 2
+    assert counts.count(KEY) == 2 and list(counts.items()) == [(KEY, 2)]
     counts.remove(KEY, 5, 1000)
     assert counts.count(KEY) == 0
     assert len(counts) == 0

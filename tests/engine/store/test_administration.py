@@ -42,3 +42,13 @@ def test_runtime_info_has_what_the_tools_print() -> None:
     assert bench.store.admin.runtime_info()["commitLogDirCapacity"] == "Total : 2.0 TiB, Free : 2.0 TiB."
     assert info["commitLogDiskRatio"] == info["commitLogDiskRatio_/store/commitlog"] == "0.01"
     assert all(isinstance(value, str) for value in info.values())
+
+
+def test_how_far_the_log_is_and_what_files_it_has() -> None:
+    bench = Bench(mapped_file_size_commit_log=4096)
+    bench.put(*[message(body=b"x" * 1000) for _ in range(5)])
+    admin, end = bench.store.admin, bench.store.max_physical_offset
+    assert admin.positions() == (0, 0, end, end, end)
+    assert (admin.segments(), admin.segment_size) == ([0, 4096], 4096)
+    assert admin.segment_written(4096) == bench.clock.millis() and admin.segment_written(8192) is None
+    assert admin.folders == ("/store/commitlog", "/store/consumequeue")

@@ -26,6 +26,7 @@ def test_it_is_bounded_in_all_and_at_each_place() -> None:
     parked = table(most=3, most_at_place=2)
     held = [parked.hold(request(place)) for place in ("a", "a", "a", "b", "c")]
     assert held == [True, True, False, True, False]
+    assert parked.counts() == [("a", 2), ("b", 1)]
     assert (len(parked), parked.count("a"), parked.count("b"), parked.count("c")) == (3, 2, 1, 0)
 
 

@@ -42,6 +42,18 @@ def test_calls_come_by_every_way(port: int, tls: bool, before: bytes) -> None:
     assert scene.grpc.connection_count == 0
 
 
+def test_connections_are_shown_beside_those_of_remoting_and_closed() -> None:
+    scene = Scene()
+    guest = scene.come(tls=True)
+    guest.call("Echo", "hello")
+    [one] = scene.remoting.connections()
+    assert (one.address, one.port, one.is_secure) == ("192.168.1.1:54321", 8081, True)
+    assert (one.last_request, one.quiet) == ("Echo", 0)
+    assert scene.remoting.close(one.number, "told so")
+    scene.net.settle()
+    assert guest.lost is not None and not scene.remoting.connections()
+
+
 def test_remoting_over_tls_is_what_it_was() -> None:
     scene = Scene()
     talker = Talker()

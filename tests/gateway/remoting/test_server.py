@@ -103,6 +103,24 @@ def test_more_connections_than_allowed_are_refused_with_one_line(caplog: pytest.
     assert scene.come(4).ask(ECHO)
 
 
+def test_connections_are_shown_and_closed_one_by_one() -> None:
+    scene = Scene()
+    asking, silent = scene.come(1), scene.come(2, port=10909)
+    scene.net.settle(5)
+    asking.ask(ECHO)
+    asking.ask(HOLD)
+    scene.net.settle(1)
+    shown = {one.address: one for one in scene.server.connections()}
+    first, second = shown["192.168.1.1:1"], shown["192.168.1.1:2"]
+    assert (first.port, first.last_request, first.is_secure) == (10911, str(HOLD), False)
+    assert (second.port, second.last_request) == (10909, "")
+    assert first.age == second.age == 6 and first.quiet == 0 and 0 < second.quiet <= 6
+    assert scene.server.close(second.number, "told so") and not scene.server.close(99, "told so")
+    scene.net.settle()
+    assert silent.talker.lost is not None and asking.talker.lost is None
+    assert [one.number for one in scene.server.connections()] == [first.number]
+
+
 def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=120)
     busy, idle, silent = scene.come(1), scene.come(2), scene.come(3)

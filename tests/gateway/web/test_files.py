@@ -3,6 +3,7 @@ import hashlib
 import json
 import re
 
+from mqgateway.gateway.doctor.checks import TOLD
 from mqgateway.gateway.web.files import FOLDER, PAGE, content_policy, static_files
 
 STATIC = FOLDER
@@ -50,10 +51,22 @@ def test_every_word_of_the_pages_is_there_in_chinese_too() -> None:
     pages = re.findall(
         r'\["[a-z-]+", "([^"]+)", "(?:viewer|reader|operator|admin)"', (STATIC / "app.js").read_text()
     )
-    assert len(pages) == 11
+    assert len(pages) == 15
     used |= {*pages, "producer", "consumer"}
     assert used == translated
 
 
 def test_all_of_it_is_small() -> None:
     assert sum(len(gzip.compress(file.body)) for file in static_files().values()) < 250_000
+
+
+def test_every_finding_of_the_doctor_is_told_in_chinese_with_its_values() -> None:
+    table = (STATIC / "pages" / "findings.js").read_text()
+    chinese = {
+        check: sentences
+        for check, *sentences in re.findall(r'^  "([a-z-]+)": \["(.+)", "(.+)"\],$', table, re.MULTILINE)
+    }
+    assert chinese.keys() == TOLD.keys()
+    for check, english in TOLD.items():
+        for mine, theirs in zip(chinese[check], english, strict=True):
+            assert set(re.findall(r"{.*?}", mine)) == set(re.findall(r"{.*?}", theirs)), check

@@ -5,6 +5,8 @@ from typing import Any
 from twisted.internet.error import CannotListenError
 from twisted.internet.task import Clock
 
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.web.rings import STEP_SECONDS
 from mqgateway.gateway.web.service import ConsoleService
 from tests.support.gateway.broker.helpers import MemoryBroker
@@ -47,7 +49,8 @@ class Listening(Clock):
 
 def service(reactor: Listening) -> ConsoleService:
     memory = MemoryBroker(options={"console_port": 8099})
-    return ConsoleService(memory.broker, reactor=reactor, clock=memory.clock)
+    server = RemotingServer(reactor, memory.dispatcher, RemotingOptions())
+    return ConsoleService(memory.broker, server, reactor=reactor, clock=memory.clock)
 
 
 def test_it_listens_samples_and_stops() -> None:

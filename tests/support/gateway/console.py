@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.error import ConnectionDone
@@ -10,12 +11,14 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserType
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
+from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.http import LimitedSite
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.web.console import Console
@@ -24,16 +27,20 @@ from mqgateway.gateway.web.guard import Guard
 from mqgateway.gateway.web.route import PREFIX
 from mqgateway.gateway.web.site import ConsolePages, LimitedRequest
 from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.web import Browser, Response
 
 HOST = "localhost:8088"
+PORT = 10911
+"""Of the broker, in memory."""
 HOST_BYTES = pack_host("10.0.0.1", 4001)
 
 
 class ConsoleWorld:
     """A broker with a console. With `users` they log in, by their names as passwords; `root` is a super user.
 
-    `policies`: of each user pairs of a resource and an action; with them policies count.
+    `memory` makes the broker. `policies`: of each user pairs of a resource and an action; with them policies
+    count.
     """
 
     def __init__(
@@ -42,10 +49,11 @@ class ConsoleWorld:
         users: tuple[str, ...] = (),
         policies: dict[str, list[tuple[str, str]]] | None = None,
         hosts: str = "",
+        memory: Callable[..., MemoryBroker] = MemoryBroker,
         **options: Any,
     ) -> None:
         given = {"authentication_enabled": bool(users), "authorization_enabled": policies is not None}
-        self.memory = MemoryBroker(options=given | options)
+        self.memory = memory(options=given | options)
         self.broker = self.memory.broker
         if users:
             tables = AccessTables(CrashDisk(), "/config", self.memory.clock, None)
@@ -61,10 +69,13 @@ class ConsoleWorld:
                 ]
                 access.update_acl(user, read_policies([PolicyInfo("Custom", entries)]))
             self.broker.access = access
+        self.net = Net()
+        self.server = RemotingServer(self.net, self.memory.dispatcher, RemotingOptions())
+        self.server.listen("0.0.0.0", PORT)
         self.clockwork = Clock()
         self.entrance = Entrance(self.memory.options, self.broker.access, self.memory.clock)
         schedule = Schedule(self.clockwork)
-        self.console = Console(self.broker, self.entrance, schedule, self.memory.clock)
+        self.console = Console(self.broker, self.server, self.entrance, schedule, self.memory.clock)
         self.pages = ConsolePages(self.console, Guard(hosts), port=8088, version="1")
         self.site = LimitedSite(self.pages, LimitedRequest)
 

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
 import { t } from "../i18n.js";
+import { told as findingTold } from "./findings.js";
 import { Confirm, Dialog, Facts, Form, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function GroupForm({ settings, close, done }) {
@@ -108,7 +109,7 @@ const Diagnosis = ({ group, close }) => {
   return html`<${Dialog} title=${t("Why is it stuck?")} close=${close}>
     ${!told ? html`<${Loading} asked=${asked} />`
       : !told.findings.length ? html`<p class="good">✓ ${t("Nothing is the matter with it")}</p>`
-      : html`<dl class="findings">${told.findings.map((one) => html`<dt class=${one.weight === "cause" ? "bad" : "warn"}>${one.weight === "cause" ? "✗" : "⚠"} ${one.what}</dt><dd>${one.cure}</dd>`)}</dl>`}
+      : html`<dl class="findings">${told.findings.map((one) => [one, ...findingTold(one)]).map(([one, what, cure]) => html`<dt class=${one.weight === "cause" ? "bad" : "warn"}>${one.weight === "cause" ? "✗" : "⚠"} ${what}</dt><dd>${cure}</dd>`)}</dl>`}
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;
 };

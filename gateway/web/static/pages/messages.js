@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
 import { t } from "../i18n.js";
-import { Facts, Form, Loading, Table, Title, Trouble, html, number, time } from "../widgets.js";
+import { Facts, Form, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
 
 export const messageColumns = () => [
   { title: t("Stored"), value: (row) => time(row.storeTimestamp) },
@@ -79,6 +79,48 @@ export function Messages({ address }) {
     ${how === "key" && params.topic && params.name && html`<${ByKey} params=${params} />`}`;
 }
 
+// The trace as a graph: who sent it, the store, who consumed it. The table beneath says the same.
+function Graph({ told, rows }) {
+  const height = 60 * Math.max(1, told.sent.length, told.consumed.length) + 20;
+  const middle = height / 2;
+  const place = (index, count) => (height * (index + 0.5)) / Math.max(1, count);
+  const box = (x, y, name, host) => html`<g><rect class="node" x=${x} y=${y - 22} width="230" height="44" rx="6" />
+    <text x=${x + 115} y=${y - 4} text-anchor="middle">${name.length > 28 ? `${name.slice(0, 27)}…` : name}</text>
+    <text class="small" x=${x + 115} y=${y + 13} text-anchor="middle">${host}</text></g>`;
+  const edge = (from, to, y1, y2, text, isGood) => html`<g><line class=${isGood === false ? "edge failed" : "edge"} x1=${from} y1=${y1} x2=${to} y2=${y2} />
+    <text class="small" x=${(from + to) / 2} y=${(y1 + y2) / 2 - 6} text-anchor="middle">${text}</text></g>`;
+  const label = rows.map((row) => `${row.what} ${row.group}: ${row.after}, ${row.took}`).join("; ");
+  return html`<div class="wide" tabindex="0" role="region" aria-label=${t("Graph of the trace")}><svg class="graph" role="img" aria-label=${label} viewBox=${`0 0 960 ${height}`} width="960" height=${height}>
+    ${told.sent.map((one, index) => [edge(230, 365, place(index, told.sent.length), middle, duration(one.took), one.isGood), box(0, place(index, told.sent.length), one.group, one.host)])}
+    ${told.consumed.map((one, index) => [edge(595, 730, middle, place(index, told.consumed.length), one.began === null ? "" : duration(one.began - told.stored), one.isGood), box(730, place(index, told.consumed.length), one.group, one.took === null ? one.host : `${one.host}, ${duration(one.took)}`)])}
+    ${box(365, middle, t("Stored"), told.storeHost)}
+  </svg></div>`;
+}
+
+function Trace({ id }) {
+  const asked = useAsked(`/messages/${part(id)}/trace`);
+  const told = asked.value;
+  if (!told) return html`<h2>${t("Trace")}</h2><${Loading} asked=${asked} />`;
+  if (!told.sent.length && !told.consumed.length) return html`<h2>${t("Trace")}</h2><p class="faint">${t("No client traced it")}</p>`;
+  const result = (isGood) => (isGood === null ? t("under way") : isGood ? t("done") : t("failed"));
+  const rows = [
+    ...told.sent.map((one) => ({ ...one, what: t("Sent by"), after: "–", took: duration(one.took), result: result(one.isGood) })),
+    ...told.consumed.map((one) => ({ ...one, what: t("Consumed by"), after: one.began === null ? t("unknown") : duration(one.began - told.stored), took: one.took === null ? "–" : duration(one.took), result: result(one.isGood) })),
+  ];
+  return html`<h2>${t("Trace")}</h2>
+    <${Graph} told=${told} rows=${rows} />
+    <${Table} caption=${t("As clients told it, by their own clocks")} rows=${rows} keyOf=${(row) => `${row.what} ${row.host} ${row.began}`} columns=${[
+      { title: t("Step"), value: (row) => row.what },
+      { title: t("Group"), value: (row) => row.group },
+      { title: t("Address"), value: (row) => row.host },
+      { title: t("Time"), value: (row) => time(row.began ?? 0) },
+      { title: t("After it was stored"), isNumber: true, value: (row) => row.after },
+      { title: t("Took"), isNumber: true, value: (row) => row.took },
+      { title: t("Result"), value: (row) => row.result },
+    ]} />
+    ${!told.isAll && html`<p class="warn">⚠ ${t("There is more than is shown")}</p>`}`;
+}
+
 export function Message({ address }) {
   const id = address.parts[1];
   const asked = useAsked(`/messages/${part(id)}`);
@@ -109,5 +151,6 @@ export function Message({ address }) {
     <${Table} caption=${t("Which groups are past it")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
       { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Past it"), value: (row) => (row.isPast ? t("yes") : t("no")) },
-    ]} />`;
+    ]} />
+    <${Trace} id=${id} />`;
 }

@@ -68,3 +68,26 @@ def test_policies_of_the_topic_count_for_one_message_too() -> None:
     assert alice.refused("GET", f"/messages/{other['id']}")[0] == 403
     assert alice.refused("GET", "/messages?topic=Secret")[0] == 403
     assert alice.refused("GET", "/messages/by-key?topic=Secret&key=x")[0] == 403
+
+
+def test_the_trace_of_a_message() -> None:
+    browser = console()
+    world = browser.world
+    world.memory.add_topic("T")
+    world.memory.add_topic("RMQ_SYS_TRACE_TOPIC", queues=1)
+    world.put("T", b"x", UNIQ_KEY="U1")
+    [row] = browser.get("/messages/by-key?topic=T&key=U1")["rows"]
+    address = f"/messages/{row['id']}/trace"
+    assert browser.get(address)["sent"] == []
+    records = (
+        "Pub 1000 Region P T U1 tag key host 5 12 0 OFFSET true",
+        "SubBefore 1100 Region G n U1 0 key",
+        "SubAfter n U1 7 true key 0 1107 G",
+        "SubBefore 1100 Region G n U2 0 key",
+    )
+    body = "".join(record.replace(" ", "\x01") + "\x02" for record in records).encode()
+    world.put("RMQ_SYS_TRACE_TOPIC", body, KEYS="U1 U2")
+    told = browser.get(address)
+    assert [step["group"] for step in told["sent"]] == ["P"] and told["isAll"]
+    assert told["consumed"] == [{"group": "G", "host": "10.0.0.1", "began": 1100, "took": 7, "isGood": True}]
+    assert told["stored"] == world.memory.clock.millis()

@@ -1,0 +1,139 @@
+"""The store: how far its log is, its files, what is damaged, and how long the disk will last."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.file_queue import file_name
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.web.api.needs import of_cluster
+from mqgateway.gateway.web.call import Call
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
+from mqgateway.gateway.web.route import Role, Route
+
+DAMAGED_SHOWN = 50
+GROWTH_SECONDS = 3600
+"""Over how long growth is looked at."""
+
+
+class Forecast(NamedTuple):
+    """In how many seconds old files go whatever the hour, and writes are refused; None for never."""
+
+    until_cleaning: int | None
+    until_refusal: int | None
+
+
+def forecast(options: StoreOptions, total: int, free: int, growth: float) -> Forecast:
+    """What comes of a disk that is filled by so many bytes a second, if nothing is deleted. Sizes in bytes.
+
+    Writes are refused where both bounds are passed: see `engine.store.retention`.
+    """
+    cleaning = total * (100 - options.disk_max_used_space_ratio) / 100
+    warning = total * (100 - options.disk_space_warning_level_ratio) / 100
+    refusal = min(warning, options.disk_free_space_min)
+
+    def until(bound: float) -> int | None:
+        if free <= bound:
+            return 0
+        return round((free - bound) / growth) if growth > 0 else None
+
+    return Forecast(until(cleaning), until(refusal))
+
+
+def store(console: Console, call: Call) -> dict[str, Any]:
+    """Positions in the log, sizes, disks with a forecast, what is kept how long, damaged records."""
+    broker = console.broker
+    admin, options, held = broker.store.admin, broker.store_options, broker.store.damaged
+    positions = admin.positions()
+    rates = console.rings.since(call.now / 1000 - GROWTH_SECONDS)["logBytes"]
+    growth = sum(rates) / len(rates) if rates else None
+    return {
+        "positions": positions._asdict(),
+        "logBytes": positions.end - positions.first,
+        "segments": len(admin.segments()),
+        "segmentBytes": admin.segment_size,
+        "queues": admin.queue_count,
+        "lightQueues": admin.lmq_count,
+        "oldest": broker.store.earliest_store_time(),
+        "wasClean": broker.store.was_clean,
+        "refusal": broker.store.refusal,
+        "growth": growth,
+        "disks": [_disk(console, path, growth) for path in dict.fromkeys(admin.folders)],
+        "retention": {
+            "hours": options.file_reserved_time,
+            "deleteWhen": options.delete_when,
+            "cleaningPercent": options.disk_max_used_space_ratio,
+            "forcedPercent": options.disk_space_clean_forcibly_ratio
+            if options.clean_file_forcibly_enable
+            else None,
+            "refusalPercent": options.disk_space_warning_level_ratio,
+            "refusalFreeBytes": options.disk_free_space_min,
+        },
+        "isChecked": options.check_crc_on_read,
+        "damagedRecords": len(held),
+        "damaged": [{"offset": offset, "what": held[offset]} for offset in sorted(held)[:DAMAGED_SHOWN]],
+    }
+
+
+def _disk(console: Console, path: str, growth: float | None) -> dict[str, Any]:
+    total, free = console.broker.environment.disk.usage(path)
+    told = forecast(console.broker.store_options, total, free, growth or 0.0)
+    return {
+        "path": path,
+        "bytes": total,
+        "freeBytes": free,
+        "usedPercent": round((total - free) * 100 / total, 1) if total else 0.0,
+        "untilCleaning": told.until_cleaning,
+        "untilRefusal": told.until_refusal,
+    }
+
+
+def segments(console: Console, call: Call) -> dict[str, Any]:
+    """A page of the log's files; `goes` is when one is old enough to be deleted, a time in ms."""
+    broker, query = console.broker, call.query
+    admin = broker.store.admin
+    starts = {name: start for start in admin.segments() if has(name := file_name(start), query["search"])}
+    page = page_of(
+        [(start, name) for name, start in starts.items()],
+        query["limit"],
+        query["cursor"],
+        descending=query["descending"],
+    )
+    return {
+        "rows": [_segment(console, starts[name], name) for name in page.names],
+        "total": page.total,
+        "cursor": page.cursor,
+    }
+
+
+def _segment(console: Console, start: int, name: str) -> dict[str, Any]:
+    admin, options = console.broker.store.admin, console.broker.store_options
+    positions, written = admin.positions(), admin.segment_written(start)
+    end = start + admin.segment_size
+    is_last = end > positions.end
+    return {
+        "name": name,
+        "used": max(0, min(end, positions.end) - max(start, positions.first)),
+        "isFlushed": positions.flushed >= min(end, positions.end),
+        "isDispatched": positions.dispatched >= min(end, positions.end),
+        "written": written,
+        "goes": None if is_last or written is None else written + options.file_reserved_time * 3_600_000,
+    }
+
+
+_SHOWN = of_cluster(Action.GET)
+
+ROUTES = (
+    Route("GET", "/store", Role.VIEWER, "The store and its disks.", store, needs=_SHOWN),
+    Route(
+        "GET",
+        "/store/segments",
+        Role.VIEWER,
+        "A page of the log's files.",
+        segments,
+        query=PAGE_FIELDS,
+        needs=_SHOWN,
+    ),
+)
