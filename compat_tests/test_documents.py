@@ -58,7 +58,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def with_tracing(installed: Installed) -> Installed:
     """The environment with what the guide has traced programs install."""
-    pip = [installed.python, "-m", "pip", "install", "-q", "opentelemetry-api"]
+    pip = [str(installed.python), "-m", "pip", "install", "-q", "opentelemetry-api"]
     subprocess.run(pip, check=True, timeout=300)
     return installed
 
