@@ -31,6 +31,11 @@ monotonic_seconds: Callable[[], float] = time.monotonic
 """The machine's monotonic clock, for those who have no `Clock`: the reactor above all."""
 
 
+def seconds_since_boot() -> float:
+    """Seconds since the machine started, asleep or not: what the kernel tells the ages of processes in."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 def elapsed_millis(clock: Clock) -> int:
     """The monotonic clock in ms: what deadlines, intervals and ages in memory are measured in."""
     return int(clock.monotonic() * 1000)

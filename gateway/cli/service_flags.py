@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
-from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.clock import SystemClock, seconds_since_boot
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.log_levels import LogLevels
@@ -125,9 +125,11 @@ def process_start() -> float:
     import psutil
 
     clock = SystemClock()
+    # Both are off by the same part of a second, which the kernel does not tell.
+    age: float = seconds_since_boot() - (psutil.Process().create_time() - psutil.boot_time())
     try:
         became = float(os.environ.get(STARTED_AT, 0))
     except ValueError:
         became = 0.0
-    began: float = max(psutil.Process().create_time(), became)
-    return clock.monotonic() - max(0.0, clock.millis() / 1000 - began)
+    since_then = clock.millis() / 1000 - became
+    return clock.monotonic() - max(0.0, min(age, since_then))

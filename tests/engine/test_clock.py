@@ -1,6 +1,6 @@
 """Clocks: the hand-moved one moves only by hand, the machine's moves by itself."""
 
-from mqgateway.engine.clock import ManualClock, SystemClock, elapsed_millis
+from mqgateway.engine.clock import ManualClock, SystemClock, elapsed_millis, seconds_since_boot
 
 
 def test_the_manual_clock_moves_both_times_together() -> None:
@@ -29,3 +29,8 @@ def test_elapsed_time_does_not_follow_the_wall() -> None:
     clock.set_wall(0)
     clock.advance(250)
     assert elapsed_millis(clock) == before + 250
+
+
+def test_the_time_since_the_start_of_the_machine_goes_on() -> None:
+    first = seconds_since_boot()
+    assert 0 < first <= seconds_since_boot()

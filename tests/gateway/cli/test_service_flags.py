@@ -1,6 +1,9 @@
 """What all commands that run a service have: the same flags, the same form of problems."""
 
 import json
+import os
+import subprocess
+import sys
 
 import click
 import pytest
@@ -50,6 +53,17 @@ def test_the_process_began_before_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert process_start() <= SystemClock().monotonic()
     monkeypatch.setenv(STARTED_AT, "no time")
     assert process_start() <= SystemClock().monotonic()
+
+
+def test_the_process_began_when_it_was_started() -> None:
+    """To a hundredth of a second, the kernel's unit: not to the second in which the machine was started."""
+    script = "from mqgateway.gateway.cli.service_flags import process_start; print(process_start())"
+    environment = {name: value for name, value in os.environ.items() if name != STARTED_AT}
+    before = SystemClock().monotonic()
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert before - 0.02 < float(told.stdout) < SystemClock().monotonic()
 
 
 def test_what_a_script_did_before_is_no_part_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
