@@ -143,14 +143,14 @@ def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
 
 
 def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> None:
-    for language, told in (
-        ("en", "nobody consumes: no member of the group Billing is connected"),
-        ("zh", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
+    for language, asked, told in (
+        ("en", "Why is it stuck?", "nobody consumes: no member of the group Billing is connected"),
+        ("zh", "为什么卡住了？", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
     ):
         visitor.page.evaluate("language => { localStorage.language = language }", language)
         visitor.page.reload()
         visitor.visit("groups/Billing")
-        visitor.page.locator("main button").first.click()
+        visitor.press(asked)
         visitor.sees(told)
 
 
