@@ -56,6 +56,22 @@ class OfMessage:
     invisible_time: int = 0
     suspend: bool = False
 
+    @classmethod
+    def by_handle(
+        cls,
+        handle: Handle,
+        topic: str,
+        group: str,
+        lite_topic: str | None,
+        invisible_time: int = 0,
+        *,
+        suspend: bool = False,
+    ) -> OfMessage:
+        """About the message that a handle is of, received from a topic by a group."""
+        stored = handle.topic(topic, group)
+        place = handle.queue_id, handle.pop_text, handle.offset
+        return cls(group, stored, *place, lite_topic, invisible_time, suspend)
+
 
 class Nobody:
     """A `ClientConnection` for what the broker does for clients that have gone."""
@@ -126,14 +142,7 @@ class Acknowledger:
     def _done(
         self, handle: Handle, topic: str, group: str, lite_topic: str | None, caller: Caller | Nobody
     ) -> Deferred[None] | None:
-        request = OfMessage(
-            group,
-            handle.topic(topic, group),
-            handle.queue_id,
-            handle.pop_text,
-            handle.offset,
-            lite_topic,
-        )
+        request = OfMessage.by_handle(handle, topic, group, lite_topic)
         return acknowledge(self._broker, request, caller)
 
     def change(
@@ -167,16 +176,7 @@ class Acknowledger:
         suspend: bool = False,
     ) -> Handle | Deferred[Handle]:
         """Make a message invisible for so long: its handle from now on."""
-        request = OfMessage(
-            group,
-            handle.topic(topic, group),
-            handle.queue_id,
-            handle.pop_text,
-            handle.offset,
-            lite_topic,
-            millis,
-            suspend,
-        )
+        request = OfMessage.by_handle(handle, topic, group, lite_topic, millis, suspend=suspend)
 
         def changed(receipt: Receipt | None) -> Handle:
             if receipt is CONSUMED_ALREADY:
