@@ -74,7 +74,7 @@ LATER = {
     "perf": "Measure how fast messages are sent and consumed.",
     "pipeline": "Run Spark jobs on topics and stores.",
     "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
-    "store": "Check, rebuild and count a store that lies on disk.",
+    "store": "Check, rebuild, count, back up and restore a store that lies on disk.",
     "tail": "Print the newest messages of TOPIC.",
 }
 """Commands in modules of their names, which are loaded once they are called, and what they are for."""
