@@ -16,6 +16,7 @@ from compat_tests.support.driver import message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import HOST, ROOT, our_serve
+from mqgateway.engine.lenient_json import loads
 
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "200"}
 MESSAGES = 1500
@@ -65,7 +66,7 @@ def read_all(peer: Peer, topic: str) -> set[str]:
 
 @pytest.mark.both_servers
 def test_a_backup_under_load_holds_what_was_acknowledged(peers: Peers, tmp_path: Path) -> None:
-    """Two backups, the second of what is new; restored beside the store, whole and at a point between them."""
+    """Two backups, the second of what is new; restored beside the store, whole and at a point in between."""
     backups = str(tmp_path / "backups")
     with Home(tmp_path / "first") as home:
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
@@ -107,8 +108,6 @@ def test_a_backup_under_load_holds_what_was_acknowledged(peers: Peers, tmp_path:
 
 def has_committed(store: Path, topic: str, group: str, count: int) -> bool:
     """Whether the table on disk has a group behind all messages."""
-    from mqgateway.engine.lenient_json import loads
-
     path = store / "config" / "consumerOffset.json"
     queues = loads(path.read_bytes())["offsetTable"].get(f"{topic}@{group}", {}) if path.exists() else {}
-    return sum(queues.values()) == count
+    return int(sum(queues.values())) == count

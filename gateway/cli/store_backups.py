@@ -52,22 +52,17 @@ Examples:
   mqgateway store verify /backup/broker-a/20261125T031500Z"""
 
 
-class Moment(click.ParamType):
+def _moment(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
     """A time as ms since the epoch, or as ISO 8601; without a zone it is UTC."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """See `click.ParamType`."""
-        if isinstance(value, int):
-            return value
-        if value.isdecimal():
-            return int(value)
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no time: ms since the epoch, or 2026-11-25T03:00:00Z", param, ctx)
-        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    if value is None or value.isdecimal():
+        return None if value is None else int(value)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is no time: ms since the epoch, or 2026-11-25T03:00:00Z", param=option
+        ) from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 @click.command(epilog=EXAMPLES_BACKUP)
@@ -97,7 +92,9 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
 
 
 @click.command(epilog=EXAMPLES_RESTORE)
-@click.option("--until-time", type=Moment(), help="Up to the last message that was stored by then.")
+@click.option(
+    "--until-time", metavar="TIME", callback=_moment, help="Up to the last message that was stored by then."
+)
 @click.option("--until-offset", type=int, help="Up to the last message that ends at this offset of the log.")
 @click.option("--no-check", is_flag=True, help="Do not check the store when it is made.")
 @store_options

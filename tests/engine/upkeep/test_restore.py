@@ -1,17 +1,27 @@
 """A store that was made of a backup: as it was at its end, at a time or at an offset of the log."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.lenient_json import loads
+from mqgateway.engine.message import Message
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.tables.jsonfile import write_table
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.upkeep.backup import back_up
 from mqgateway.engine.upkeep.check import check_store
-from mqgateway.engine.upkeep.restore import Until
+from mqgateway.engine.upkeep.manifest import write
+from mqgateway.engine.upkeep.restore import Until, restore_store
+from tests.engine.test_delays import Bench as DelayBench
 from tests.support.engine.store.stores import batch, message, options
-from tests.support.engine.upkeep.backups import Place
+from tests.support.engine.timers.bench import START as TIMERS_START
+from tests.support.engine.timers.bench import Bench as TimerBench
+from tests.support.engine.upkeep.backups import NOW, Place
 from tests.support.engine.upkeep.damage import change
 
 
@@ -154,3 +164,69 @@ def test_timers_are_read_from_the_first_there_is(place: Place) -> None:
     check_point = (place.restored / "config" / "timercheck").read_bytes()
     assert int.from_bytes(check_point[16:24], "big") == 7
     assert is_sound(place)
+
+
+# What the broker itself did after the point is done once more, and nothing is left out.
+
+
+def copy_folder(source: Disk, folder: str, disk: Disk, target: str) -> None:
+    """Copy all that is in a folder to another disk."""
+    disk.makedirs(target)
+    for name in source.listdir(folder):
+        if source.is_dir(f"{folder}/{name}"):
+            copy_folder(source, f"{folder}/{name}", disk, f"{target}/{name}")
+        else:
+            write(disk, f"{target}/{name}", source.read_bytes(f"{folder}/{name}"))
+
+
+def put_back(disk: CrashDisk, end: int, wanted: StoreOptions, folder: Path) -> None:
+    """In place of the store in memory the one that a backup of it makes up to an offset."""
+    copy_folder(disk, "/store", RealDisk(), f"{folder}/store")
+    options = replace(wanted, store_path_root_dir=f"{folder}/store")
+    report = back_up(RealDisk(), options, f"{folder}/backups", NOW)
+    options = replace(wanted, store_path_root_dir=f"{folder}/restored")
+    restore_store(RealDisk(), report.folder, options, Until(offset=end))
+    disk.rmtree("/store")
+    copy_folder(RealDisk(), f"{folder}/restored", disk, "/store")
+
+
+def delayed(level: int, body: bytes) -> Message:
+    return message("orders", 2, body, {"DELAY": str(level), "UNIQ_KEY": body.decode()})
+
+
+def test_delayed_messages_that_were_delivered_after_the_point_are_delivered_again(tmp_path: Path) -> None:
+    bench = DelayBench()
+    write_table(bench.disk, "/store/config/topics.json", b'{"topicConfigTable":{"orders":{}}}')
+    bench.send(delayed(1, b"first"), delayed(2, b"second"), delayed(3, b"third"))
+    bench.pass_time(1_500)
+    end = bench.store.max_physical_offset
+    bench.pass_time(5_000)
+    bench.schedule.persist()
+    bench.store.stop()
+    bench.schedule.close()
+    assert bench.bodies() == [b"first", b"second"]
+    put_back(bench.disk, end, bench.options, tmp_path)
+    again = DelayBench(bench.disk, bench.clock.millis())
+    assert again.bodies() == [b"first"]
+    again.pass_time(0)
+    assert again.bodies() == [b"first", b"second"]
+    again.pass_time(10_000)
+    assert again.bodies() == [b"first", b"second", b"third"]
+
+
+def test_timers_that_were_delivered_after_the_point_are_delivered_again(tmp_path: Path) -> None:
+    bench = TimerBench()
+    write_table(bench.disk, "/store/config/topics.json", b'{"topicConfigTable":{"orders":{}}}')
+    for seconds in (2, 4, 30):
+        bench.set_at(b"%d" % seconds, TIMERS_START + 1000 * seconds, f"k{seconds}")
+    bench.pass_time(3_000)
+    end = bench.store.max_physical_offset
+    bench.pass_time(3_000)
+    assert bench.bodies() == [b"2", b"4"]
+    bench.stop()
+    put_back(bench.disk, end, bench.options, tmp_path)
+    again = bench.again(bench.disk)
+    again.pass_time(1_000)
+    assert again.bodies() == [b"2", b"4"]
+    again.pass_time(30_000)
+    assert again.bodies() == [b"2", b"4", b"30"]
