@@ -73,14 +73,16 @@ class Cluster:
     def act(self, asked: Mapping[str, str]) -> None:
         """Do what the command asks for."""
         port, name = int(asked["address"].rpartition(":")[2]), asked["group"]
+        file = asked["file"]
         if asked["act"] == "end":
             self._running.pop(port).stop(40)
             return
-        settings = dict(line.split("=", 1) for line in Path(asked["file"]).read_text().splitlines())
-        if port in self.old.values():
+        settings = dict(line.split("=", 1) for line in Path(file).read_text().splitlines())
+        if "-old-" in file:
             part = apache_broker(self.folder / name, port, self.namesrv_address, settings)
         else:
-            part = our_broker(self.folder / "new" / name, port, self.namesrv_address, settings)
+            home = Path(settings["storePathRootDir"]).parent
+            part = our_broker(home, port, self.namesrv_address, settings)
         self._begin(port, part)
 
     def command(self, verb: str, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
@@ -158,11 +160,11 @@ class Load:
         return max(self.seen[body] - at for body, at in self.sent.items())
 
 
-def move_and_come_back(cluster: Cluster, peers: Peers, *how: str) -> None:
+def move_and_come_back(cluster: Cluster, peers: Peers, ports: Mapping[str, int], *how: str) -> None:
     """There and back under load; what was acknowledged comes, and both sides have it."""
     peer = Peer(cluster.namesrv_address, peers.driver(CURRENT), CURRENT)
     topic = peer.topic("moving", QUEUES, brokers=len(cluster.names))
-    new = [part for name, port in cluster.new.items() for part in ("--new", f"{name}={HOST}:{port}")]
+    new = [part for name, port in ports.items() for part in ("--new", f"{name}={HOST}:{port}")]
     where = ("-n", cluster.namesrv_address, "--data-dir", str(cluster.folder / "new"))
     with Load(peer, topic) as load:
         cluster.command("plan", *where, *new, "--drain-seconds", DRAIN_SECONDS, *how)
@@ -195,6 +197,14 @@ def move_and_come_back(cluster: Cluster, peers: Peers, *how: str) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_cluster_moves_and_comes_back(count: int, peers: Peers, tmp_path: Path) -> None:
     """Of one group, whose producers have nowhere else to go, and of three."""
-    names = [f"broker-{letter}" for letter in "abc"[:count]]
-    with Cluster(tmp_path, names) as cluster:
-        move_and_come_back(cluster, peers)
+    with Cluster(tmp_path, [f"broker-{letter}" for letter in "abc"[:count]]) as cluster:
+        move_and_come_back(cluster, peers, cluster.new)
+
+
+@pytest.mark.long
+@pytest.mark.both_servers
+@pytest.mark.timeout(600)
+def test_a_cluster_moves_in_place_and_comes_back(peers: Peers, tmp_path: Path) -> None:
+    """Each broker opens the files of the one before it, at its address."""
+    with Cluster(tmp_path, ["broker-a"]) as cluster:
+        move_and_come_back(cluster, peers, cluster.old, "--in-place")

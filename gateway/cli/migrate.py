@@ -31,10 +31,10 @@ from mqgateway.gateway.migration.plan import (
     decode,
     shared_settings,
 )
+from mqgateway.gateway.migration.survey import Found, Problem, survey
 
 if TYPE_CHECKING:
     from mqgateway.gateway.migration.handover import Act
-    from mqgateway.gateway.migration.survey import Found
     from mqgateway.gateway.mqadmin.servers import Servers
 
 NOT_WELL = 3
@@ -117,16 +117,17 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
 
     Exit code 3: something is in the way, which the output and PLAN name.
     """
-    from mqgateway.gateway.migration.survey import survey
-
     wanted = dict(pair.partition("=")[::2] for pair in pairs)
     if wrong := [pair for pair in pairs if ":" not in pair.partition("=")[2]]:
         raise click.BadParameter(f"{wrong[0]}: write it as broker-a=10.0.0.5:10911", param_hint="--new")
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
     made = Plan(_addresses(given["namesrv"]), [], given["drain_seconds"])
+    room = _Room(given["data_dir"])
     with _told(), _servers(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
+            if way is Way.REPLICATE:
+                found.problems += room.take(found)
             made.groups.append(_group_plan(path, name, address, way, found, made, given["data_dir"]))
             for line in _shown(name, found, given["as_json"]):
                 click.echo(line)
@@ -271,6 +272,31 @@ def _show_steps(world: Terminal, made: Plan, groups: list[GroupPlan], accepted: 
         raise SystemExit(1)
 
 
+class _Room:
+    """What is free where the new stores are to lie, as far as that is on this machine."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.abspath(folder)
+        self._is_here = RealDisk().is_dir(self._folder)
+        self._free = RealDisk().usage(self._folder)[1] if self._is_here else 0
+
+    def take(self, found: Found) -> list[Problem]:
+        """Count a group's log; what is wrong when there is no room for it."""
+        self._free -= found.log[1] - found.log[0]
+        if not self._is_here or self._free > 0:
+            return []
+        what = f"{-self._free} bytes are missing in {self._folder} for the logs up to this group's"
+        return [Problem("room", what)]
+
+
+def _unusable(path: str) -> list[Problem]:
+    """What our broker would refuse of a file of settings."""
+    from mqgateway.gateway.cli.settings import BrokerSettings, from_file
+
+    wrong = [one for one in BrokerSettings().options.apply(from_file(path)) if one.severity == "error"]
+    return [Problem("settings", str(one), fatal=True) for one in wrong]
+
+
 def _group_plan(
     path: str, name: str, address: str, way: Way, found: Found, made: Plan, data_dir: str
 ) -> GroupPlan:
@@ -310,6 +336,7 @@ def _group_plan(
     where = {kind: f"{os.path.splitext(os.path.abspath(path))[0]}-{name}-{kind}.conf" for kind in files}
     for kind, text in files.items():
         _write(where[kind], text.encode())
+    found.problems += _unusable(where["new-master"])
     return GroupPlan(
         name,
         shared["brokerClusterName"],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import load_properties
 from mqgateway.gateway.cli import migrate
 from mqgateway.gateway.cli.main import main
@@ -115,6 +116,18 @@ def test_what_is_in_the_way_is_named_and_refused(world: FakeWorld, path: Path) -
     refused = run("run", path)
     assert (refused.exit_code, refused.stderr.startswith("error: a: users and policies")) == (1, True)
     assert world.cluster.asked == []
+
+
+def test_room_and_settings_are_looked_at(
+    world: FakeWorld, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path.parent / "new").mkdir()
+    monkeypatch.setattr(RealDisk, "usage", lambda *_: (2000, 600))
+    result = planned(path)
+    assert (result.exit_code, "--accept room: 400 bytes are missing" in result.stdout) == (3, True)
+    world.cluster.old.settings["flushDiskType"] = "NEVER"
+    refused = planned(path)
+    assert (refused.exit_code, "refused: " in refused.stdout) == (3, True)
 
 
 def test_verify_ends_with_3_where_something_is_missing(world: FakeWorld, path: Path) -> None:
