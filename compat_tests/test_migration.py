@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.controlled import apache_controllers
 from compat_tests.support.driver import ClientError, message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
@@ -44,8 +45,9 @@ COMMAND = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; m
 class Cluster:
     """A name server and brokers of Apache's, and whoever takes their places."""
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
+    def __init__(self, folder: Path, names: list[str], settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
+        self._settings = {**SETTINGS, **(settings or {})}
         self.names = names
         port = free_ports()
         self.namesrv_address = f"{HOST}:{port}"
@@ -57,7 +59,7 @@ class Cluster:
     def __enter__(self) -> Cluster:
         self._namesrv.start()
         for name, port in self.old.items():
-            settings = {**SETTINGS, "brokerName": name}
+            settings = {**self._settings, "brokerName": name}
             self._begin(port, apache_broker(self.folder / name, port, self.namesrv_address, settings))
         wait_until_registered(self.namesrv_address, set(self.names))
         return self
@@ -208,3 +210,18 @@ def test_a_cluster_moves_in_place_and_comes_back(peers: Peers, tmp_path: Path) -
     """Each broker opens the files of the one before it, at its address."""
     with Cluster(tmp_path, ["broker-a"]) as cluster:
         move_and_come_back(cluster, peers, cluster.old, "--in-place")
+
+
+@pytest.mark.long
+@pytest.mark.both_servers
+@pytest.mark.timeout(600)
+def test_a_cluster_with_a_controller_moves_by_election_and_comes_back(peers: Peers, tmp_path: Path) -> None:
+    """Apache's controller elects our broker, then Apache's again; nothing is stopped."""
+    (controller,) = apache_controllers(tmp_path / "controller", 1)
+    controller.part.start()
+    settings = {"enableControllerMode": "true", "controllerAddr": controller.address}
+    try:
+        with Cluster(tmp_path, ["broker-a"], settings) as cluster:
+            move_and_come_back(cluster, peers, cluster.new)
+    finally:
+        controller.part.kill9()

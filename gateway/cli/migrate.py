@@ -126,9 +126,9 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     with _told(), _servers(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
-            if way is Way.REPLICATE:
+            if found.way is not Way.IN_PLACE:
                 found.problems += room.take(found)
-            made.groups.append(_group_plan(path, name, address, way, found, made, given["data_dir"]))
+            made.groups.append(_group_plan(path, name, address, found, made, given["data_dir"]))
             for line in _shown(name, found, given["as_json"]):
                 click.echo(line)
         _write(path, made.encode())
@@ -297,9 +297,7 @@ def _unusable(path: str) -> list[Problem]:
     return [Problem("settings", str(one), fatal=True) for one in wrong]
 
 
-def _group_plan(
-    path: str, name: str, address: str, way: Way, found: Found, made: Plan, data_dir: str
-) -> GroupPlan:
+def _group_plan(path: str, name: str, address: str, found: Found, made: Plan, data_dir: str) -> GroupPlan:
     """The plan of a group; writes the files of its brokers."""
     from mqgateway.engine.options import format_value
     from mqgateway.gateway.cli.settings import BrokerSettings
@@ -313,11 +311,11 @@ def _group_plan(
     place = {name: value for name in OWN_PLACE if (value := found.settings.get(name, ""))}
     new = {**shared, "listenPort": port, "brokerIP1": host}
     new["storePathRootDir"] = os.path.join(os.path.abspath(data_dir), name, "store")
-    if way is Way.IN_PLACE:
+    if found.way is Way.IN_PLACE:
         new["storePathRootDir"] = found.settings["storePathRootDir"]
     if commit_log := found.settings.get("storePathCommitLog"):
         place["storePathCommitLog"] = commit_log
-        if way is Way.IN_PLACE:
+        if found.way is Way.IN_PLACE:
             new["storePathCommitLog"] = commit_log
     old_role = found.settings.get("brokerRole", "ASYNC_MASTER")
     slave = ("brokerRole", "SLAVE"), ("brokerId", str(found.new_id))
@@ -340,7 +338,7 @@ def _group_plan(
     return GroupPlan(
         name,
         shared["brokerClusterName"],
-        way,
+        found.way,
         Side(found.master, where["old-slave"], where["old-master"]),
         Side(address, where["new-slave"], where["new-master"]),
         drain=not found.only_here,

@@ -240,14 +240,14 @@ class HandOver:
         self._until(self._unfollowed)
         tables = cluster.tables(self._servers, address)
         self._until(lambda: cluster.lacks(cluster.tables(self._servers, self._target.address), tables))
-        self._make_synchronous(1 + len(cluster.slaves(self._servers, address)))
+        followers = len(cluster.slaves(self._servers, address))
+        self._change_settings({"brokerRole": "SYNC_MASTER", "inSyncReplicas": str(1 + followers)})
         self._note(tables)
+        self._until(self._missing_log, SHORT)
 
-        def missing() -> str:
-            gap = self._gap()[0]
-            return f"{gap} bytes of the log are missing" if gap > 0 else ""
-
-        self._until(missing, SHORT)
+    def _missing_log(self) -> str:
+        gap = self._gap()[0]
+        return f"{gap} bytes of the log are missing" if gap > 0 else ""
 
     def _unfollowed(self) -> str:
         """What keeps the slaves from following closely: as soon as the master waits for them, clients do."""
@@ -263,11 +263,10 @@ class HandOver:
         gap = end - cluster.span(self._servers, self._target.address)[1]
         return f"the slave is more than a second behind, {gap} bytes" if gap > 0 else ""
 
-    def _make_synchronous(self, in_sync: int) -> None:
-        """Have the master wait for so many logs, its own among them, before it answers."""
+    def _change_settings(self, wanted: Mapping[str, str]) -> None:
+        """Change settings of the master, and keep what they were."""
         address = self._source.address
         now = self._servers.ask(admin_broker.settings(), address)
-        wanted = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": str(in_sync)}
         change = {name: value for name, value in wanted.items() if now.get(name) != value}
         before = self._moves.kept.setdefault("settings", {}).setdefault(address, {})
         for name in change.keys() & now.keys():

@@ -7,8 +7,9 @@ from typing import Any
 
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration import cluster
+from mqgateway.gateway.migration.election import Election
 from mqgateway.gateway.migration.handover import HandOver, World, missing_at
-from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Plan, Progress
+from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Moves, Plan, Progress, Way
 from mqgateway.gateway.migration.survey import survey
 from mqgateway.gateway.mqadmin.servers import MASTER, Servers
 
@@ -26,7 +27,8 @@ def hand_over(world: World, plan: Plan, group: GroupPlan, progress: Progress, di
     """One direction of a group."""
     sides = (group.old, group.new) if direction == FORWARD else (group.new, group.old)
     moves = progress.of(group.broker_name, direction)
-    return HandOver(world, group, *sides, moves, plan.drain_seconds)
+    kind = Election if group.way is Way.ELECT else HandOver
+    return kind(world, group, *sides, moves, plan.drain_seconds)
 
 
 def refusals(servers: Servers, group: GroupPlan, accepted: Sequence[str]) -> list[str]:
@@ -70,8 +72,7 @@ def roll_back(world: World, plan: Plan, groups: Sequence[GroupPlan], progress: P
         forward = progress.of(name, FORWARD)
         if not forward.done and not forward.kept:
             continue
-        is_master = cluster.members(world.servers, name).get(MASTER) == group.new.address
-        if "promote" not in forward.done and not ("stop" in forward.done and is_master):
+        if not _has_moved(world, group, forward):
             hand_over(world, plan, group, progress, FORWARD).undo()
         else:
             back = progress.of(name, BACK)
@@ -81,6 +82,13 @@ def roll_back(world: World, plan: Plan, groups: Sequence[GroupPlan], progress: P
             hand_over(world, plan, group, progress, BACK).run()
         progress.forget(name, FORWARD)
         world.keep()
+
+
+def _has_moved(world: World, group: GroupPlan, forward: Moves) -> bool:
+    """Whether the new broker may have acknowledged something."""
+    is_master = cluster.members(world.servers, group.broker_name).get(MASTER) == group.new.address
+    is_begun = "stop" in forward.done or group.way is Way.ELECT
+    return "promote" in forward.done or (is_begun and is_master)
 
 
 def verify(servers: Servers, groups: Sequence[GroupPlan], progress: Progress) -> Iterator[dict[str, Any]]:

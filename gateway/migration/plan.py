@@ -23,10 +23,12 @@ class MigrationError(Exception):
 
 
 class Way(StrEnum):
-    """How a group moves: the new broker copies the log as a slave, or opens the old one's store."""
+    """How a group moves: the new broker copies the log as a slave, opens the old one's store, or joins a set
+    whose controller then elects it."""
 
     REPLICATE = "replicate"
     IN_PLACE = "in-place"
+    ELECT = "elect"
 
 
 @dataclass

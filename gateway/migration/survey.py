@@ -35,8 +35,9 @@ class Problem:
 
 @dataclass
 class Found:
-    """What was found of a group."""
+    """What was found of a group; `way` is how it can move, where a controller elects."""
 
+    way: Way
     master: str
     settings: dict[str, str]
     figures: dict[str, str]
@@ -60,6 +61,7 @@ def survey(servers: Servers, broker_name: str, way: Way) -> Found:
     figures = servers.ask(admin_broker.figures(), master)
     topics = servers.ask(admin_topics.all_configs(), master)
     found = Found(
+        way,
         master,
         settings,
         figures,
@@ -69,9 +71,11 @@ def survey(servers: Servers, broker_name: str, way: Way) -> Found:
         _only_here(servers, broker_name, topics),
         [],
     )
+    if way is not Way.IN_PLACE and _is(settings, "enableControllerMode"):
+        found.way = Way.ELECT
     found.problems += [*_of_settings(settings, way), *_of_version(figures)]
     found.problems += _of_topics(topics, way)
-    if way is Way.REPLICATE:
+    if found.way is Way.REPLICATE:
         found.problems += _of_slaves(servers, found)
     return found
 
@@ -89,8 +93,8 @@ def _of_settings(settings: Mapping[str, str], way: Way) -> Iterator[Problem]:
     ):
         if _is(settings, name):
             yield Problem(name, f"{name}=true: {what}; it would be lost", fatal=True)
-    if _is(settings, "enableControllerMode"):
-        what = "a controller says who is master: add the new brokers to the set, let it elect (electMaster)"
+    if way is Way.IN_PLACE and _is(settings, "enableControllerMode"):
+        what = "the controller would elect another while it is away; replicate instead"
         yield Problem("enableControllerMode", f"enableControllerMode=true: {what}", fatal=True)
     if way is Way.IN_PLACE:
         for name, usual in (("storeType", "default"), ("configManagerVersion", "V1")):
@@ -121,7 +125,7 @@ def _of_topics(topics: Mapping[str, Any], way: Way) -> Iterator[Problem]:
     compacted = [
         name for name, one in topics.items() if one.attributes.get("cleanup.policy", "").upper() == COMPACTION
     ]
-    if compacted and way is Way.REPLICATE:
+    if compacted and way is not Way.IN_PLACE:
         what = "what is older than the log is not replicated, and would be lost; move in place"
         yield Problem(
             "compaction", f"{', '.join(sorted(compacted)[:3])} keep their newest messages: {what}", True

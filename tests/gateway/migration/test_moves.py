@@ -141,7 +141,7 @@ def test_producers_with_nowhere_to_go_are_not_driven_away(world: FakeWorld) -> N
 
 @pytest.mark.parametrize(
     ("setting", "code"),
-    [("enableDLegerCommitLog", ""), ("enableControllerMode", ""), ("authenticationEnabled", "accounts")],
+    [("enableDLegerCommitLog", ""), ("authenticationEnabled", "accounts")],
 )
 def test_what_would_be_lost_is_refused_before_anything_is_begun(
     world: FakeWorld, setting: str, code: str

@@ -34,7 +34,6 @@ def test_topics_that_this_group_alone_has() -> None:
         ("duplicationEnable", "true", True),
         ("popConsumerKVServiceEnable", "true", True),
         ("timerRocksDBEnable", "true", True),
-        ("enableControllerMode", "true", True),
         ("enableSlaveActingMaster", "true", False),
         ("enableLmq", "true", False),
         ("aclEnable", "true", False),
@@ -53,6 +52,14 @@ def test_files_of_rocksdb_are_not_opened_but_replicated() -> None:
     cluster.old.settings["storeType"] = "defaultRocksDB"
     assert codes(look(cluster, Way.IN_PLACE)) == {"storeType": True}
     assert codes(look(cluster)) == {}
+
+
+def test_a_controller_elects_unless_the_store_is_to_be_opened() -> None:
+    cluster = FakeCluster()
+    assert look(cluster).way is Way.REPLICATE
+    cluster.old.settings["enableControllerMode"] = "true"
+    assert (look(cluster).way, codes(look(cluster))) == (Way.ELECT, {})
+    assert codes(look(cluster, Way.IN_PLACE)) == {"enableControllerMode": True}
 
 
 def test_versions_and_slaves() -> None:

@@ -13,10 +13,12 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client.errors import Unreachable
 from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import GetMetaDataResponseHeader
 from mqgateway.gateway.migration.handover import Act
 from mqgateway.gateway.migration.plan import GroupPlan, Progress, Side, Way
 
 OLD, NEW = "10.0.0.1:10911", "10.0.0.2:10911"
+IDLE, LEADER = "10.0.0.3:9878", "10.0.0.4:9878"
 
 
 @dataclass
@@ -85,7 +87,13 @@ class FakeCluster:
             },
             RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: lambda one: {},
             RequestCode.GET_BROKER_HA_STATUS: self._replication,
+            RequestCode.CONTROLLER_GET_METADATA_INFO: lambda one: GetMetaDataResponseHeader(
+                is_leader=address == LEADER
+            ),
+            RequestCode.CONTROLLER_GET_SYNC_STATE_DATA: lambda one: {"a": self._set()},
         }
+        if question.code is RequestCode.CONTROLLER_ELECT_MASTER:
+            return self._elect(question.header.broker_id)
         if question.code is RequestCode.UPDATE_BROKER_CONFIG:
             changed = {one.key: one.value for one in load_properties(question.body.decode(), "")}
             self.asked.append((address, f"{changed}"))
@@ -94,6 +102,30 @@ class FakeCluster:
                 self._announce(broker)
             return None
         return answers[question.code](broker)
+
+    def with_controllers(self) -> None:
+        """Two controllers, the second of which leads."""
+        self.old.settings |= {"enableControllerMode": "true", "controllerAddr": f"{IDLE};{LEADER}"}
+        self.old.settings |= {"allAckInSyncStateSet": "false", "minInSyncReplicas": "1"}
+        self.new.settings |= self.old.settings
+        self.brokers |= {IDLE: FakeBroker({}), LEADER: FakeBroker({})}
+
+    def _set(self) -> bodies.ReplicasInfo:
+        """Who has everything is in sync; the id of a replica is its place among the brokers."""
+        end = self.brokers[self.members[0]].log[1]
+        return bodies.ReplicasInfo(
+            in_sync_replicas=[
+                bodies.ReplicaIdentity("a", number, address, True)
+                for number, address in enumerate(self.brokers, 1)
+                if address in self.members.values() and self.brokers[address].log[1] == end
+            ]
+        )
+
+    def _elect(self, broker_id: int) -> None:
+        address = list(self.brokers)[broker_id - 1]
+        self.asked.append((address, "elected"))
+        self.members = {0: address, 1: self.members[0]}
+        self._announce(self.brokers[address])
 
     def _announce(self, broker: FakeBroker) -> None:
         self.perms = {name: one.perm for name, one in broker.topics.items()}
