@@ -15,7 +15,7 @@ from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
-from compat_tests.support.servers import HOST, ROOT, our_serve
+from compat_tests.support.servers import HOST, ROOT, Server, our_serve
 from mqgateway.engine.lenient_json import loads
 
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "200"}
@@ -37,7 +37,6 @@ class Home:
     def __init__(self, folder: Path) -> None:
         namesrv, broker = free_ports(), free_ports((-2, 0, 1))
         self.namesrv_address = f"{HOST}:{namesrv}"
-        self.store = folder / "store"
         self._part = our_serve(folder, namesrv, broker, SETTINGS)
 
     def __enter__(self) -> Home:
@@ -65,10 +64,11 @@ def read_all(peer: Peer, topic: str) -> set[str]:
 
 
 @pytest.mark.both_servers
-def test_a_backup_under_load_holds_what_was_acknowledged(peers: Peers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("writer", ["ours", pytest.param("apache", marks=pytest.mark.long)])
+def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Peers, tmp_path: Path) -> None:
     """Two backups, the second of what is new; restored beside the store, whole and at a point in between."""
     backups = str(tmp_path / "backups")
-    with Home(tmp_path / "first") as home:
+    with Server(writer, tmp_path, SETTINGS) as home:
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
         topic, group = peer.topic("kept", 2), peer.name("readers")
         with peer.producer(retries=0) as producer:
@@ -76,13 +76,13 @@ def test_a_backup_under_load_holds_what_was_acknowledged(peers: Peers, tmp_path:
             producer.send([message(topic, body) for body in before], "async")
             with peer.push(group, {topic: "*"}) as consumer:
                 consumer.collect(100)
-            wait_until(lambda: has_committed(home.store, topic, group, 100), 20, "offsets are on disk")
-            first = store_command("backup", str(home.store), backups)
+            wait_until(lambda: has_committed(home.store_dir, topic, group, 100), 20, "offsets are on disk")
+            first = store_command("backup", str(home.store_dir), backups)
             storm: Future[list[str]] = producer.begin_storm(topic, 4, 5_000)
             wait_until(lambda: producer.storm_count() >= MESSAGES, 60, "a storm", 0.02)
             # What is counted now was acknowledged before the backup began.
             acknowledged = producer.storm_count()
-            second = store_command("backup", str(home.store), backups)
+            second = store_command("backup", str(home.store_dir), backups)
             after_backup = set(storm.result(60))
         peer.close()
     restored = store_command("restore", backups, str(tmp_path / "second" / "store"))

@@ -102,6 +102,7 @@ class _Backup:
             report.manifest.ends, report.manifest.shapes = ends_of(self._layout)
             self._keep_log()
             self._keep_tables(False)
+            self._note_topics()
             for folder in (*(report.manifest.ends), LOG, "config", "."):
                 if disk.is_dir(f"{self._made}/{STORE}/{folder}"):
                     disk.sync_dir(f"{self._made}/{STORE}/{folder}")
@@ -161,6 +162,13 @@ class _Backup:
         return {
             path: (disk.size(f"{root}/{path}"), disk.modified(f"{root}/{path}")) for path in sorted(paths)
         }
+
+    def _note_topics(self) -> None:
+        """Topics that came meanwhile, by the folders of their queues: a large table is behind its journal."""
+        layout = self._layout
+        for kind, folder in ((QUEUES, layout.queues), (BATCH_QUEUES, layout.batch_queues)):
+            for topic in self._disk.subdirs(folder):
+                self.report.manifest.ends[kind].setdefault(topic, {})
 
     # The log.
 

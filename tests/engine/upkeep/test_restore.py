@@ -137,6 +137,32 @@ def test_queues_whose_messages_are_gone_go_on_where_they_ended(place: Place) -> 
     bench.store.stop()
 
 
+def test_a_store_without_messages(place: Place) -> None:
+    place.open().store.stop()
+    report = place.restore(place.back_up())
+    assert report.rebuilt.records == 0
+    assert place.bodies(place.restored) == []
+
+
+def test_a_topic_that_came_meanwhile_and_is_in_no_table_yet(place: Place) -> None:
+    """Its queues' folder says that there is one."""
+    bench = place.open()
+    bench.put(message("new", 0, b"came"))
+    bench.store.stop()
+    ends = place.root / "consumequeue"
+    ends.rename(place.root / "later")
+
+    class Later(RealDisk):
+        def subdirs(self, path: str) -> list[str]:
+            if path.endswith("/consumequeue") and not ends.exists():
+                (place.root / "later").rename(ends)
+            return super().subdirs(path)
+
+    report = place.restore(place.back_up(Later()))
+    assert report.rebuilt.queues == 1
+    assert place.bodies(place.restored, "new") == [b"came"]
+
+
 def test_a_changed_backup_is_refused(place: Place) -> None:
     fill(place)
     report = place.back_up(is_copy=True)
