@@ -75,9 +75,12 @@ class Election(HandOver):
         self._change_settings({"allAckInSyncStateSet": "true", "minInSyncReplicas": "2"})
         self._note(tables)
         self._until(self._missing_log, SHORT)
+        self._is_secured = True
 
     def _promote(self) -> None:
         if cluster.id_of(self._servers, self._name, self._target.address) != MASTER:
+            if not self._is_secured:
+                self._secure()
             self._catch_up()
             number = next(
                 one.broker_id

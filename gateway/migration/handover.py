@@ -72,6 +72,7 @@ class HandOver:
         self._moves = moves
         self._drain_seconds = drain_seconds
         self._step = ""
+        self._is_secured = False
         self._stopped_at: float | None = None
 
     @property
@@ -244,6 +245,7 @@ class HandOver:
         self._change_settings({"brokerRole": "SYNC_MASTER", "inSyncReplicas": str(1 + followers)})
         self._note(tables)
         self._until(self._missing_log, SHORT)
+        self._is_secured = True
 
     def _missing_log(self) -> str:
         gap = self._gap()[0]
@@ -284,6 +286,10 @@ class HandOver:
         self._moves.kept["tables"] = tables.to_json()
 
     def _stop(self) -> None:
+        # A run that was ended in between cannot know what was changed meanwhile.
+        is_copied = self._group.way is Way.REPLICATE and not self._is_secured
+        if is_copied and cluster.is_up(self._servers, self._source.address):
+            self._secure()
         self._stopped_at = self._world.monotonic()
         if cluster.id_of(self._servers, self._name, self._source.address) == MASTER or cluster.is_up(
             self._servers, self._source.address

@@ -37,6 +37,21 @@ def test_a_master_that_waits_already_is_left_as_it_is(world: FakeWorld) -> None:
     assert [where for where, _ in world.cluster.asked] == ["names"]
 
 
+def test_a_run_that_goes_on_makes_sure_again_before_it_stops_the_master(world: FakeWorld) -> None:
+    """Somebody may have started the master anew meanwhile, as it was."""
+    group = group_plan(drain=False)
+    world.on_act = lambda act, address: (_ for _ in ()).throw(KeyboardInterrupt) if act == "end" else None
+    with pytest.raises(KeyboardInterrupt):
+        hand_over(world, group).run()
+    world.cluster.old.settings |= {"brokerRole": "ASYNC_MASTER", "inSyncReplicas": "1"}
+    world.cluster.old.log[1] = 7000
+    world.on_act = lambda act, address: None
+    world.begin_again()
+    hand_over(world, group).run()
+    assert world.cluster.old.settings["brokerRole"] == "SYNC_MASTER"
+    assert world.progress.of("a", "forward").kept["end"] == 7000
+
+
 def test_another_master_than_the_plans_is_refused(world: FakeWorld) -> None:
     world.cluster.members = {0: "10.0.0.77:10911"}
     with pytest.raises(MigrationError, match="make a new plan"):
