@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,15 +20,15 @@ from compat_tests.support.servers import HOST, ROOT, Server, our_serve
 from mqgateway.engine.lenient_json import loads
 
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "200"}
-MESSAGES = 1500
+MESSAGES = 500
 
 
-def store_command(*arguments: str) -> dict[str, object]:
+def store_command(*arguments: str) -> dict[str, Any]:
     """What a command of `mqgateway store` says as JSON."""
     command = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; main()", "store"]
     said = subprocess.run([*command, *arguments, "--json"], cwd=ROOT, capture_output=True, timeout=120)
     assert said.returncode == 0, said.stderr.decode()
-    found: dict[str, object] = json.loads(said.stdout)
+    found: dict[str, Any] = json.loads(said.stdout)
     return found
 
 
@@ -78,7 +79,7 @@ def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Pee
                 consumer.collect(100)
             wait_until(lambda: has_committed(home.store_dir, topic, group, 100), 20, "offsets are on disk")
             first = store_command("backup", str(home.store_dir), backups)
-            storm: Future[list[str]] = producer.begin_storm(topic, 4, 5_000)
+            storm: Future[list[str]] = producer.begin_storm(topic, 4, 3_000)
             wait_until(lambda: producer.storm_count() >= MESSAGES, 60, "a storm", 0.02)
             # What is counted now was acknowledged before the backup began.
             acknowledged = producer.storm_count()
@@ -91,6 +92,8 @@ def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Pee
         "restore", backups, str(tmp_path / "third" / "store"), "--until-offset", str(first["logEnd"])
     )
     assert (early["sound"], early["logEnd"]) == (True, first["logEnd"])
+    counted = store_command("stats", str(tmp_path / "third" / "store"))["topics"]
+    assert [one["messages"] for one in counted if one["topic"] == topic] == [len(before)]
     with Home(tmp_path / "second") as home:
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), "restored")
         found = read_all(peer, topic)
@@ -99,10 +102,6 @@ def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Pee
         with peer.push(group, {topic: "*"}) as consumer:
             rest = consumer.collect(len(found) - len(before))
         assert {one.body for one in rest}.isdisjoint(before)
-        peer.close()
-    with Home(tmp_path / "third") as home:
-        peer = Peer(home.namesrv_address, peers.driver(CURRENT), "early")
-        assert read_all(peer, topic) == set(before)
         peer.close()
 
 
