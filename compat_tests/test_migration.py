@@ -38,6 +38,8 @@ from compat_tests.support.servers import (
 DRAIN_SECONDS = os.environ.get("MQGATEWAY_MIGRATION_SECONDS", "35")
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "500"}
 QUEUES = 2
+ROUTE_SECONDS = 60
+"""Clients look for routes each 30 s."""
 PAUSE = 0.02
 COMMAND = [sys.executable, "-c", "from mqgateway.gateway.cli.main import main; main()", "migrate"]
 
@@ -176,14 +178,12 @@ def move_and_come_back(cluster: Cluster, peers: Peers, ports: Mapping[str, int],
         assert [(row["moved"], row["wrong"]) for row in rows] == [(True, "")] * len(cluster.names)
         there = len(load.sent)
         print("away without a master", [row["away"] for row in rows])
-        time.sleep(5)
-        assert len(load.sent) > there
+        wait_until(lambda: len(load.sent) > there + 50, ROUTE_SECONDS, "the new master is sent to")
         cluster.command("rollback")
         rows = cluster.command("verify")
         assert [(row["moved"], row["wrong"]) for row in rows] == [(False, "")] * len(cluster.names)
         back = len(load.sent)
-        time.sleep(5)
-        assert len(load.sent) > back
+        wait_until(lambda: len(load.sent) > back + 50, ROUTE_SECONDS, "the old master is sent to")
     lost = set(load.sent) - set(load.seen)
     assert not lost, f"{len(lost)} of {len(load.sent)} never came, such as {sorted(lost)[:5]}"
     print(
