@@ -393,3 +393,29 @@ def test_what_another_door_asks_is_audited(caplog: pytest.LogCaptureFixture) -> 
     caplog.set_level(logging.INFO, "mqgateway.audit")
     admitted(control(), asker(), Need(topic("tb"), (Action.PUB,)))
     assert "request=apache.rocketmq.v2.SendMessageRequest" in caplog.text
+
+
+def test_what_was_allowed_is_decided_anew_when_users_or_policies_have_changed() -> None:
+    made = control()
+    served = Served(made)
+    users = made.administration
+    for _ in range(2):
+        assert served.ask(send()) == (0, None)
+    assert len(made.allowed) == 1
+    no_match = "User:alice has no permission to access Topic:ta from 10.0.0.7, no matched policies."
+    users.delete_acl("alice", PolicyType.CUSTOM, None)
+    assert served.ask(send()) == (16, no_match)
+    users.update_user("", "alice", None, UserType.SUPER, None)
+    assert served.ask(send()) == (0, None)
+    users.update_user("", "alice", None, UserType.NORMAL, None)
+    assert served.ask(send()) == (16, no_match)
+
+
+def test_refusals_and_what_super_users_ask_is_not_kept() -> None:
+    made = control()
+    served = Served(made)
+    for command in (send("root"), send("alice", "tb"), send("alice", "far"), send("zed")):
+        served.ask(command)
+    assert len(made.allowed) == 0
+    assert served.ask(send("alice", "far"), FakePeer("192.168.1.1:5")) == (0, None)
+    assert served.ask(send("alice", "far"))[0] == 16
