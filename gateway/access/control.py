@@ -19,7 +19,7 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.administration import Administration
-from mqgateway.gateway.access.allowed import Allowed
+from mqgateway.gateway.access.allowed import Allowed, Watched
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
@@ -100,10 +100,7 @@ class AccessControl:
         if settings.authenticates and code not in settings.unsigned_codes:
             self._authenticate(call)
         if settings.authorizes and code not in settings.unchecked_codes:
-            name = self._name(call)
-            if self._needs_a_look(name):
-                needs = self._needs_of_header(code, command.ext_fields, settings.cluster_name)
-                self._authorize(call, name, needs)
+            self._authorize_header(call)
 
     def after(self, call: Call, reply: Reply) -> None:
         """Answers are as they are."""
@@ -142,7 +139,7 @@ class AccessControl:
     def _needs_a_look(self, name: str | None) -> bool:
         """Whether it matters what a user's request needs: super users may do everything."""
         user = self.tables.users.get(name or "")
-        return user is None or user.is_disabled or not user.is_super or self._audit.is_verbose
+        return user is None or not user.is_super or user.is_disabled or self._audit.is_verbose
 
     # By a door without commands.
 
@@ -207,6 +204,27 @@ class AccessControl:
 
     # What they may do.
 
+    def _authorize_header(self, call: Call) -> None:
+        """Refuse a request whose header says that it needs what its user may not do. Raises `RequestError`.
+
+        What is known to be allowed is let through; what is told, or was answered before by a stateful
+        strategy, goes the whole way.
+        """
+        name = self._name(call)
+        if not self._needs_a_look(name):
+            return
+        settings, tables, command = self._settings, self.tables, call.command
+        fields, code = command.ext_fields, command.code
+        if name is None or self._decisions is not None or self._audit.is_verbose:
+            self._authorize(call, name, self._needs_of_header(code, fields, settings.cluster_name))
+            return
+        ip, user, acl = ip_of(call.peer), tables.users.get(name), tables.acl_of(name)
+        if self.allowed.knows(self.allowed.question(name, ip, code, fields), user, acl):
+            return
+        watched = Watched(fields)
+        self._authorize(call, name, self._needs_of_header(code, watched, settings.cluster_name))
+        self.allowed.add(name, ip, code, watched, user, acl)
+
     def _authorize(self, call: Call, name: str | None, needs: Sequence[Need]) -> None:
         """Refuse a request that needs what its user may not do. Raises `RequestError`."""
         if not needs:
@@ -224,15 +242,11 @@ class AccessControl:
                 raise RequestError(ResponseCode.NO_PERMISSION, refusal)
 
     def _decision(self, name: str, need: Need, ip: str, address: str, request: int | str) -> str:
-        user, acl, refusal = self.tables.users.get(name), self.tables.acl_of(name), ""
-        question = (name, need, ip)
-        if not self.allowed.knows(question, user, acl):
-            refusal = decide(name, user, acl, need.resource, need.actions, ip).refusal
-            if not refusal:
-                self.allowed.add(question, user, acl)
+        tables, (resource, actions) = self.tables, need
+        refusal = decide(name, tables.users.get(name), tables.acl_of(name), resource, actions, ip).refusal
         if refusal or self._audit.is_verbose:
-            words = ",".join(need.actions)
-            self._audit.authorized(name, address, request, words, str(need.resource), refusal)
+            words = ",".join(actions)
+            self._audit.authorized(name, address, request, words, str(resource), refusal)
         return refusal
 
 

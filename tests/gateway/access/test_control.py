@@ -26,6 +26,7 @@ from mqgateway.gateway.access.policies import (
     parse_resource,
     topic,
 )
+from mqgateway.gateway.access.resources import BY_HEADER
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
@@ -409,6 +410,22 @@ def test_what_was_allowed_is_decided_anew_when_users_or_policies_have_changed() 
     assert served.ask(send()) == (0, None)
     users.update_user("", "alice", None, UserType.NORMAL, None)
     assert served.ask(send()) == (16, no_match)
+
+
+@pytest.mark.parametrize("code", sorted(BY_HEADER))
+@pytest.mark.parametrize("profile", AuthorizationProfile)
+def test_a_request_that_is_asked_again_is_answered_as_one_that_is_asked_first(
+    code: int, profile: AuthorizationProfile
+) -> None:
+    """Whatever a code needs: nothing known of other names lets a request through."""
+    names = {"topic", "b", "group", "consumerGroup", "groupName", "destGroup", "parentTopic", "topicList"}
+    served = Served(control(authorization_profile=profile))
+    for values in (("ta", "ga"), ("ta", "ga"), ("tb", "gb"), ("%RETRY%ga", "ga"), ("%RETRY%gb", "gb"), ()):
+        fields = dict.fromkeys(sorted(names), values[0]) if values else {}
+        fields |= {name: values[1] for name in names if values and "roup" in name}
+        command = request(code, "alice", **fields)
+        fresh = Served(control(authorization_profile=profile)).ask(command)
+        assert served.ask(command) == fresh == served.ask(command)
 
 
 def test_refusals_and_what_super_users_ask_is_not_kept() -> None:
