@@ -387,7 +387,7 @@ def convert_as_text(report: ConvertReport) -> list[str]:
         "every record is as its entry",
     ]
     if report.left_out:
-        lines.append(f"left out: {', '.join(report.left_out)}")
+        lines.append(f"not taken over: {', '.join(report.left_out)}")
     return [*lines, *findings_as_text(report.findings)]
 
 
@@ -407,7 +407,7 @@ def convert_as_json(report: ConvertReport) -> dict[str, Any]:
         "queues": report.queues,
         "indexEntries": report.index_entries,
         "timers": report.timers,
-        "leftOut": report.left_out,
+        "notTakenOver": report.left_out,
         **findings_as_json(report.findings),
     }
 
