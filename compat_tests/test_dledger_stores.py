@@ -220,9 +220,13 @@ def written_anew(member: Path, folder: Path, *, first: bool) -> None:
     while made.end_index < found.end_index:
         for entry in found.entries(made.end_index + 1, 1 << 20):
             made.append_entry(entry)
-    for part in ("data", "index"):
-        for file in sorted((member / part).iterdir()):
-            assert (folder / part / file.name).read_bytes() == file.read_bytes(), f"{part}/{file.name}"
+    made.note_committed(found.committed_index)
+    made.save_progress()
+    made.keep_vote(found.term, found.vote)
+    files = [file for part in ("data", "index") for file in sorted((member / part).iterdir())]
+    for file in (*files, member / "checkpoint", member / "currterm"):
+        twin = folder / file.relative_to(member)
+        assert twin.read_bytes() == file.read_bytes(), file
 
 
 def convert(store: Path, target: Path) -> ConvertReport:
