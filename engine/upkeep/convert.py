@@ -34,10 +34,12 @@ from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.convert_log import STATE, LogCopy, moved
 from mqgateway.engine.upkeep.convert_timers import TimerMove
+from mqgateway.engine.upkeep.copies import copy_file, copy_folder
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress, Severity
 from mqgateway.engine.upkeep.layout import Layout, hold
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
+from mqgateway.engine.upkeep.queue_check import QueueCheck
 from mqgateway.engine.upkeep.rebuild import rebuild_store
 from mqgateway.engine.upkeep.walk import Walk
 
@@ -52,7 +54,7 @@ _MADE = frozenset(
     )
 )
 """What the new store has of its own, or needs no more."""
-_TIMERS = "timercheck"
+_TIMERS = frozenset(("timercheck", "timercheck.bak"))
 _QUEUE_FILES = 2
 """So many of a queue's files tell where it ends: the last one may be empty yet."""
 _RESERVE = 64 << 20
@@ -84,6 +86,10 @@ class ConvertReport:
     findings: Findings = field(default_factory=Findings)
 
 
+def _silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
 class _Convert:
     """One conversion, step by step."""
 
@@ -100,6 +106,7 @@ class _Convert:
         self._refuse(self._findings, frozenset(Part))
         self._files = files
         self._noted = read_noted(layout.disk, layout.ledger)
+        self._known_end = QueueCheck(layout, Findings(), None, _silent).known_end(files.end)
         member = os.path.basename(layout.ledger)
         self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)
 
@@ -141,7 +148,10 @@ class _Convert:
             self._progress(stage, done + total0 - total, total0)
 
         total0 = self._files.end - (self._files.starts[0] if self._files.starts else 0)
-        return LedgerWalk(files, self._findings, self._noted, lambda _: True, show, on_entry)
+        return LedgerWalk(files, self._findings, self._noted, self._is_past_end, show, on_entry)
+
+    def _is_past_end(self, position: int) -> bool:
+        return self._known_end <= position
 
     def _write_log(self) -> None:
         """Step 1."""
@@ -159,32 +169,18 @@ class _Convert:
             ):
                 self._disk.rmtree(f"{self._aside}/{name}")
         for name in _COPIED:
-            self._copy_folder(f"{self._layout.root}/{name}", f"{self._aside}/{name}")
+            copy_folder(
+                self._disk, f"{self._layout.root}/{name}", f"{self._aside}/{name}", _TIMERS.__contains__
+            )
         kinds = (self._layout.queues, self._made.queues), (self._layout.batch_queues, self._made.batch_queues)
         for source, made in kinds:
             for topic, queue_id, folder in self._layout.queue_folders(source):
                 names = [name for name in self._disk.listdir(folder) if name.isdigit()]
                 for name in names[-_QUEUE_FILES:]:
-                    self._copy_file(f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
+                    copy_file(self._disk, f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
         for name in self._disk.listdir(self._layout.root):
             if name not in _MADE and name not in _COPIED and name != self.report.member:
                 self.report.left_out.append(name)
-
-    def _copy_folder(self, source: str, target: str) -> None:
-        disk = self._disk
-        for name in disk.listdir(source):
-            if disk.is_dir(f"{source}/{name}"):
-                self._copy_folder(f"{source}/{name}", f"{target}/{name}")
-            elif name.removesuffix(".bak") != _TIMERS:
-                self._copy_file(f"{source}/{name}", f"{target}/{name}")
-        if disk.is_dir(target):
-            disk.sync_dir(target)
-
-    def _copy_file(self, path: str, target: str) -> None:
-        self._disk.makedirs(os.path.dirname(target))
-        file = self._disk.open(target, create=True)
-        file.write(0, self._disk.read_bytes(path))
-        file.sync()
 
     def _make_derived(self) -> None:
         """Step 3."""

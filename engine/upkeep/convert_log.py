@@ -1,6 +1,7 @@
 """The records of a DLedger member's entries written as an ordinary commit log, a file of data at a time.
 
-What is written is synced with each file, and noted; so whoever was ended goes on with the file he was in.
+What is written is synced with each file, and noted; so whoever was ended goes on with the file he was in. The
+last one is never noted, as it may grow.
 A record says where it lies, so it is another one elsewhere by eight bytes, and by its checksum where it has
 one of all of it. Files of an older commit log come first, and what is in them stays where it is.
 """
@@ -99,18 +100,21 @@ class LogCopy:
                 self._begin_file(start)
                 file = start
             self._append(data[at : at + size])
-        self._begin_file(source.end)
+        self._write_for_good()
 
     def _begin_file(self, start: int) -> None:
         """The next record is of another file of the source: what is there is noted, for good."""
         if start <= self._source.divided:
             self._roll()
+        self._write_for_good()
+        self._written = self._written._replace(next_file=start, end=self._begin)
+        self._save()
+
+    def _write_for_good(self) -> None:
         self._write()
         for file in self._log.between(self._written.end, self._begin):
             file.sync()
         self._disk.sync_dir(self._log.directory)
-        self._written = self._written._replace(next_file=start, end=self._begin)
-        self._save()
 
     def _save(self) -> None:
         write_table(self._disk, self._path, orjson.dumps(self._written._asdict()))

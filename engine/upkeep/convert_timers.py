@@ -8,8 +8,6 @@ the standard.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import decode, examine
@@ -17,14 +15,13 @@ from mqgateway.engine.timers.checkpoint import FILE_SIZE, STANDARD
 from mqgateway.engine.timers.timer_log import MAGIC_BLANK
 from mqgateway.engine.timers.timer_log import UNIT as TIMER_UNIT
 from mqgateway.engine.timers.timer_log import UNIT_SIZE as TIMER_UNIT_SIZE
+from mqgateway.engine.upkeep.copies import copy_file
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import Layout, find_files, read
 from mqgateway.engine.upkeep.ledger import LedgerFiles
 
 _CHECKPOINT = "config/timercheck"
 _LOG, _WHEEL = "timerlog", "timerwheel"
-_PIECE = TIMER_UNIT_SIZE << 14
-"""A whole number of units."""
 
 
 class TimerMove:
@@ -42,10 +39,10 @@ class TimerMove:
         if not disk.exists(f"{source}/{_CHECKPOINT}"):
             return
         if disk.exists(f"{source}/{_WHEEL}"):
-            self._copy(f"{source}/{_WHEEL}", f"{made}/{_WHEEL}")
+            copy_file(disk, f"{source}/{_WHEEL}", f"{made}/{_WHEEL}")
         disk.makedirs(f"{made}/{_LOG}")
         for name in disk.listdir(f"{source}/{_LOG}"):
-            self._copy(f"{source}/{_LOG}/{name}", f"{made}/{_LOG}/{name}", self._translate)
+            copy_file(disk, f"{source}/{_LOG}/{name}", f"{made}/{_LOG}/{name}", self._translate)
         disk.sync_dir(f"{made}/{_LOG}")
         head = disk.read_bytes(f"{source}/{_CHECKPOINT}")[: STANDARD.size]
         disk.makedirs(f"{made}/config")
@@ -53,21 +50,6 @@ class TimerMove:
         file.write(0, head.ljust(FILE_SIZE, b"\0"))
         file.sync()
         disk.sync_dir(f"{made}/config")
-
-    def _copy(self, path: str, target: str, change: Callable[[bytearray], None] | None = None) -> None:
-        """Copy a file, leaving out what is zeros."""
-        disk, size = self._disk, self._disk.size(path)
-        file, copy = disk.open(path), disk.open(target, create=True)
-        copy.truncate(0)
-        copy.truncate(size)
-        for at in range(0, file.used(), _PIECE):
-            data = bytearray(file.read(at, min(_PIECE, size - at)))
-            if not any(data):
-                continue
-            if change is not None:
-                change(data)
-            copy.write(at, data)
-        copy.sync()
 
     def _translate(self, data: bytearray) -> None:
         """Let the units of a piece point at where their records lie now."""

@@ -196,6 +196,15 @@ def test_a_damaged_log_is_refused(settings: StoreOptions, tmp_path: Path) -> Non
     assert "convert the store of another member" in refusal(settings, tmp_path / "new")
 
 
+def test_damage_is_no_end_even_where_no_checkpoint_tells(settings: StoreOptions, tmp_path: Path) -> None:
+    member = tmp_path / "store" / "dledger-n0"
+    (member / "checkpoint").unlink()
+    (member / "checkpoint.bak").unlink(missing_ok=True)
+    data = member / "data" / f"{8192:020d}"
+    data.write_bytes(bytes(100) + data.read_bytes()[100:])
+    assert "convert the store of another member" in refusal(settings, tmp_path / "new")
+
+
 def test_a_log_that_lacks_committed_entries_is_refused(settings: StoreOptions, tmp_path: Path) -> None:
     write_progress(RealDisk(), str(tmp_path / "store" / "dledger-n0"), 999, 999)
     assert "entries up to 999 were committed" in refusal(settings, tmp_path / "new")
