@@ -130,12 +130,8 @@ class _Convert:
         parent = os.path.dirname(self._target)
         if not self._disk.is_dir(parent):
             raise StoreUnavailable(f"there is no folder {parent} to put the new store into")
-        files, done = (
-            self._files,
-            FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size),
-        )
-        used = sum(files.file(start).used() for start in files.starts)
-        written = sum(size for _, size in done.look())
+        used = sum(self._files.file(start).used() for start in self._files.starts)
+        written = sum(size for _, size in self._new_log().look())
         needed = int(max(0, used - written) * _SIZE_KEPT) + _RESERVE
         free = self._disk.usage(parent)[1]
         if free < needed:
@@ -144,41 +140,40 @@ class _Convert:
     def _walk(
         self, files: LedgerFiles, stage: str, on_entry: Callable[[Head], None] | None = None
     ) -> LedgerWalk:
-        def show(done: int, total: int) -> None:
-            self._progress(stage, done + total0 - total, total0)
+        whole = self._files.end - (self._files.starts[0] if self._files.starts else 0)
 
-        total0 = self._files.end - (self._files.starts[0] if self._files.starts else 0)
+        def show(done: int, left: int) -> None:
+            self._progress(stage, whole - left + done, whole)
+
         return LedgerWalk(files, self._findings, self._noted, self._is_past_end, show, on_entry)
 
     def _is_past_end(self, position: int) -> bool:
         return self._known_end <= position
 
+    def _new_log(self) -> FileQueue:
+        return FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size)
+
     def _write_log(self) -> None:
         """Step 1."""
-        log = FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size)
-        copy = LogCopy(self._disk, self._aside, self._layout.root, self._files, log)
+        copy = LogCopy(self._disk, self._aside, self._layout.root, self._files, self._new_log())
         copy.take(lambda files: self._walk(files, "writing the log"))
         self._refuse(self._findings, frozenset(Part))
 
     def _copy_tables(self) -> None:
         """Step 2, on nothing but the log."""
-        for name in self._disk.listdir(self._aside):
-            if (
-                self._disk.is_dir(f"{self._aside}/{name}")
-                and f"{self._aside}/{name}" != self._made.commit_log
-            ):
-                self._disk.rmtree(f"{self._aside}/{name}")
+        disk, root, aside = self._disk, self._layout.root, self._aside
+        for folder in (f"{aside}/{name}" for name in disk.subdirs(aside)):
+            if folder != self._made.commit_log:
+                disk.rmtree(folder)
         for name in _COPIED:
-            copy_folder(
-                self._disk, f"{self._layout.root}/{name}", f"{self._aside}/{name}", _TIMERS.__contains__
-            )
+            copy_folder(disk, f"{root}/{name}", f"{aside}/{name}", _TIMERS.__contains__)
         kinds = (self._layout.queues, self._made.queues), (self._layout.batch_queues, self._made.batch_queues)
         for source, made in kinds:
             for topic, queue_id, folder in self._layout.queue_folders(source):
-                names = [name for name in self._disk.listdir(folder) if name.isdigit()]
+                names = [name for name in disk.listdir(folder) if name.isdigit()]
                 for name in names[-_QUEUE_FILES:]:
-                    copy_file(self._disk, f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
-        for name in self._disk.listdir(self._layout.root):
+                    copy_file(disk, f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
+        for name in disk.listdir(root):
             if name not in _MADE and name not in _COPIED and name != self.report.member:
                 self.report.left_out.append(name)
 
@@ -214,9 +209,7 @@ class _Convert:
         self._refuse(self._findings, frozenset(Part))
         self._refuse(findings, frozenset(Part))
         if report.committed > report.last_index:
-            what = (
-                f"entries up to {report.committed} were committed, the last one here is {report.last_index}"
-            )
+            what = f"entries up to {report.committed} were committed, the last one is {report.last_index}"
             raise StoreUnavailable(f"{self._layout.ledger}: {what}; {_OTHER_MEMBER}")
         self._write_checkpoint(position, store_timestamp(last[:STORE_TIME_HEAD_SIZE]) if last else 0)
 
