@@ -2,7 +2,8 @@
 
 Three brokers of Apache's in a group; a group of consumers reads a part. Then the leader's store is checked,
 written anew entry by entry by our own log, byte for byte, and converted. A broker of ours goes on with a copy
-of that, and one of Apache's with another: stock consumers get what they had not read, and nothing else.
+of that, and one of Apache's with another: stock consumers get what they had not read, and nothing else. With a
+third one begins a set of replicas under a controller.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.controlled import ControlledGroup
 from compat_tests.support.driver import message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
@@ -164,12 +166,14 @@ def test_a_group_becomes_brokers_by_themselves(older: int, peers: Peers) -> None
         convert(stores[(leader + 1) % 3], folder / "follower" / "store")
         assert logs(folder / "follower" / "store") == logs(folder / "ours" / "store")
         shutil.copytree(folder / "ours", folder / "apache")
+        shutil.copytree(folder / "ours", folder / "controlled" / "b0")
         for kind in ("ours", "apache"):
             part = members.go_on(kind, folder / kind / "store")
             consumers_go_on(peer, sent)
             part.stop()
             peer.close()
             assert not check_store(RealDisk(), settings_of(folder / kind / "store")).findings.errors
+    replicas_go_on(folder / "controlled", sent, report.log_end)
 
 
 def settings_of(store: Path) -> StoreOptions:
@@ -251,3 +255,16 @@ def consumers_go_on(peer: Peer, sent: Sent) -> None:
         for queue in producer.queues(sent.topic):
             (one,) = producer.send_to(queue, [message(sent.topic, "new")])
             assert one.queue_offset >= sent.ends[queue.queue_id]
+
+
+def replicas_go_on(folder: Path, sent: Sent, end: int) -> None:
+    """Under a controller the broker with the store is master, and an empty one becomes its replica, which has
+    everything when it has to take over."""
+    with ControlledGroup(folder, "file", ("ours", "ours"), SETTINGS) as group:
+        first, second = group.members
+        assert [epoch["startOffset"] for epoch in first.epochs()["epochList"]] == [end]
+        wait_until(lambda: second.end() == first.end() > end, 60, "the log is copied")
+        assert second.log(end) == first.log(end)
+        first.kill()
+        wait_until(lambda: group.master() is second, 60, "the replica is master")
+        assert second.knows(sent.topic)
