@@ -2,8 +2,8 @@
 
 Three brokers of Apache's in a group; a group of consumers reads a part. Then the leader's store is checked,
 written anew entry by entry by our own log, byte for byte, and converted. A broker of ours goes on with a copy
-of that, and one of Apache's with another: stock consumers get what they had not read, and nothing else. With a
-third one begins a set of replicas under a controller.
+of that, and one of Apache's with another: stock consumers get what they had not read, and nothing else. With
+a third one begins a set of replicas under a controller.
 """
 
 from __future__ import annotations
