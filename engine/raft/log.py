@@ -5,9 +5,8 @@ files. All of them hold to `tests/engine/raft/log_contract.py`.
 
 An entry has an index (0 for the first one ever, then one more each) and lies at a position, in bytes: its
 header of 48 bytes, then its body. Positions are part of what members agree on, so every log rolls its files
-at the same
-place: an entry that would leave less than 8 bytes of its file begins the next one, and what it left is a
-blank. Standard: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistTerm`.
+at the same place: an entry that would leave less than 8 bytes of its file begins the next one, and what it
+left is a blank. Standard: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistTerm`.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ class LogMismatch(EngineError):
 
 
 class RaftLog(Protocol):
-    """A log of entries. All attributes are to be read only; an empty log has `end_index` -1, `end_term` -1.
+    """A log of entries. All attributes are to be read only; a new log has `end_index` -1, `end_term` -1.
 
-    `begin_index` is the first entry's index; it grows when old files are deleted, and is `end_index` + 1 in
-    an empty log. `begin_position` is where that one begins, `end_position` where the last one ends (the
-    next may begin later, with a file). `synced_index` is up to where entries are on stable storage: whoever
-    syncs moves it, and `cut` takes it back. `term` and `vote` ("" for none) are what `keep_vote` kept last;
-    `committed_index` what `note_committed` did, or what of it was found at the start, never more than
-    `end_index`.
+    `begin_index` is the first entry's index; it grows when old files are deleted. In an empty log it is that of
+    the next entry, `end_index` is one less, and `end_term` -1. `begin_position` is where the first one begins,
+    `end_position` where the last one ends (the next may begin later, with a file). `synced_index` is up to
+    where entries are on stable storage: whoever syncs moves it, and `cut` takes it back. `term` and `vote` (""
+    for none) are what `keep_vote` kept last; `committed_index` what `note_committed` did, or what of it was
+    found at the start, never more than `end_index`.
     """
 
     begin_index: int
