@@ -1,13 +1,13 @@
 """A follower's side of replication: what a leader pushes is compared, cut or appended.
 
-Entries may come out of order, as one request overtakes another: those that are early wait for the ones before.
-An answer that says an entry is there is given once it is on stable storage, if that is the rule. Whoever pushes
-in this member's term leads it: that counts as a heart beat.
+Entries may come out of order, as one request overtakes another: those that are early wait for the ones
+before. An answer that says an entry is there is given once it is on stable storage, if that is the rule.
+Whoever pushes in this member's term leads it: that counts as a heart beat.
 
-Standard: `EntryHandler`, `DLedgerMmapFileStore.truncate`. Departures: what is not this member's leader's, or
-cannot be taken now, is answered at once, and not with INCONSISTENT_STATE, by which a leader takes an entry for
-a different one; what came already is compared at once; committed entries are cut by nobody; what is early is
-bounded.
+Standard: `EntryHandler`, `DLedgerMmapFileStore.truncate`. Departures: what is not this member's leader's,
+or cannot be taken now, is answered at once, and not with INCONSISTENT_STATE, by which a leader takes an
+entry for a different one; what came already is compared at once; committed entries are cut by nobody; what
+is early is bounded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Early(NamedTuple):
 
 
 class _Unsynced(NamedTuple):
-    index: int
+    last_index: int
     push: Push
     token: object
 
@@ -86,11 +86,12 @@ class Follower:
         first = min(self._early, default=None)
         if first is not None and now - self._early[first].came_at > self._settings.push_timeout:
             early = self._take_early(first)
+            assert early is not None
             self._reply(early.push, early.token, Code.INCONSISTENT_STATE)
 
     def synced(self) -> None:
         """More of the log may be on stable storage."""
-        while self._unsynced and self._unsynced[0].index <= self._log.synced_index:
+        while self._unsynced and self._unsynced[0].last_index <= self._log.synced_index:
             waiting = self._unsynced.popleft()
             self._reply(waiting.push, waiting.token, Code.SUCCESS)
 

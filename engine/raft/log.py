@@ -1,6 +1,6 @@
 """What a member of a group keeps: entries one behind another, its term and vote, how far it is committed.
 
-A member is handed a `RaftLog`. `memory_log.MemoryLog` is one, for tests; `files` keeps the standard's
+A member is handed a `RaftLog`. `engine.testing.raft_log` has one for tests; `files` keeps the standard's
 files. All of them hold to `tests/engine/raft/log_contract.py`.
 
 An entry has an index (0 for the first one ever, then one more each) and lies at a position, in bytes: its
@@ -11,7 +11,8 @@ left is a blank. Standard: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistT
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from mqgateway.engine.errors import EngineError
 
@@ -25,7 +26,8 @@ NO_INDEX = -1
 """In place of the index of an entry, when there is none."""
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """One entry; `position` is where its header begins. What is not here (CRCs) is always 0."""
 
     index: int
@@ -53,12 +55,12 @@ class LogMismatch(EngineError):
 class RaftLog(Protocol):
     """A log of entries. All attributes are to be read only; a new log has `end_index` -1, `end_term` -1.
 
-    `begin_index` is the first entry's index; it grows when old files are deleted. In an empty log it is that of
-    the next entry, `end_index` is one less, and `end_term` -1. `begin_position` is where the first one begins,
-    `end_position` where the last one ends (the next may begin later, with a file). `synced_index` is up to
-    where entries are on stable storage: whoever syncs moves it, and `cut` takes it back. `term` and `vote` (""
-    for none) are what `keep_vote` kept last; `committed_index` what `note_committed` did, or what of it was
-    found at the start, never more than `end_index`.
+    `begin_index` is the first entry's index; it grows when old files are deleted. In an empty log it is
+    that of the next entry, `end_index` is one less, and `end_term` -1. `begin_position` is where the first
+    one begins, `end_position` where the last one ends (the next may begin later, with a file).
+    `synced_index` is up to where entries are on stable storage: whoever syncs moves it, and `cut` takes it
+    back. `term` and `vote` ("" for none) are what `keep_vote` kept last; `committed_index` what
+    `note_committed` did, or what of it was found at the start, never more than `end_index`.
     """
 
     begin_index: int

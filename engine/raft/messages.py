@@ -6,8 +6,8 @@ that is not told is -1. Standard: `protocol` of DLedger, `DLedgerResponseCode`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import NamedTuple
 
 from mqgateway.engine.raft.log import NO_INDEX, Entry
 
@@ -69,7 +69,8 @@ class PushType(Enum):
     TRUNCATE = "TRUNCATE"
 
 
-class Vote(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Vote:
     """`candidate` asks for a vote in `term`; its last entry has the index and the term named."""
 
     candidate: str
@@ -78,28 +79,32 @@ class Vote(NamedTuple):
     end_term: int
 
 
-class VoteAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class VoteAnswer:
     """`term` is the voter's."""
 
     result: VoteResult
     term: int
 
 
-class HeartBeat(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HeartBeat:
     """`leader` leads in `term`."""
 
     leader: str
     term: int
 
 
-class HeartBeatAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HeartBeatAnswer:
     """`term` is the member's where its own is newer."""
 
     code: Code
     term: int = -1
 
 
-class Push(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Push:
     """A leader's log to a follower: no entry with COMMIT, one with COMPARE and TRUNCATE, some with APPEND.
     Several are a batch; so is one, where `is_batch` says so."""
 
@@ -121,7 +126,8 @@ class Push(NamedTuple):
         return self.entries[-1].index if self.entries else NO_INDEX
 
 
-class PushAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PushAnswer:
     """`index` is the first one pushed, None with COMMIT; the follower's log goes from `begin_index` to
     `end_index`."""
 
@@ -133,7 +139,8 @@ class PushAnswer(NamedTuple):
     end_index: int = 0
 
 
-class Transfer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Transfer:
     """`transferee` is to lead in place of `transferor`: an administrator tells the leader, and the leader the
     one, which takes over once it has `index`."""
 
@@ -143,20 +150,23 @@ class Transfer(NamedTuple):
     index: int = 0
 
 
-class TransferAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TransferAnswer:
     """`code` says whether the transferee leads now."""
 
     code: Code
     term: int = -1
 
 
-class Append(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Append:
     """A client's entry for the log."""
 
     body: bytes
 
 
-class AppendAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AppendAnswer:
     """Where the entry lies once a majority has it; `leader` is whom this member takes for the leader."""
 
     code: Code
@@ -166,24 +176,28 @@ class AppendAnswer(NamedTuple):
     leader: str = ""
 
 
-class Get(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Get:
     """A client asks for an entry."""
 
     index: int
 
 
-class GetAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GetAnswer:
     """The entry, if it is there."""
 
     code: Code
     entries: tuple[Entry, ...] = ()
 
 
-class Metadata(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Metadata:
     """A client asks who leads."""
 
 
-class MetadataAnswer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MetadataAnswer:
     """Who leads ("" when nobody does), and the members' addresses by id."""
 
     code: Code
