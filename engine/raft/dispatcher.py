@@ -14,6 +14,7 @@ import logging
 from functools import partial
 from typing import NamedTuple
 
+from mqgateway.engine.errors import StoreError
 from mqgateway.engine.raft.effects import Effects
 from mqgateway.engine.raft.log import NO_INDEX, Entry
 from mqgateway.engine.raft.messages import Code, Push, PushAnswer, PushType
@@ -64,7 +65,7 @@ class Dispatcher:
                 self._append(now)
             else:
                 self._compare(now)
-        except OSError as error:
+        except (OSError, StoreError) as error:
             log.error("%s cannot read its log for %s: %s", self._state.self_id, self._peer, error)
             self._begin_anew(now + self._settings.push_pause)
 
@@ -120,7 +121,7 @@ class Dispatcher:
                 self._begin_anew(now)
             else:
                 self._ask(PushType.TRUNCATE, cut_behind)
-        except OSError as error:
+        except (OSError, StoreError) as error:
             log.error("%s cannot read its log for %s: %s", self._state.self_id, self._peer, error)
             self._begin_anew(now + self._settings.push_pause)
 

@@ -17,6 +17,7 @@ import logging
 from collections import deque
 from typing import NamedTuple
 
+from mqgateway.engine.errors import StoreError
 from mqgateway.engine.raft.effects import Effects
 from mqgateway.engine.raft.election import Elector
 from mqgateway.engine.raft.log import NO_INDEX, Entry, LogMismatch
@@ -111,9 +112,9 @@ class Follower:
         else:
             self._reply(push, token, Code.SUCCESS)
 
-    def _failed(self, push: Push, token: object, error: OSError) -> None:
+    def _failed(self, push: Push, token: object, error: Exception) -> None:
         log.error("the log of %s cannot be written: %s", self._state.self_id, error)
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         self._reply(push, token, Code.DISK_FULL if is_full else Code.DISK_ERROR)
 
     def _commit(self, push: Push) -> None:
@@ -127,7 +128,7 @@ class Follower:
         (entry, *_) = push.entries
         try:
             is_same = self._log.entry(entry.index) == entry
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self._failed(push, token, error)
             return
         if not is_same:
@@ -150,7 +151,7 @@ class Follower:
         except LogMismatch:
             self._reply(push, token, Code.INCONSISTENT_STATE)
             return
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self._failed(push, token, error)
             return
         self.matched = max(self.matched, entry.index)
@@ -203,7 +204,7 @@ class Follower:
         except LogMismatch:
             self._reply(push, token, Code.INCONSISTENT_STATE)
             return
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self._failed(push, token, error)
             return
         self.matched = max(self.matched, push.last_index)

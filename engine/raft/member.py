@@ -123,6 +123,12 @@ class Member:
             self._quorum.advance()
         return entry
 
+    def refusal(self, group: str, receiver: str) -> Code | None:
+        """Why a request to `receiver` in `group` is not for this member; None when it is."""
+        if receiver != self.settings.self_id:
+            return Code.UNKNOWN_MEMBER
+        return None if group == self.settings.group else Code.UNKNOWN_GROUP
+
     def receive(self, request: Request, token: object, now: int) -> None:
         """Take a request of another member or a client."""
         match request:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mqgateway.engine.errors import ConfigError
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -81,3 +83,17 @@ class MemberSettings:
     def is_quorum(self, count: int) -> bool:
         """Whether so many members are a majority."""
         return count >= len(self.peers) // 2 + 1
+
+
+def peers_of(text: str) -> dict[str, str]:
+    """Addresses by id of `n0-10.0.0.1:40911;n1-10.0.0.2:40911`. Raises `ConfigError`."""
+    peers: dict[str, str] = {}
+    for part in filter(None, (one.strip() for one in text.split(";"))):
+        member_id, _, address = part.partition("-")
+        host, _, port = address.rpartition(":")
+        if not (member_id and host and port.isdecimal() and 0 < int(port) < 65536):
+            raise ConfigError(f"{part} is no member of a group; write it as n0-10.0.0.1:40911")
+        if member_id in peers:
+            raise ConfigError(f"the id {member_id} stands twice in {text}")
+        peers[member_id] = address
+    return peers

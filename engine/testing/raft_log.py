@@ -6,8 +6,18 @@ Standard: `DLedgerMemoryStore`.
 from __future__ import annotations
 
 import errno
+from typing import NamedTuple
 
 from mqgateway.engine.raft.log import BLANK_SIZE, HEADER_SIZE, NO_INDEX, Entry, LogMismatch, RaftLog
+
+
+class _Unsynced(NamedTuple):
+    log: MemoryLog
+    until: int
+
+    def sync(self) -> None:
+        """Nothing has to be waited for."""
+        self.log.check()
 
 
 class MemoryLog(RaftLog):
@@ -20,7 +30,7 @@ class MemoryLog(RaftLog):
         self.begin_index = 0
         self.begin_position = 0
         self.end_position = 0
-        self.synced_index = NO_INDEX
+        self.synced_index = self._cut_to = NO_INDEX
         self.committed_index = NO_INDEX
         self.term = 0
         self.vote = ""
@@ -35,17 +45,29 @@ class MemoryLog(RaftLog):
         return self._entries[-1].term if self._entries else -1
 
     def keep_vote(self, term: int, vote: str) -> None:
-        self._check()
+        self.check()
         self.term, self.vote = term, vote
 
     def note_committed(self, index: int) -> None:
         self.committed_index = index
 
+    def save_progress(self) -> None:
+        self.check()
+
+    def unsynced(self) -> _Unsynced | None:
+        if self.synced_index == self.end_index:
+            return None
+        self._cut_to = self.end_index
+        return _Unsynced(self, self.end_index)
+
+    def note_synced(self, done: _Unsynced) -> None:
+        self.synced_index = max(self.synced_index, min(done.until, self._cut_to))
+
     def place(self, body_size: int) -> int:
         size = HEADER_SIZE + body_size
         if size + BLANK_SIZE > self._file_size:
             raise ValueError(f"an entry of {size} bytes fits in no file")
-        self._check()
+        self.check()
         left = self._file_size - self.end_position % self._file_size
         return self.end_position if size + BLANK_SIZE <= left else self.end_position + left
 
@@ -65,19 +87,21 @@ class MemoryLog(RaftLog):
         self.end_position = entry.end
 
     def cut(self, index: int) -> None:
-        self._check()
+        self.check()
         assert self.begin_index - 1 <= index <= self.end_index
         del self._entries[index + 1 - self.begin_index :]
         self.end_position = self._entries[-1].end if self._entries else self.begin_position
         self.synced_index = min(self.synced_index, index)
+        self._cut_to = min(self._cut_to, index)
         self.committed_index = min(self.committed_index, index)
 
     def begin_anew(self, index: int, position: int) -> None:
-        self._check()
+        self.check()
         self._entries.clear()
         self.begin_index = index
         self.begin_position = self.end_position = position
-        self.synced_index = self.committed_index = index - 1
+        self.synced_index = self._cut_to = index - 1
+        self.committed_index = min(self.committed_index, index - 1)
 
     def entry(self, index: int) -> Entry | None:
         place = index - self.begin_index
@@ -95,7 +119,8 @@ class MemoryLog(RaftLog):
             place += 1
         return found
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises the `failure` there is."""
         if self.failure is not None:
             raise self.failure
 

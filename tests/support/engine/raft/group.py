@@ -289,3 +289,9 @@ class Group:
         assert not self.lost_committed, self.lost_committed[0]
         for index, body in self.acknowledged.items():
             assert self.committed[index].body == body
+
+
+def bodies(group: Group, one: str) -> list[bytes]:
+    """What a member's log has."""
+    log = group.nodes[one].log
+    return [entry.body for entry in log.entries(log.begin_index, 1 << 30)]
