@@ -1,7 +1,7 @@
 """What a member of a group keeps: entries one behind another, its term and vote, how far it is committed.
 
 A member is handed a `RaftLog`. `engine.testing.raft_log` has one for tests; `files` keeps the standard's
-files. All of them hold to `tests/engine/raft/log_contract.py`.
+files. All of them hold to `tests/engine/raft/test_log.py`.
 
 An entry has an index (0 for the first one ever, then one more each) and lies at a position, in bytes: its
 header of 48 bytes, then its body. Positions are part of what members agree on, so every log rolls its files
@@ -12,7 +12,7 @@ left is a blank. Standard: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistT
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from mqgateway.engine.errors import EngineError
 
@@ -52,6 +52,13 @@ class LogMismatch(EngineError):
     """An entry is not the one that comes next: its index or position is another."""
 
 
+class SyncWork(Protocol):
+    """What has to reach stable storage."""
+
+    def sync(self) -> None:
+        """Wait for the disk; may run elsewhere. Raises `OSError`."""
+
+
 class RaftLog(Protocol):
     """A log of entries. All attributes are to be read only; a new log has `end_index` -1, `end_term` -1.
 
@@ -80,6 +87,15 @@ class RaftLog(Protocol):
     def note_committed(self, index: int) -> None:
         """Entries up to here are committed. Kept now and then only: a crash may take it back."""
 
+    def save_progress(self) -> None:
+        """Write down what `note_committed` was told last. Raises `OSError`."""
+
+    def unsynced(self) -> SyncWork | None:
+        """What is not on stable storage yet, to be synced; None when all is."""
+
+    def note_synced(self, done: Any) -> None:
+        """What `unsynced` gave was synced: `synced_index` moves, but for what was cut meanwhile."""
+
     def place(self, body_size: int) -> int:
         """Where the next entry will lie, if its body has so many bytes: made known before `append`, as the
         body may have to say so. Raises `OSError` when there is no room, `ValueError` for more than a file
@@ -101,8 +117,9 @@ class RaftLog(Protocol):
         or not. Raises `OSError`."""
 
     def entry(self, index: int) -> Entry | None:
-        """The entry with an index; None when it is not there (any more). Raises `OSError`."""
+        """The entry with an index; None when it is not there (any more). Raises `OSError`, and `StoreError`
+        for one that is damaged."""
 
     def entries(self, index: int, size_max: int) -> list[Entry]:
         """Entries from `index` on, as many as fit in `size_max` bytes with their headers, but at least the
-        first; [] when that is not there. Raises `OSError`."""
+        first; [] when that is not there. Raises as `entry`."""
