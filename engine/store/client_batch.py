@@ -59,9 +59,13 @@ class PlainBatch:
         )
         return b"".join(sealed_batch(pieces) if self._seals else pieces)
 
-    def to_dispatch(self, sizes: list[int], keyed: bool) -> Batch | KeyedBatch:
-        """What is left to dispatch; only with `keyed` it may be a `KeyedBatch`."""
+    def rows(self, sizes: list[int]) -> Batch:
+        """What is left to dispatch."""
         return [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, self._parts, strict=True)]
+
+    def keyed(self, sizes: list[int]) -> KeyedBatch | None:
+        """The same in short, where it is known that the properties say no more than unique keys."""
+        return None
 
 
 class EvenBatch:
@@ -123,12 +127,14 @@ class EvenBatch:
             )
         )
 
-    def to_dispatch(self, sizes: list[int], keyed: bool) -> Batch | KeyedBatch:
-        """See `PlainBatch.to_dispatch`."""
-        keys = lone_unique_keys(self._properties) if keyed else None
-        if keys is None:
-            return list(zip(sizes, self._properties, strict=True))
-        return KeyedBatch(sizes[0], keys)
+    def rows(self, sizes: list[int]) -> Batch:
+        """See `PlainBatch.rows`."""
+        return list(zip(sizes, self._properties, strict=True))
+
+    def keyed(self, sizes: list[int]) -> KeyedBatch | None:
+        """See `PlainBatch.keyed`."""
+        keys = lone_unique_keys(self._properties)
+        return None if keys is None else KeyedBatch(sizes[0], keys)
 
 
 def cut(elements: bytes, seals: bool) -> EvenBatch | PlainBatch:

@@ -189,9 +189,11 @@ class Writer:
         if failed is not None:
             return failed
         queue.next_offset = queue_offset + len(sizes)
-        left = batch.to_dispatch(sizes, isinstance(queue, ConsumeQueue))
+        left = batch.keyed(sizes) if isinstance(queue, ConsumeQueue) else None
         self._dispatch.add(
-            DispatchRequest(message.topic, queue, left, sys_flag, queue_offset, offset, total, now)
+            DispatchRequest(
+                message.topic, queue, left or batch.rows(sizes), sys_flag, queue_offset, offset, total, now
+            )
         )
         return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
 

@@ -12,7 +12,6 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, lone_unique_keys, pack_host
 from mqgateway.engine.store import schema, writer
 from mqgateway.engine.store.client_batch import EvenBatch, PlainBatch, cut
-from mqgateway.engine.store.dispatch import KeyedBatch
 from mqgateway.engine.store.index_file import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
@@ -115,17 +114,16 @@ def test_short_properties_have_no_unique_keys() -> None:
     assert lone_unique_keys([b"UNIQ_KEY\1A"] * 2) is None
 
 
-@pytest.mark.parametrize("is_keyed", [True, False])
-def test_what_is_left_to_dispatch(is_keyed: bool) -> None:
+def test_what_is_left_to_dispatch() -> None:
     names = [f"7F00000100002A139F5545CA0EDB{number:04X}".encode() for number in range(3)]
-    batch = cut(elements([(0, b"b", b"UNIQ_KEY\1" + name) for name in names]), False)
+    data = elements([(0, b"b", b"UNIQ_KEY\1" + name) for name in names])
+    batch = cut(data, False)
     sizes = batch.sizes(topic_field("t", True), 0)
-    left = batch.to_dispatch(sizes, is_keyed)
-    if is_keyed:
-        assert isinstance(left, KeyedBatch)
-        assert (left.size, list(left.keys)) == (record_size(0, 1, 2, 41), names)
-    else:
-        assert left == [(sizes[0], b"UNIQ_KEY\1" + name) for name in names]
+    keyed = batch.keyed(sizes)
+    assert keyed is not None
+    assert (keyed.size, list(keyed.keys)) == (record_size(0, 1, 2, 41), names)
+    assert batch.rows(sizes) == PlainBatch(data, False).rows(sizes)
+    assert batch.rows(sizes) == [(keyed.size, b"UNIQ_KEY\1" + name) for name in names]
 
 
 def disk_after(properties: list[list[bytes]], topic: str, **changes: Any) -> tuple[Any, ...]:
