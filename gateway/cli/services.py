@@ -14,7 +14,9 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import Setting
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.broker.admin.broker import reread_settings
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import (
     BootLine,
@@ -198,6 +200,35 @@ class Both:
         """How many topics, groups and queues they hold."""
         services = (self.namesrv, self.controller, self.broker)
         return sum(service.entries for service in services if service is not None)
+
+    @property
+    def status(self) -> str:
+        """How far a start is, or what is served where."""
+        broker, namesrv = self.broker, self.namesrv
+        if broker is not None and broker.recovery_seconds is None:
+            return (
+                "starting"
+                if broker.recovered is None
+                else f"recovering, {broker.recovered:.0%} of the log read"
+            )
+        served = [f"name server at port {self._namesrv_port}"] if namesrv is not None else []
+        return ", ".join(served + ([f"broker at port {broker.port}"] if broker is not None else []))
+
+    def drain(self) -> Deferred[None]:
+        """Make ready for a stop, which need not be harsh; see `BrokerService.drain`."""
+        return succeed(None) if self.broker is None else self.broker.drain()
+
+    def reread(self, broker: Sequence[Setting], namesrv: Sequence[Setting]) -> list[str]:
+        """Take over what the files of both say by now; gives what counts after a restart only.
+
+        Raises `ConfigError`.
+        """
+        waiting = []
+        if self.broker is not None:
+            waiting = reread_settings(self.broker.broker, broker, self.clock.millis())
+        if self.namesrv is not None:
+            waiting += self.namesrv.namesrv.configuration.reread(namesrv)
+        return waiting
 
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the controller and the name server, from which it takes its leave."""
