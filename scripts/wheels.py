@@ -5,8 +5,8 @@
 
 `--pure` leaves out the compiled wheel. `--check` builds everything once more, from another folder, with other
 hashes, in another time zone and with another umask, and compares. `--with-dependencies` adds the wheels of
-what mqgateway needs, so that `pip install --no-index --find-links FOLDER mqgateway` asks nobody. pip takes the
-compiled wheel where it fits, the pure one elsewhere. All times are SOURCE_DATE_EPOCH, else the last commit's.
+what is needed, so that `pip install --no-index --find-links FOLDER mqgateway` asks nobody. pip takes the
+compiled wheel where it fits, the pure one elsewhere. Times are SOURCE_DATE_EPOCH, else the last commit's.
 """
 
 from __future__ import annotations

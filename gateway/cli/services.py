@@ -24,6 +24,7 @@ from mqgateway.gateway.cli.boot import (
     controller_boot_line,
     name_server_boot_line,
 )
+from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
@@ -58,6 +59,7 @@ class Both:
         self.console: ConsoleService | None = None
         self.grpc: GrpcDoor | None = None
         self._meters: Meters | None = None  # the broker's
+        self._open_files = raise_open_files()
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -250,6 +252,8 @@ class Both:
         advertised = broker.broker.broker_ip1 if broker else own[0]
         remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
         warnings = reach_warnings(advertised, remoting.bind_address, own, in_container()) if broker else []
+        backlog = remoting.server_socket_backlog
+        warnings += advice(self._open_files, remoting.max_connections, backlog, read_kernel)
         sickness = self.broker.broker.store.sickness if self.broker else ""
         if sickness:
             warnings.append(f"messages are refused until it is mended, stored ones are served: {sickness}")
