@@ -2,9 +2,9 @@
 
 Producers look at routes every 30 s. So name servers say that this broker takes no messages, and what still
 comes is taken: a send that is refused would be lost where it is one-way, and fail where its queue was chosen.
-Once none has come for a while, or `drainTimeoutMillis` is over, it is time. Under a controller nobody has to
-go elsewhere: another of those in sync is made master at once. Ours; the standard's broker ends as soon as it
-is told to.
+Once none has come for a while, or `drainTimeoutMillis` is over, it is time; at once where name servers know
+no other broker. Under a controller nobody has to go elsewhere: another of those in sync is made master.
+Ours; the standard's broker ends as soon as it is told to.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ class Draining:
             return succeed(None)
         if self._replica is not None:
             return self._hand_over(self._replica, limit)
+        return Deferred.fromCoroutine(self._send_away(limit))
+
+    async def _send_away(self, limit: int) -> None:
+        broker = self._broker
+        if not await broker.cluster.broker_directory.other_masters():
+            log.info("there is no other broker that producers could send to")
+            return
         log.info("producers are told to send elsewhere, for %d ms at most", limit)
         registration = broker.cluster.registration
         registration.announcement.takes_messages = False
@@ -56,7 +63,7 @@ class Draining:
         self._began = self._quiet_since = elapsed_millis(broker.clock)
         self._drained = Deferred(lambda _: self._end())
         self._looking = self._schedule.every(0, LOOK_SECONDS, self._look)
-        return self._drained
+        await self._drained
 
     def _hand_over(self, replica: ControlledReplica, limit: int) -> Deferred[None]:
         handed = Deferred.fromCoroutine(replica.hand_over())

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode
-from tests.gateway.broker.test_service import World
+from mqgateway.gateway.codec.headers import RegisterBrokerRequestHeader
+from tests.gateway.broker.test_service import NAME_SERVER, World
 from tests.support.gateway.broker.controlled import BrokerSet
 from tests.support.gateway.broker.helpers import send_header
 
 LONG = 40_000
+
+
+def world_with_another(**options: Any) -> World:
+    """A broker that runs, and a name server that knows another one."""
+    world = World(**options).start()
+    body = RegisterBrokerBody(TopicConfigAndMappingSerializeWrapper()).encode()
+    header = RegisterBrokerRequestHeader(
+        broker_name="b2",
+        broker_addr="10.0.0.2:10911",
+        cluster_name="DefaultCluster",
+        ha_server_addr="",
+        broker_id=0,
+        body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+    )
+    assert world.connect(NAME_SERVER).ask(RequestCode.REGISTER_BROKER, header, body).code == 0
+    return world
 
 
 def drain(service: Any) -> list[Any]:
@@ -21,7 +40,7 @@ def drain(service: Any) -> list[Any]:
 
 
 def test_producers_are_told_to_go_elsewhere_and_what_still_comes_is_taken() -> None:
-    world = World(drain_timeout_millis=LONG).start()
+    world = world_with_another(drain_timeout_millis=LONG)
     client = world.connect()
     client.create("T")
     drained = drain(world.service)
@@ -37,7 +56,7 @@ def test_producers_are_told_to_go_elsewhere_and_what_still_comes_is_taken() -> N
 
 
 def test_who_goes_on_sending_is_not_waited_for_longer_than_settings_say() -> None:
-    world = World(drain_timeout_millis=10_000).start()
+    world = world_with_another(drain_timeout_millis=10_000)
     client = world.connect()
     client.create("T")
     drained = drain(world.service)
@@ -49,9 +68,10 @@ def test_who_goes_on_sending_is_not_waited_for_longer_than_settings_say() -> Non
 
 
 def test_it_can_be_cut_short() -> None:
-    world = World(drain_timeout_millis=LONG).start()
+    world = world_with_another(drain_timeout_millis=LONG)
     cut: list[Any] = []
     waiting = world.service.drain().addErrback(cut.append)
+    world.net.settle(1)
     assert not waiting.called
     waiting.cancel()
     assert len(cut) == 1
@@ -59,7 +79,11 @@ def test_it_can_be_cut_short() -> None:
 
 
 def test_nothing_is_waited_for_where_nobody_would_be_helped() -> None:
-    assert drain(World().start().service) == [None]
+    assert drain(world_with_another().service) == [None]
+    alone = World(drain_timeout_millis=LONG).start()
+    drained = drain(alone.service)
+    alone.net.settle(0.1)
+    assert drained == [None]
     assert drain(World(role=BrokerRole.SLAVE, broker_id=1, drain_timeout_millis=LONG).start().service) == [
         None
     ]
