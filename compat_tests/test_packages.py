@@ -1,7 +1,7 @@
-"""What is installed runs the main job with the stock Java client: from wheels, as an image, as a Debian package.
+"""What is installed runs the main job with the stock Java client: wheels, the image, the Debian package.
 
-All of it is built here, as root, on a Debian with debootstrap, a C compiler and a Docker engine; that takes most of
-the time. `PACKAGES_DIST` names a folder of `scripts/wheels --with-dependencies` that is used instead.
+All of it is built here, as root, on a Debian with debootstrap, a C compiler and a Docker engine, which takes
+most of the time. `PACKAGES_DIST` names a folder of `scripts/wheels --with-dependencies` that is used instead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
