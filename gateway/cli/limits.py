@@ -10,8 +10,6 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterator
 
-OWN_FILES = 1000
-"""Files that a server has open beside its connections: of the log, queues, index, libraries."""
 SWAPPINESS = 10
 """Above this the kernel likes to swap a quiet process out for the sake of file contents that it caches."""
 
@@ -39,10 +37,9 @@ def raise_open_files() -> int:
 
 def advice(open_files: int, connections: int, backlog: int, read: Read) -> Iterator[str]:
     """What should be changed on this machine for a server of so many connections, each with how."""
-    needed = connections + OWN_FILES
-    if 0 <= open_files < needed:
+    if 0 <= open_files < connections:
         yield (
-            f"{open_files} files may be open, {needed} are needed for maxConnections={connections}: "
+            f"{open_files} files may be open, connections among them, and maxConnections={connections}: "
             "set LimitNOFILE= of its unit, or `ulimit -n` (/etc/security/limits.conf)"
         )
     waiting = _number(read, "/proc/sys/net/core/somaxconn")
