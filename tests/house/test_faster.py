@@ -109,6 +109,7 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
 def test_the_second_start_is_of_the_faster_form(clone: Clone) -> None:
     assert clone.form() == ""
     wait_for(lambda: "next start of scripts/serve" in clone.errors)
+    clone.settle()
     form = clone.form()
     assert form.startswith(".venv/compiled-cpython-399/") and form == clone.form()
     assert clone.said.read_text().splitlines() == ["wheel 1", "form of mqgateway-1-cp399-cp399-linux_x.whl"]
