@@ -118,8 +118,14 @@ class _Run:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, partial(self._signalled, service))
         starting = self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, lambda: self._progress(service))
-        done = maybeDeferred(service.start).addBoth(lambda result: (starting.cancel(), result)[1])
-        return done.addCallback(lambda _: self._settle(service))
+
+        def over(result: Any) -> Any:
+            starting.cancel()
+            return result
+
+        started: Deferred[Any] = maybeDeferred(service.start)
+        started.addBoth(over)
+        return started.addCallback(lambda _: self._settle(service))
 
     def _signalled(self, service: Service, number: int, _: object) -> None:
         self._loop.callFromThread(self._stop, service, number == signal.SIGTERM)
