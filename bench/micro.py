@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -28,6 +29,7 @@ from bench.results import commit
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
@@ -36,6 +38,8 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, Request
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.metrics.observed import ObservedBroker
+from mqgateway.gateway.metrics.rpc import RequestTimes
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -171,9 +175,10 @@ class Loop(Time):
 
 
 class Server:
-    """A broker in this process, and one connection to it; nothing but bytes goes in and out."""
+    """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `exports`
+    it counts what metrics show."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, exports: bool = False) -> None:
         clock = SystemClock()
         options = BrokerOptions(
             broker_ip1="127.0.0.1",
@@ -181,8 +186,10 @@ class Server:
             broker_name="broker-a",
             listen_port=MAIN_PORT,
             auto_create_topic_enable=True,
+            metrics_exporter_type="PROM" if exports else "DISABLE",
         )
-        store_options = StoreOptions(store_path_root_dir=str(folder / "broker"))
+        meters = Meters(options.metrics_otel_cardinality_limit)
+        store_options = StoreOptions(store_path_root_dir=str(folder))
         reactor: Any = Loop()
         service = BrokerService(
             options,
@@ -193,7 +200,9 @@ class Server:
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
+            hooks=[RequestTimes(meters, clock)] if exports else [],
         )
+        ObservedBroker(service, options, meters, RealDisk())
         service.start()
         while not reactor.listening:  # the store is opened in steps
             reactor.advance(0)
@@ -213,20 +222,23 @@ class Server:
 
 
 def whole_work(folder: Path) -> list[Work]:
-    """Sends and pulls from bytes to bytes."""
-    server = Server(folder)
+    """Sends and pulls from bytes to bytes, on a broker that exports no metrics and on one that does."""
     sends = b"".join(map(send_request, range(TOGETHER)))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
-    for data in (sends, pulls):
-        server.say(data)
-        answers = server.heard()
-        failed = next((answer for answer in answers if answer.code), None)
-        if failed is not None or len(answers) != TOGETHER:
-            raise RuntimeError(f"{len(answers)} answers of {TOGETHER}, {failed}")
-    return [
-        Work("a whole send", TOGETHER, lambda: server.say(sends)),
-        Work(f"a whole pull of {TOGETHER} messages", TOGETHER, lambda: server.say(pulls)),
-    ]
+    work = []
+    for name, exports in (("", False), (", counted", True)):
+        server = Server(folder / f"broker{exports:d}", exports=exports)
+        for data in (sends, pulls):
+            server.say(data)
+            answers = server.heard()
+            failed = next((answer for answer in answers if answer.code), None)
+            if failed is not None or len(answers) != TOGETHER:
+                raise RuntimeError(f"{len(answers)} answers of {TOGETHER}, {failed}")
+        work += [
+            Work(f"a whole send{name}", TOGETHER, partial(server.say, sends)),
+            Work(f"a whole pull of {TOGETHER} messages{name}", TOGETHER, partial(server.say, pulls)),
+        ]
+    return work
 
 
 def section(steps: Sequence[Step], repeats: int) -> list[str]:
@@ -238,7 +250,7 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
         f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
         f"One process, no sockets, messages of 1 KB, {TOGETHER} together; times are the least of {repeats}",
         "repeats. Instructions are those of Python's interpreter: what C or compiled modules do counts as",
-        "none. `python -m bench.micro` repeats it.",
+        "none; counted is what a broker does that exports metrics. `python -m bench.micro` repeats it.",
         "",
         "| step | µs | Python instructions |",
         "| --- | ---: | ---: |",
