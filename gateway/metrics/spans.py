@@ -96,7 +96,7 @@ class About(NamedTuple):
     topic: str
     queue_id: str
     carriers: Sequence[Carrier]
-    count: int = 1
+    messages: int = 1
     group: str = ""
 
 
@@ -287,8 +287,8 @@ class MessageSpans:
         }
         if about.group:
             told["messaging.consumer.group.name"] = about.group
-        if about.count > 1:
-            told["messaging.batch.message_count"] = about.count
+        if about.messages > 1:
+            told["messaging.batch.message_count"] = about.messages
         links = [self._trace.Link(origin) for _, origin in asking[1:]]
         name, kind = f"{about.operation} {about.topic}", self._trace.SpanKind.SERVER
         return self._tracer.start_span(name, asking[0][0], kind, told, links)
