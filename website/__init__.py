@@ -1,7 +1,7 @@
-"""The documentation as a site: `tox -e docs`, or `mkdocs build -f website/mkdocs.yml`.
+"""The documentation as a site: `tox -e docs`, or `python -m website.build`.
 
-- `mkdocs.yml`: what MkDocs is told: theme, order of the pages, checks
-- `hooks`: what MkDocs calls: the home page, pages that are no files, links that lead out of `docs`
+- `build`: puts the sources together and calls Sphinx; the order of the pages
+- `conf`: what Sphinx is told
 - `reference`: pages of settings, commands and request codes, made of the declarations; pure
 - `links`: where the links of a page lead; pure
 
