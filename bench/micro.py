@@ -23,6 +23,7 @@ from rich.console import Console
 from twisted.internet.task import Clock as Time
 from twisted.internet.testing import StringTransport
 
+from bench.access import ACCESS, LOAD, making_the_load
 from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
@@ -30,7 +31,7 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
 from mqgateway.engine.meters import Meters
-from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
@@ -101,12 +102,12 @@ def instructions(do: Callable[[], object]) -> int:
     return count
 
 
-def send_request(opaque: int) -> bytes:
+def send_request(opaque: int, *, signs: bool = False) -> bytes:
     """A send as the official client writes it, as a frame."""
     fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
     fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
-    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY)
+    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
 
 
 def pull_request(opaque: int, offset: int) -> bytes:
@@ -117,10 +118,12 @@ def pull_request(opaque: int, offset: int) -> bytes:
     return request(RequestCode.PULL_MESSAGE, opaque, fields, b"")
 
 
-def request(code: int, opaque: int, fields: dict[str, str], body: bytes) -> bytes:
+def request(code: int, opaque: int, fields: dict[str, str], body: bytes, *, signs: bool = False) -> bytes:
     """A request of the official Java client, as a frame."""
     command = RemotingCommand(code, ext_fields=fields, body=body, opaque=opaque)
     command.language, command.version = LanguageCode.JAVA, CURRENT_VERSION
+    if signs:
+        LOAD.sign(command)
     return encode_command(command)
 
 
@@ -175,10 +178,10 @@ class Loop(Time):
 
 
 class Server:
-    """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `exports`
-    it counts what metrics show."""
+    """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `asks` it
+    asks who somebody is, and knows the user of the loads; with `counts` it counts what metrics show."""
 
-    def __init__(self, folder: Path, *, exports: bool = False) -> None:
+    def __init__(self, folder: Path, *, asks: bool = False, counts: bool = False) -> None:
         clock = SystemClock()
         options = BrokerOptions(
             broker_ip1="127.0.0.1",
@@ -186,9 +189,12 @@ class Server:
             broker_name="broker-a",
             listen_port=MAIN_PORT,
             auto_create_topic_enable=True,
-            metrics_exporter_type="PROM" if exports else "DISABLE",
+            metrics_exporter_type="PROM" if counts else "DISABLE",
         )
         meters = Meters(options.metrics_otel_cardinality_limit)
+        settings = OptionSet(options)
+        for name, text in ACCESS if asks else ():
+            settings.set(name, text)
         store_options = StoreOptions(store_path_root_dir=str(folder))
         reactor: Any = Loop()
         service = BrokerService(
@@ -200,7 +206,7 @@ class Server:
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
-            hooks=[RequestTimes(meters, clock)] if exports else [],
+            hooks=[RequestTimes(meters, clock)] if counts else [],
         )
         ObservedBroker(service, options, meters, RealDisk())
         service.start()
@@ -210,6 +216,9 @@ class Server:
         self._transport = make_transport()
         self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())
         self._connection.makeConnection(self._transport)
+        for command in making_the_load() if asks else ():
+            self.say(encode_command(command))
+            check(self.heard(), 1)
 
     def say(self, data: bytes) -> None:
         """One read of the connection."""
@@ -222,23 +231,31 @@ class Server:
 
 
 def whole_work(folder: Path) -> list[Work]:
-    """Sends and pulls from bytes to bytes, on a broker that exports no metrics and on one that does."""
+    """Sends and pulls from bytes to bytes: on a broker as it is, one that asks who somebody is, and one that
+    exports metrics."""
+    server, asking = Server(folder / "open"), Server(folder / "guarded", asks=True)
+    counting = Server(folder / "counting", counts=True)
     sends = b"".join(map(send_request, range(TOGETHER)))
+    signed = b"".join(send_request(opaque, signs=True) for opaque in range(TOGETHER))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
-    work = []
-    for name, exports in (("", False), (", counted", True)):
-        server = Server(folder / f"broker{exports:d}", exports=exports)
-        for data in (sends, pulls):
-            server.say(data)
-            answers = server.heard()
-            failed = next((answer for answer in answers if answer.code), None)
-            if failed is not None or len(answers) != TOGETHER:
-                raise RuntimeError(f"{len(answers)} answers of {TOGETHER}, {failed}")
-        work += [
-            Work(f"a whole send{name}", TOGETHER, partial(server.say, sends)),
-            Work(f"a whole pull of {TOGETHER} messages{name}", TOGETHER, partial(server.say, pulls)),
-        ]
-    return work
+    loads = (
+        ("a whole send", server, sends),
+        ("a whole send, ACL 2.0", asking, signed),
+        ("a whole send, counted", counting, sends),
+        (f"a whole pull of {TOGETHER} messages", server, pulls),
+        (f"a whole pull of {TOGETHER} messages, counted", counting, pulls),
+    )
+    for _, whom, data in loads:
+        whom.say(data)
+        check(whom.heard(), TOGETHER)
+    return [Work(name, TOGETHER, partial(whom.say, data)) for name, whom, data in loads]
+
+
+def check(answers: Sequence[RemotingCommand], count: int) -> None:
+    """Raise `RuntimeError` unless there are so many answers, all good."""
+    failed = next((answer for answer in answers if answer.code), None)
+    if failed is not None or len(answers) != count:
+        raise RuntimeError(f"{len(answers)} answers of {count}, {failed}")
 
 
 def section(steps: Sequence[Step], repeats: int) -> list[str]:

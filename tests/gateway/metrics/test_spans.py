@@ -25,7 +25,12 @@ from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
 from mqgateway.gateway.client.popping import Popper
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.codec.bodies import SubscriptionData
-from mqgateway.gateway.metrics.spans import About, MessageSpans, Seen
+from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.metrics.spans import About, MessageSpans, Seen, acknowledged
+from mqgateway.gateway.remoting.call import Call
+from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.client.cluster import Cluster, queue_of
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -162,6 +167,19 @@ def test_the_end_of_a_transaction_has_a_span(
         cluster.run(producer.send_in_transaction(of(TRACE), state))
         cluster.settle(1)
         assert shown(exporter) == [("store T", TRACE, []), *ended]
+
+
+def test_a_batch_of_acknowledgements_names_each_message() -> None:
+    said = {"start_offset": 40, "revive_queue_id": 0, "pop_time": 1, "invisible_time": 2}
+    acks = [
+        BatchAck("G", "T", "0", queue_id=3, bit_set=bit_set([0, 2]), **said),
+        BatchAck("G", "T", "1", queue_id=0, bit_set=bit_set([1]), **said),
+    ]
+    command = RemotingCommand(RequestCode.BATCH_ACK_MESSAGE)
+    body = BatchAckMessageRequestBody(acks=acks).encode()
+    group, names = acknowledged(Call(command, None, body, FakePeer(), 0))
+    assert group == "G"
+    assert names == [("T", "3", "40"), ("T", "3", "42"), ("%RETRY%G_T", "0", "41")]
 
 
 def test_only_so_many_messages_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

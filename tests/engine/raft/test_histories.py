@@ -1,0 +1,13 @@
+"""Generated histories of groups; `python -m tests.sim.raft` runs more of them."""
+
+import pytest
+
+from tests.support.engine.raft.history import History
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_acknowledged_is_lost(seed: int, count: int) -> None:
+    history = History(seed, count)
+    history.run(25)
+    assert history.group.acknowledged
