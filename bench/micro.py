@@ -22,13 +22,14 @@ from rich.console import Console
 from twisted.internet.task import Clock as Time
 from twisted.internet.testing import StringTransport
 
+from bench.access import ACCESS, LOAD, making_the_load
 from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
-from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
@@ -97,12 +98,12 @@ def instructions(do: Callable[[], object]) -> int:
     return count
 
 
-def send_request(opaque: int) -> bytes:
+def send_request(opaque: int, *, signs: bool = False) -> bytes:
     """A send as the official client writes it, as a frame."""
     fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
     fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
-    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY)
+    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
 
 
 def pull_request(opaque: int, offset: int) -> bytes:
@@ -113,10 +114,12 @@ def pull_request(opaque: int, offset: int) -> bytes:
     return request(RequestCode.PULL_MESSAGE, opaque, fields, b"")
 
 
-def request(code: int, opaque: int, fields: dict[str, str], body: bytes) -> bytes:
+def request(code: int, opaque: int, fields: dict[str, str], body: bytes, *, signs: bool = False) -> bytes:
     """A request of the official Java client, as a frame."""
     command = RemotingCommand(code, ext_fields=fields, body=body, opaque=opaque)
     command.language, command.version = LanguageCode.JAVA, CURRENT_VERSION
+    if signs:
+        LOAD.sign(command)
     return encode_command(command)
 
 
@@ -171,9 +174,10 @@ class Loop(Time):
 
 
 class Server:
-    """A broker in this process, and one connection to it; nothing but bytes goes in and out."""
+    """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `asks` it
+    asks who somebody is, and knows the user of the loads."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, asks: bool = False) -> None:
         clock = SystemClock()
         options = BrokerOptions(
             broker_ip1="127.0.0.1",
@@ -182,6 +186,9 @@ class Server:
             listen_port=MAIN_PORT,
             auto_create_topic_enable=True,
         )
+        settings = OptionSet(options)
+        for name, text in ACCESS if asks else ():
+            settings.set(name, text)
         store_options = StoreOptions(store_path_root_dir=str(folder / "broker"))
         reactor: Any = Loop()
         service = BrokerService(
@@ -201,6 +208,9 @@ class Server:
         self._transport = make_transport()
         self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())
         self._connection.makeConnection(self._transport)
+        for command in making_the_load() if asks else ():
+            self.say(encode_command(command))
+            check(self.heard(), 1)
 
     def say(self, data: bytes) -> None:
         """One read of the connection."""
@@ -214,19 +224,25 @@ class Server:
 
 def whole_work(folder: Path) -> list[Work]:
     """Sends and pulls from bytes to bytes."""
-    server = Server(folder)
+    server, asking = Server(folder / "open"), Server(folder / "guarded", asks=True)
     sends = b"".join(map(send_request, range(TOGETHER)))
+    signed = b"".join(send_request(opaque, signs=True) for opaque in range(TOGETHER))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
-    for data in (sends, pulls):
-        server.say(data)
-        answers = server.heard()
-        failed = next((answer for answer in answers if answer.code), None)
-        if failed is not None or len(answers) != TOGETHER:
-            raise RuntimeError(f"{len(answers)} answers of {TOGETHER}, {failed}")
+    for whom, data in ((server, sends), (asking, signed), (server, pulls)):
+        whom.say(data)
+        check(whom.heard(), TOGETHER)
     return [
         Work("a whole send", TOGETHER, lambda: server.say(sends)),
+        Work("a whole send, ACL 2.0", TOGETHER, lambda: asking.say(signed)),
         Work(f"a whole pull of {TOGETHER} messages", TOGETHER, lambda: server.say(pulls)),
     ]
+
+
+def check(answers: Sequence[RemotingCommand], count: int) -> None:
+    """Raise `RuntimeError` unless there are so many answers, all good."""
+    failed = next((answer for answer in answers if answer.code), None)
+    if failed is not None or len(answers) != count:
+        raise RuntimeError(f"{len(answers)} answers of {count}, {failed}")
 
 
 def section(steps: Sequence[Step], repeats: int) -> list[str]:

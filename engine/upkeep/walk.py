@@ -85,7 +85,8 @@ class Walk:
     before that without a valid record, and `has_rest` says whether anything but zeros lies after the end.
 
     `is_past_end` is asked, for a valid record after damage, whether it is an old one after the log's end.
-    `progress` is called now and then with the bytes read and the bytes to read.
+    `progress` is called now and then with the bytes read and the bytes to read. It begins at `begin`, where a
+    record of the first file must begin, or with that file.
     """
 
     def __init__(
@@ -94,12 +95,13 @@ class Walk:
         findings: Findings,
         is_past_end: Callable[[int], bool],
         progress: Callable[[int, int], None] | None = None,
+        begin: int = 0,
     ) -> None:
         self._files = files
         self._findings = findings
         self._is_past_end = is_past_end
         self._progress = progress
-        self._at = self.end = files.starts[0] if files.starts else 0
+        self._at = self.end = max(begin, files.starts[0]) if files.starts else 0
         self.ended_by = ""
         self.has_rest = False
         self.damaged: list[tuple[int, int]] = []
@@ -115,7 +117,7 @@ class Walk:
         self.ended_by = "there are no more files"
 
     def _file(self, start: int, file_end: int) -> Iterator[tuple[bytes, int, int, int]]:
-        self._at = start
+        self._at = max(start, self._at)
         while reason := (yield from self._run(file_end)):
             self.has_rest = self._files.read(self._at, 1) != b"\0"
             found = self._search(self._at + 1, file_end)

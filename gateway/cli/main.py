@@ -71,10 +71,11 @@ LATER = {
     "consume": "Consume TOPIC as a member of a group, and print the messages.",
     "container": "Run a broker container: each broker is a process of its own.",
     "controller": "Run a controller: it elects the masters of broker sets.",
+    "migrate": "Move the broker groups of a running cluster from Apache's brokers to these, and back.",
     "perf": "Measure how fast messages are sent and consumed.",
     "pipeline": "Run Spark jobs on topics and stores.",
     "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
-    "store": "Check, rebuild and count a store that lies on disk.",
+    "store": "Check, rebuild, count, back up and restore a store that lies on disk.",
     "tail": "Print the newest messages of TOPIC.",
 }
 """Commands in modules of their names, which are loaded once they are called, and what they are for."""

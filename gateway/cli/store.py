@@ -1,4 +1,5 @@
-"""The commands `mqgateway store check|rebuild|stats`: what `engine.upkeep` finds out, printed.
+"""The commands `mqgateway store check|rebuild|stats`: what `engine.upkeep` does, printed. Those of backups
+are in `store_backups`.
 
 Results go to standard output, as text or with `--json` as one JSON object; progress, while standard error is
 a terminal, and errors go there. Exit codes: 0 all is well, 1 something is damaged, 2 the command could not
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.plain import escaped, escaped_json
 
 if TYPE_CHECKING:
@@ -32,9 +34,18 @@ _LOG_FOLDER = "commitlog"
 _BAR_WIDTH = 30
 
 
-@click.group()
+BACKUPS = {
+    "backup": "Keep a store in a folder of backups, while its broker runs.",
+    "restore": "Make a store of a backup, as it was at its end, a time or an offset.",
+    "backups": "List the backups in a folder.",
+    "verify": "Read a backup whole, and compare it with what was written.",
+}
+"""Commands that are in `store_backups`."""
+
+
+@click.group(cls=GroupWithLater, later=BACKUPS, module="store_backups")
 def store() -> None:
-    """Check, rebuild and count a store that lies on disk.
+    """Check, rebuild, count, back up and restore a store that lies on disk.
 
     DIR is the broker's storePathRootDir, or the folder given to --data-dir. Stores of Apache's broker are
     understood as well.

@@ -23,5 +23,6 @@ def test_preparing_is_not_measured() -> None:
 
 def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
     steps = [measured(work, 1) for work in whole_work(tmp_path)]
-    assert [step.name for step in steps] == ["a whole send", f"a whole pull of {TOGETHER} messages"]
+    names = ["a whole send", "a whole send, ACL 2.0", f"a whole pull of {TOGETHER} messages"]
+    assert [step.name for step in steps] == names
     assert "| a whole send |" in "\n".join(section(steps, 1))

@@ -123,6 +123,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.topics",
         *NOUNS,
     ),
+    "gateway.migration": (
+        "gateway.migration",
+        "gateway.mqadmin.servers",
+        "gateway.client",
+        "gateway.codec",
+    ),
     "gateway.nouns": (
         "gateway.nouns",
         "gateway.mqadmin",
