@@ -395,7 +395,7 @@ class Reader:
         return max(first, low - 1) if upper else min(low, end)
 
 
-def _before(data: bytes, limit: int) -> bytes:
+def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:
     """The units of records that end before a place of the log."""
     end = len(data) - len(data) % UNIT_SIZE
     while end:
