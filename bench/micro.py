@@ -1,6 +1,6 @@
 """`python -m bench.micro`: what the single steps of a send and a pull cost in this process.
 
-Codec, append, dispatch and read, and a whole send and pull from bytes to bytes, without sockets. For each the
+Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets. For each the
 least time of all repeats, and the number of Python instructions, which no other work on the machine changes
 (what is compiled has none).
 """
@@ -172,9 +172,21 @@ class Loop(Time):
         super().__init__()
         self.listening: dict[int, Any] = {}
 
-    def listenTCP(self, port: int, factory: Any, *_: object) -> None:
+    def listenTCP(self, port: int, factory: Any, *_: object, **__: object) -> "Listening":
         """Keep what makes connections of a port."""
         self.listening[port] = factory
+        return Listening(port)
+
+
+@dataclass
+class Listening:
+    """A port that is listened on, and its address."""
+
+    port: int
+
+    def getHost(self) -> "Listening":
+        """The address."""
+        return self
 
 
 class Server:
@@ -196,29 +208,34 @@ class Server:
         for name, text in ACCESS if asks else ():
             settings.set(name, text)
         store_options = StoreOptions(store_path_root_dir=str(folder))
-        reactor: Any = Loop()
-        service = BrokerService(
+        self.reactor: Any = Loop()
+        self.service = BrokerService(
             options,
             store_options,
             RemotingOptions(),
             TlsOptions(),
-            reactor=reactor,
+            reactor=self.reactor,
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
             hooks=[RequestTimes(meters, clock)] if counts else [],
         )
-        ObservedBroker(service, options, meters, RealDisk())
-        service.start()
-        while not reactor.listening:  # the store is opened in steps
-            reactor.advance(0)
-        make_transport: Any = StringTransport
-        self._transport = make_transport()
-        self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())
-        self._connection.makeConnection(self._transport)
+        ObservedBroker(self.service, options, meters, RealDisk())
+        self.service.start()
+        while not self.reactor.listening:  # the store is opened in steps
+            self.reactor.advance(0)
+        self._connection, self._transport = self.connect(MAIN_PORT)
         for command in making_the_load() if asks else ():
             self.say(encode_command(command))
             check(self.heard(), 1)
+
+    def connect(self, port: int) -> tuple[Any, Any]:
+        """A connection to a port, and its transport."""
+        make_transport: Any = StringTransport
+        transport = make_transport()
+        connection = self.reactor.listening[port].buildProtocol(transport.getPeer())
+        connection.makeConnection(transport)
+        return connection, transport
 
     def say(self, data: bytes) -> None:
         """One read of the connection."""
@@ -283,7 +300,10 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
     """Measure single steps in this process."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
-        work = [*codec_work(), *store_work(Path(folder)), *whole_work(Path(folder))]
+        # Here, as it is made of what is here.
+        from bench.micro_grpc import grpc_work
+
+        work = [*codec_work(), *store_work(Path(folder)), *whole_work(Path(folder)), *grpc_work(Path(folder))]
         steps = [measured(one, repeats) for one in work]
     lines = section(steps, repeats)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)

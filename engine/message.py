@@ -275,6 +275,17 @@ def lone_unique_key(text: bytes) -> bytes | None:
     return value if value and value.isascii() and b"\x01" not in value else None
 
 
+def lone_unique_keys(texts: Sequence[bytes]) -> tuple[bytes, ...] | None:
+    """The unique keys, of 32 letters and digits each, of properties strings of one length that say no more,
+    as clients write them where users gave a body only; None where that is not so of one."""
+    length = len(texts[0])
+    if length < 41:
+        return None
+    heads, keys, rests = zip(*struct.iter_unpack(f"9s32s{length - 41}s", b"".join(texts)), strict=True)
+    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and rests[0] in _NO_MORE
+    return keys if is_plain and b"".join(keys).isalnum() else None
+
+
 def format_properties(properties: Mapping[str, str]) -> str:
     """Write a properties string, with the trailing separator of 5.x.
 

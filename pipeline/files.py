@@ -126,13 +126,17 @@ def splits(disk: Disk, folder: Folder, split_bytes: int) -> list[Split]:
 
 def _ledger_end(disk: Disk, folder: str) -> int:
     """Where a member's log ends: whoever cuts one leaves old entries behind its end."""
-    member, pool = folder.rpartition("/")[0], FilePool(disk, _OPEN_FILES)
-    queues = []
-    for place in (folder, f"{member}/{LEDGER_INDEX}"):
-        names = [name for name in disk.listdir(place) if _is_log_file(name)]
-        queues.append(FileQueue(pool, place, disk.size(f"{place}/{names[0]}") if names else 1))
-        queues[-1].starts = [int(name) for name in names]
-    return find_end(*queues, read_noted(disk, member).end)
+    member = folder.rpartition("/")[0]
+    data, index = _queue_of(disk, folder), _queue_of(disk, f"{member}/{LEDGER_INDEX}")
+    return find_end(data, index, read_noted(disk, member).end)
+
+
+def _queue_of(disk: Disk, folder: str) -> FileQueue:
+    names = [name for name in disk.listdir(folder) if _is_log_file(name)]
+    size = disk.size(f"{folder}/{names[0]}") if names else 1
+    queue = FileQueue(FilePool(disk, _OPEN_FILES), folder, size)
+    queue.starts = [int(name) for name in names]
+    return queue
 
 
 def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[Found | Damage]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
+from bench.micro_grpc import grpc_work
 
 
 def test_twice_the_work_is_twice_the_instructions() -> None:
@@ -19,6 +20,15 @@ def test_preparing_is_not_measured() -> None:
     step = measured(Work("one", 2, lambda: done.append("do"), lambda: done.append("prepare")), 2)
     assert done == ["prepare", "do"] * 3
     assert 0 < step.instructions < 20
+
+
+def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
+    steps = [measured(work, 1) for work in grpc_work(tmp_path)]
+    assert [step.name for step in steps] == [
+        "a whole send over gRPC",
+        f"a whole receive of {TOGETHER} over gRPC",
+        "an acknowledgement over gRPC",
+    ]
 
 
 def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
