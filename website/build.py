@@ -43,8 +43,8 @@ def sources(folder: Path) -> None:
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(make())
     decisions = "\n".join(f"decisions/{page.stem}" for page in sorted((folder / "decisions").glob("*.md")))
-    with (folder / "architecture.md").open("a") as page:
-        page.write(f"\n```{{toctree}}\n:hidden:\n\n{decisions}\n```\n")
+    with (folder / "architecture.md").open("a") as architecture:
+        architecture.write(f"\n```{{toctree}}\n:hidden:\n\n{decisions}\n```\n")
     for page in folder.rglob("*.md"):
         page.write_text(without_links(page.read_text(), _LEADS_OUT))
 

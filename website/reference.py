@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
@@ -19,7 +19,7 @@ from mqgateway.gateway.mqadmin.usage import help_of
 from mqgateway.gateway.namesrv import service as name_server
 from mqgateway.gateway.nouns import CATALOGUE as NOUNS
 
-SERVERS = {
+SERVERS: Mapping[str, Callable[[], OptionSet]] = {
     "Broker": lambda: OptionSet(BrokerOptions(), RemotingOptions(), StoreOptions(), TlsOptions()),
     "Name server": lambda: OptionSet(NamesrvOptions(), RemotingOptions(), TlsOptions()),
     "Controller": lambda: OptionSet(ControllerOptions(), RemotingOptions(), TlsOptions()),
