@@ -37,33 +37,40 @@ class GuardedServer(Server):
     def start(self) -> "GuardedServer":
         """Start it, and make the user of the loads."""
         super().start()
-        name, subject = LOAD.access_key, f"User:{LOAD.access_key}"
-        policies = {"subject": subject, "policies": [POLICY]}
-        for code, fields, told in (
-            (RequestCode.AUTH_CREATE_USER, {"username": name}, {"password": LOAD.secret_key}),
-            (RequestCode.AUTH_CREATE_ACL, {"subject": subject}, policies),
-        ):
-            answer = ask(self.broker_address, code, fields, json.dumps(told).encode())
+        for command in making_the_load():
+            with RawConnection(self.broker_address) as connection:
+                answer = connection.ask(command.code, command.ext_fields, command.body)
             if answer is None or answer.code:
-                raise RuntimeError(f"the {self.kind} broker would not make {name}: {answer}")
+                raise RuntimeError(f"the {self.kind} broker would not make {LOAD.access_key}: {answer}")
         return self
 
     def wait_until_registered(self) -> None:
         """Wait until the name server, asked by a super user, knows the broker."""
 
         def knows() -> bool:
-            answer = ask(self.namesrv_address, RequestCode.GET_BROKER_CLUSTER_INFO, {})
+            command = signed(RequestCode.GET_BROKER_CLUSTER_INFO, {})
+            with RawConnection(self.namesrv_address) as connection:
+                answer = connection.ask(command.code, command.ext_fields)
             return answer is not None and BROKER_NAME.encode() in answer.body
 
         wait_until(knows, START_SECONDS, f"{BROKER_NAME} registered")
 
 
-def ask(address: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> RemotingCommand | None:
-    """Ask as the super user."""
+def signed(code: int, fields: Mapping[str, str], body: bytes = b"") -> RemotingCommand:
+    """A request of the super user."""
     command = RemotingCommand(code, ext_fields=dict(fields), body=body)
     ROOT.sign(command)
-    with RawConnection(address) as connection:
-        return connection.ask(code, command.ext_fields, body)
+    return command
+
+
+def making_the_load() -> list[RemotingCommand]:
+    """The requests that make the user of the loads, with a policy."""
+    name, subject = LOAD.access_key, f"User:{LOAD.access_key}"
+    user, policies = {"password": LOAD.secret_key}, {"subject": subject, "policies": [POLICY]}
+    return [
+        signed(RequestCode.AUTH_CREATE_USER, {"username": name}, json.dumps(user).encode()),
+        signed(RequestCode.AUTH_CREATE_ACL, {"subject": subject}, json.dumps(policies).encode()),
+    ]
 
 
 def as_load() -> list[str]:

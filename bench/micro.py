@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,13 +23,15 @@ from rich.console import Console
 from twisted.internet.task import Clock as Time
 from twisted.internet.testing import StringTransport
 
+from bench.access import ACCESS, LOAD, making_the_load
 from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
-from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
@@ -36,6 +39,8 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, Request
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.metrics.observed import ObservedBroker
+from mqgateway.gateway.metrics.rpc import RequestTimes
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -97,12 +102,12 @@ def instructions(do: Callable[[], object]) -> int:
     return count
 
 
-def send_request(opaque: int) -> bytes:
+def send_request(opaque: int, *, signs: bool = False) -> bytes:
     """A send as the official client writes it, as a frame."""
     fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
     fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
-    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY)
+    return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
 
 
 def pull_request(opaque: int, offset: int) -> bytes:
@@ -113,10 +118,12 @@ def pull_request(opaque: int, offset: int) -> bytes:
     return request(RequestCode.PULL_MESSAGE, opaque, fields, b"")
 
 
-def request(code: int, opaque: int, fields: dict[str, str], body: bytes) -> bytes:
+def request(code: int, opaque: int, fields: dict[str, str], body: bytes, *, signs: bool = False) -> bytes:
     """A request of the official Java client, as a frame."""
     command = RemotingCommand(code, ext_fields=fields, body=body, opaque=opaque)
     command.language, command.version = LanguageCode.JAVA, CURRENT_VERSION
+    if signs:
+        LOAD.sign(command)
     return encode_command(command)
 
 
@@ -183,9 +190,10 @@ class Listening:
 
 
 class Server:
-    """A broker in this process, and one connection to it; nothing but bytes goes in and out."""
+    """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `asks` it
+    asks who somebody is, and knows the user of the loads; with `counts` it counts what metrics show."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, asks: bool = False, counts: bool = False) -> None:
         clock = SystemClock()
         options = BrokerOptions(
             broker_ip1="127.0.0.1",
@@ -193,8 +201,13 @@ class Server:
             broker_name="broker-a",
             listen_port=MAIN_PORT,
             auto_create_topic_enable=True,
+            metrics_exporter_type="PROM" if counts else "DISABLE",
         )
-        store_options = StoreOptions(store_path_root_dir=str(folder / "broker"))
+        meters = Meters(options.metrics_otel_cardinality_limit)
+        settings = OptionSet(options)
+        for name, text in ACCESS if asks else ():
+            settings.set(name, text)
+        store_options = StoreOptions(store_path_root_dir=str(folder))
         self.reactor: Any = Loop()
         self.service = BrokerService(
             options,
@@ -205,11 +218,16 @@ class Server:
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
+            hooks=[RequestTimes(meters, clock)] if counts else [],
         )
+        ObservedBroker(self.service, options, meters, RealDisk())
         self.service.start()
         while not self.reactor.listening:  # the store is opened in steps
             self.reactor.advance(0)
         self._connection, self._transport = self.connect(MAIN_PORT)
+        for command in making_the_load() if asks else ():
+            self.say(encode_command(command))
+            check(self.heard(), 1)
 
     def connect(self, port: int) -> tuple[Any, Any]:
         """A connection to a port, and its transport."""
@@ -230,20 +248,31 @@ class Server:
 
 
 def whole_work(folder: Path) -> list[Work]:
-    """Sends and pulls from bytes to bytes."""
-    server = Server(folder)
+    """Sends and pulls from bytes to bytes: on a broker as it is, one that asks who somebody is, and one that
+    exports metrics."""
+    server, asking = Server(folder / "open"), Server(folder / "guarded", asks=True)
+    counting = Server(folder / "counting", counts=True)
     sends = b"".join(map(send_request, range(TOGETHER)))
+    signed = b"".join(send_request(opaque, signs=True) for opaque in range(TOGETHER))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
-    for data in (sends, pulls):
-        server.say(data)
-        answers = server.heard()
-        failed = next((answer for answer in answers if answer.code), None)
-        if failed is not None or len(answers) != TOGETHER:
-            raise RuntimeError(f"{len(answers)} answers of {TOGETHER}, {failed}")
-    return [
-        Work("a whole send", TOGETHER, lambda: server.say(sends)),
-        Work(f"a whole pull of {TOGETHER} messages", TOGETHER, lambda: server.say(pulls)),
-    ]
+    loads = (
+        ("a whole send", server, sends),
+        ("a whole send, ACL 2.0", asking, signed),
+        ("a whole send, counted", counting, sends),
+        (f"a whole pull of {TOGETHER} messages", server, pulls),
+        (f"a whole pull of {TOGETHER} messages, counted", counting, pulls),
+    )
+    for _, whom, data in loads:
+        whom.say(data)
+        check(whom.heard(), TOGETHER)
+    return [Work(name, TOGETHER, partial(whom.say, data)) for name, whom, data in loads]
+
+
+def check(answers: Sequence[RemotingCommand], count: int) -> None:
+    """Raise `RuntimeError` unless there are so many answers, all good."""
+    failed = next((answer for answer in answers if answer.code), None)
+    if failed is not None or len(answers) != count:
+        raise RuntimeError(f"{len(answers)} answers of {count}, {failed}")
 
 
 def section(steps: Sequence[Step], repeats: int) -> list[str]:
@@ -255,7 +284,7 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
         f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
         f"One process, no sockets, messages of 1 KB, {TOGETHER} together; times are the least of {repeats}",
         "repeats. Instructions are those of Python's interpreter: what C or compiled modules do counts as",
-        "none. `python -m bench.micro` repeats it.",
+        "none; counted is what a broker does that exports metrics. `python -m bench.micro` repeats it.",
         "",
         "| step | µs | Python instructions |",
         "| --- | ---: | ---: |",

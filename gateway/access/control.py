@@ -19,6 +19,7 @@ from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.administration import Administration
+from mqgateway.gateway.access.allowed import Allowed, Watched
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
@@ -71,6 +72,7 @@ class AccessControl:
         by_signature, by_policy = settings.authentication_memory, settings.authorization_memory
         self._signatures = None if by_signature is None else Outcomes(by_signature, clock)
         self._decisions = None if by_policy is None else Outcomes(by_policy, clock)
+        self.allowed = Allowed()
         self.administration = Administration(tables, options)
 
     def load(self) -> None:
@@ -94,12 +96,11 @@ class AccessControl:
     def before(self, call: Call) -> None:
         """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
         settings, command = self._settings, call.command
-        if settings.authenticates and command.code not in settings.unsigned_codes:
+        code = command.code
+        if settings.authenticates and code not in settings.unsigned_codes:
             self._authenticate(call)
-        is_checked = settings.authorizes and command.code not in settings.unchecked_codes
-        if is_checked and self._needs_a_look(call):
-            needs = self._needs_of_header(command.code, command.ext_fields, settings.cluster_name)
-            self._authorize(call, needs)
+        if settings.authorizes and code not in settings.unchecked_codes:
+            self._authorize_header(call)
 
     def after(self, call: Call, reply: Reply) -> None:
         """Answers are as they are."""
@@ -119,13 +120,14 @@ class AccessControl:
 
     def _guarded(self, function: Any, reader: BodyReader, options: BrokerOptions) -> Any:
         def serve(broker: Any, call: Call) -> Steps[Any]:
-            if self._needs_a_look(call):
+            name = self._name(call)
+            if self._needs_a_look(name):
                 try:
                     needs = yield from reader(call.body, options)
                 except Exception:
                     raise RequestError(ResponseCode.NO_PERMISSION, UNREADABLE) from None
                 for part in in_parts(list(dict.fromkeys(needs))):
-                    self._authorize(call, part)
+                    self._authorize(call, name, part)
                     yield
             reply = function(broker, call)
             if isinstance(reply, Generator):
@@ -134,10 +136,10 @@ class AccessControl:
 
         return serve
 
-    def _needs_a_look(self, call: Call) -> bool:
-        """Whether it matters what a request needs: super users may do everything."""
-        user = self.tables.users.get(self._name(call) or "")
-        return user is None or user.is_disabled or not user.is_super or self._audit.is_verbose
+    def _needs_a_look(self, name: str | None) -> bool:
+        """Whether it matters what a user's request needs: super users may do everything."""
+        user = self.tables.users.get(name or "")
+        return user is None or not user.is_super or user.is_disabled or self._audit.is_verbose
 
     # By a door without commands.
 
@@ -176,9 +178,7 @@ class AccessControl:
     def _signature_refusal(self, call: Call, name: str | None) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
         command = call.command
-        return self._user_refusal(
-            name, lambda secret: is_signed(command, secret), call.peer.address, command.code
-        )
+        return self._user_refusal(name, partial(is_signed, command), call.peer.address, command.code)
 
     def _user_refusal(
         self, name: str | None, proof: Callable[[str], bool], address: str, request: int | str
@@ -204,11 +204,31 @@ class AccessControl:
 
     # What they may do.
 
-    def _authorize(self, call: Call, needs: Sequence[Need]) -> None:
+    def _authorize_header(self, call: Call) -> None:
+        """Refuse a request whose header says that it needs what its user may not do. Raises `RequestError`.
+
+        What is known to be allowed is let through; what is told, or was answered before by a stateful
+        strategy, goes the whole way.
+        """
+        name = self._name(call)
+        if not self._needs_a_look(name):
+            return
+        settings, tables, command = self._settings, self.tables, call.command
+        fields, code = command.ext_fields, command.code
+        if name is None or self._decisions is not None or self._audit.is_verbose:
+            self._authorize(call, name, self._needs_of_header(code, fields, settings.cluster_name))
+            return
+        ip, user, acl = ip_of(call.peer), tables.users.get(name), tables.acl_of(name)
+        if self.allowed.knows(self.allowed.question(name, ip, code, fields), user, acl):
+            return
+        watched = Watched(fields)
+        self._authorize(call, name, self._needs_of_header(code, watched, settings.cluster_name))
+        self.allowed.add(name, ip, code, watched, user, acl)
+
+    def _authorize(self, call: Call, name: str | None, needs: Sequence[Need]) -> None:
         """Refuse a request that needs what its user may not do. Raises `RequestError`."""
         if not needs:
             return
-        name = self._name(call)
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
         ip, address, code = ip_of(call.peer), call.peer.address, call.command.code

@@ -90,6 +90,7 @@ class Resource(NamedTuple):
 
 
 EVERYTHING = Resource(ResourceType.ANY, None, ResourcePattern.ANY)
+_TOPIC, _LITERAL = ResourceType.TOPIC, ResourcePattern.LITERAL  # looked up for each message
 
 
 def literal(kind: ResourceType, name: str) -> Resource:
@@ -109,7 +110,7 @@ def group(name: str) -> Resource:
 
 def topic(name: str) -> Resource:
     """A topic; a retry topic is its group."""
-    return group(name) if name.startswith(RETRY_PREFIX) else literal(ResourceType.TOPIC, name)
+    return group(name) if name.startswith(RETRY_PREFIX) else Resource(_TOPIC, name, _LITERAL)
 
 
 def parse_resource(text: str | None) -> Resource | None:

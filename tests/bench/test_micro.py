@@ -33,5 +33,11 @@ def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
 
 def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
     steps = [measured(work, 1) for work in whole_work(tmp_path)]
-    assert [step.name for step in steps] == ["a whole send", f"a whole pull of {TOGETHER} messages"]
+    sends, _, counted, *_ = steps
+    pull = f"a whole pull of {TOGETHER} messages"
+    assert [step.name for step in steps] == [
+        *("a whole send", "a whole send, ACL 2.0", "a whole send, counted"),
+        *(pull, f"{pull}, counted"),
+    ]
+    assert sends.instructions < counted.instructions < 1.1 * sends.instructions
     assert "| a whole send |" in "\n".join(section(steps, 1))

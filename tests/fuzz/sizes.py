@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from mqgateway.engine.ha.admission import ADDRESSES_MAX, TICKETS_MAX
 from mqgateway.gateway.access import slowing
+from mqgateway.gateway.access.allowed import ALLOWED_MAX
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.broker.replication.slave_door import WAITING_MAX
@@ -67,7 +68,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     tables = None if broker.access is None else broker.access.tables
     yield "users", 0 if tables is None else len(tables.users), options.max_users
     yield "users with policies", 0 if tables is None else len(tables.acls), options.max_users
-    yield from _late_refusals("broker", world.service.dispatcher.hooks)
+    yield from _access("broker", world.service.dispatcher.hooks)
     admission, doors = world.service.group.replication.admission, world.service.group.replication.doors
     yield "tickets for slaves, and addresses", len(admission), TICKETS_MAX + 3 * ADDRESSES_MAX
     yield "connections before the port for slaves", len(doors), WAITING_MAX
@@ -105,9 +106,12 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "forbidden topics", sum(map(len, forbidden.values())), options.max_forbidden
 
 
-def _late_refusals(what: str, hooks: Iterable[object]) -> Iterator[Size]:
-    counts = [len(hook.late_refusals) for hook in hooks if isinstance(hook, AccessControl | PlainControl)]
+def _access(what: str, hooks: Iterable[object]) -> Iterator[Size]:
+    controls = [hook for hook in hooks if isinstance(hook, AccessControl | PlainControl)]
+    counts = [len(one.late_refusals) for one in controls]
     yield f"addresses that a {what} refused", sum(counts), slowing.ADDRESSES_MAX
+    allowed = [len(one.allowed) for one in controls if isinstance(one, AccessControl)]
+    yield f"what a {what} knows to be allowed", sum(allowed), ALLOWED_MAX
 
 
 def _client_tables(world: World) -> Iterator[Size]:
@@ -147,7 +151,7 @@ def _store(world: World) -> Iterator[Size]:
 
 def _name_server(world: World) -> Iterator[Size]:
     tables, options = world.namesrv.namesrv.tables, world.namesrv_options
-    yield from _late_refusals("name server", [world.namesrv._access])
+    yield from _access("name server", [world.namesrv._access])
     yield "live brokers", len(tables.live), options.max_brokers
     yield "broker names", len(tables.brokers), options.max_brokers
     yield "clusters", len(tables.clusters), options.max_brokers

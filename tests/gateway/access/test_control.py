@@ -26,6 +26,7 @@ from mqgateway.gateway.access.policies import (
     parse_resource,
     topic,
 )
+from mqgateway.gateway.access.resources import BY_HEADER
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
@@ -393,3 +394,45 @@ def test_what_another_door_asks_is_audited(caplog: pytest.LogCaptureFixture) -> 
     caplog.set_level(logging.INFO, "mqgateway.audit")
     admitted(control(), asker(), Need(topic("tb"), (Action.PUB,)))
     assert "request=apache.rocketmq.v2.SendMessageRequest" in caplog.text
+
+
+def test_what_was_allowed_is_decided_anew_when_users_or_policies_have_changed() -> None:
+    made = control()
+    served = Served(made)
+    users = made.administration
+    for _ in range(2):
+        assert served.ask(send()) == (0, None)
+    assert len(made.allowed) == 1
+    no_match = "User:alice has no permission to access Topic:ta from 10.0.0.7, no matched policies."
+    users.delete_acl("alice", PolicyType.CUSTOM, None)
+    assert served.ask(send()) == (16, no_match)
+    users.update_user("", "alice", None, UserType.SUPER, None)
+    assert served.ask(send()) == (0, None)
+    users.update_user("", "alice", None, UserType.NORMAL, None)
+    assert served.ask(send()) == (16, no_match)
+
+
+@pytest.mark.parametrize("code", sorted(BY_HEADER))
+@pytest.mark.parametrize("profile", AuthorizationProfile)
+def test_a_request_that_is_asked_again_is_answered_as_one_that_is_asked_first(
+    code: int, profile: AuthorizationProfile
+) -> None:
+    """Whatever a code needs: nothing known of other names lets a request through."""
+    names = {"topic", "b", "group", "consumerGroup", "groupName", "destGroup", "parentTopic", "topicList"}
+    served = Served(control(authorization_profile=profile))
+    for values in (("ta", "ga"), ("ta", "ga"), ("tb", "gb"), ("%RETRY%ga", "ga"), ("%RETRY%gb", "gb"), ()):
+        fields = dict.fromkeys(sorted(names), values[0]) if values else {}
+        fields |= {name: values[1] for name in names if values and "roup" in name}
+        command = request(code, "alice", **fields)
+        fresh = Served(control(authorization_profile=profile)).ask(command)
+        assert served.ask(command) == fresh == served.ask(command)
+
+
+def test_refusals_and_what_super_users_ask_is_not_kept() -> None:
+    made = control()
+    served = Served(made)
+    for command in (send("root"), send("alice", "tb"), send("alice", "far"), send("zed")):
+        served.ask(command)
+    assert len(made.allowed) == 0
+    assert served.ask(send("alice", "far"), FakePeer("192.168.1.1:5")) == (0, None)
+    assert served.ask(send("alice", "far"))[0] == 16
