@@ -24,6 +24,7 @@ from mqgateway.gateway.cli.boot import (
     controller_boot_line,
     name_server_boot_line,
 )
+from mqgateway.gateway.cli.grpc import start_grpc
 from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
@@ -170,16 +171,8 @@ class Both:
         return maybeDeferred(self.broker.start)
 
     def _start_grpc(self, settings: BrokerSettings | None) -> None:
-        """gRPC, which is loaded only where there is one."""
-        if settings is None or self.broker is None or not settings.broker.grpc_server_port:
-            return
-        from mqgateway.gateway.grpc.door import GrpcDoor
-
-        assert self._meters is not None
-        noted = self._observation.grpc_times(self._meters)
-        self.grpc = door = GrpcDoor(self.broker, reactor=self._reactor, noted=noted)
-        self._meters.grpc_connections = lambda: door.connection_count
-        self.grpc.start(settings.remoting.bind_address, settings.broker.grpc_server_port)
+        if settings is not None and self.broker is not None and self._meters is not None:
+            self.grpc = start_grpc(self.broker, settings, self._observation, self._meters, self._reactor)
 
     def _start_console(self, settings: BrokerSettings | None) -> None:
         """The console, which is loaded only where there is one."""
