@@ -1,17 +1,17 @@
 """A member of ours of a DLedger group as a process of its own, which can be killed.
 
 ``python -m compat_tests.support.raft_member GROUP PEERS ID FOLDER FILE_SIZE`` takes part with its log in
-``FOLDER`` until its input ends, and says ``ready`` once it listens.
+``FOLDER`` until it is told to end (SIGTERM), and says ``ready`` once it listens.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-import threading
 from typing import cast
 
 from twisted.internet import reactor as twisted_reactor
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
@@ -24,7 +24,7 @@ from mqgateway.gateway.runtime.threads import ThreadWorker
 
 
 def main() -> None:
-    """Take part until the input ends."""
+    """Take part until the end."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(process)d %(levelname)s %(message)s")
     group, peers, member_id, folder, file_size = sys.argv[1:]
     reactor = cast(Reactor, twisted_reactor)
@@ -41,18 +41,11 @@ def main() -> None:
     service.start()
     print("ready", flush=True)
 
-    def end() -> None:
-        sys.stdin.read()
-        reactor.callFromThread(stop)  # type: ignore[attr-defined]
-
-    def stop() -> None:
+    def stop() -> Deferred[list[None]]:
         worker.stop()
-        service.stop().addBoth(stopped)
+        return service.stop()
 
-    def stopped(_: object) -> None:
-        reactor.stop()  # type: ignore[attr-defined]
-
-    threading.Thread(target=end, daemon=True).start()
+    reactor.addSystemEventTrigger("before", "shutdown", stop)  # type: ignore[attr-defined]
     reactor.run()  # type: ignore[attr-defined]
 
 

@@ -9,6 +9,7 @@ Exit codes: 0 stopped in good order or printed what was asked, 1 could not start
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -49,6 +50,8 @@ from mqgateway.gateway.cli.settings import (
 
 if TYPE_CHECKING:
     from mqgateway.gateway.cli.secure import Secured
+
+log = logging.getLogger(__name__)
 
 IMPORTANT = (
     "brokerClusterName",
@@ -117,7 +120,15 @@ def run_services(
             click.echo("\n".join(told_first + summary.lines()))
         sys.stdout.flush()
 
-    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels))
+    def reread(service: Any) -> None:
+        try:
+            waiting = service.reread(from_file(given.get("config")), from_file(given.get("namesrv_config")))
+        except EngineError as error:
+            log.error("settings stay as they are: %s", error)
+        else:
+            log.info("settings were read again; after a restart: %s", ", ".join(waiting) or "nothing more")
+
+    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels, reread))
 
 
 def read_settings(

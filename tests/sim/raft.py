@@ -27,7 +27,10 @@ RULES = [field.name for field in fields(Rules)]
 @click.option("--steps", default=40, show_default=True, help="Faults of each history.")
 @click.option("--seconds", type=float, help="Begin no seed after so many seconds.")
 @click.option("--without", type=click.Choice(RULES), multiple=True, help="A rule that does not hold.")
-def main(first: int, seeds: int, steps: int, seconds: float | None, without: tuple[str, ...]) -> None:
+@click.option("--files", is_flag=True, help="Keep the logs on disks in memory, as files.")
+def main(
+    first: int, seeds: int, steps: int, seconds: float | None, without: tuple[str, ...], files: bool
+) -> None:
     """Run histories, and print seeds, simulated time, faults and what was acknowledged."""
     logging.disable(logging.CRITICAL)
     rules = replace(Rules(), **dict.fromkeys(without, False))
@@ -38,7 +41,7 @@ def main(first: int, seeds: int, steps: int, seconds: float | None, without: tup
     for seed in range(first, first + seeds):
         if seconds is not None and time.monotonic() - began > seconds:
             break
-        history = History(seed, 3 + seed % 3, rules)
+        history = History(seed, 3 + seed % 3, rules, files=files)
         try:
             history.run(steps)
         except AssertionError as failure:

@@ -80,7 +80,7 @@ class TestReplication:
         for number in range(1, 60):
             group.append(leader, b"%d" % number)
         group.run(3000)
-        group.nodes[leader].log.delete_before(40)
+        group.memory_log(leader).delete_before(40)
         group.start(away)
         group.run(10_000)
         assert group.nodes[away].log.begin_index == 40

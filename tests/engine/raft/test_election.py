@@ -161,7 +161,7 @@ def _member_in(voter: dict[str, Any]) -> tuple[MemberState, Elector]:
 
 
 @given(voters(), MEMBERS, TERMS, LOGS)
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_votes_are_as_specified(voter: dict[str, Any], by: str, term: int, log: tuple[int, int]) -> None:
     log = (log[0], log[1] if log[0] >= 0 else -1)
     state, elector = _member_in(voter)
@@ -173,7 +173,7 @@ def test_votes_are_as_specified(voter: dict[str, Any], by: str, term: int, log: 
 
 
 @given(voters(), st.sampled_from(["n0", "n1", "n2", "nx"]), TERMS)
-@settings(max_examples=800)
+@settings(max_examples=300)
 def test_heart_beats_are_as_specified(voter: dict[str, Any], by: str, term: int) -> None:
     state, elector = _member_in(voter)
     answer = elector.hear(HeartBeat(by, term), 5)
@@ -186,7 +186,7 @@ ANSWERS = st.lists(
 
 
 @given(ANSWERS)
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_what_comes_of_a_vote_is_as_specified(answers: list[VoteAnswer | None]) -> None:
     """Five members; the own vote is one of the answers."""
     all_answers = [VoteAnswer(VoteResult.ACCEPT, 3), *answers]

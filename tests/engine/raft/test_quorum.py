@@ -11,7 +11,7 @@ class TestDisks:
     def test_a_leader_with_a_full_disk_says_so_and_leads_on(self) -> None:
         group = Group(3)
         leader = group.elect()
-        group.nodes[leader].log.fill_disk()
+        group.memory_log(leader).fill_disk()
         token = group.append(leader, b"one")
         assert group.answers[token].code is Code.DISK_FULL
         assert group.leader_id == leader
@@ -20,7 +20,7 @@ class TestDisks:
         group = Group(3)
         leader = group.elect()
         group.run(3000)
-        group.nodes[leader].log.failure = OSError(5, "input/output error")
+        group.memory_log(leader).failure = OSError(5, "input/output error")
         token = group.append(leader, b"one")
         assert group.answers[token].code is Code.DISK_ERROR
         second = group.elect()
@@ -32,7 +32,7 @@ class TestDisks:
     def test_a_vote_that_is_not_kept_is_not_given(self) -> None:
         group = Group(3)
         for one in ("n1", "n2"):
-            group.nodes[one].log.failure = OSError(5, "input/output error")
+            group.memory_log(one).failure = OSError(5, "input/output error")
         group.run(30_000)
         assert group.leader_id == ""
 
@@ -97,7 +97,7 @@ class TestSameTerm:
         group.append(leader, b"lost")
         group.append(leader, b"lost as well")
         group.run(100)
-        group.nodes[near].log.sync()
+        group.memory_log(near).sync()
         group.crash(leader, power=True)
         group.crash(near)
         group.heal()

@@ -13,17 +13,40 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from mqgateway.engine.raft.effects import Reply, Send
-from mqgateway.engine.raft.log import Entry
+from mqgateway.engine.raft.files.file_log import FileLog
+from mqgateway.engine.raft.log import Entry, RaftLog
 from mqgateway.engine.raft.member import TICK, Member
 from mqgateway.engine.raft.messages import AppendAnswer, Code, Request
 from mqgateway.engine.raft.quorum import AppendRefused
 from mqgateway.engine.raft.settings import MemberSettings, Rules
 from mqgateway.engine.raft.state import RaftRole
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.testing.raft_log import MemoryLog
 
 FILE_SIZE = 1500
+INDEX_FILE_SIZE = 320
+FOLDER = "/store/dledger"
+
+
+def _disk() -> CrashDisk:
+    """A disk with the store's folder, which was there before."""
+    disk = CrashDisk()
+    disk.makedirs("/store")
+    disk.sync_dir("/")
+    return disk
+
+
+def sealed(body: bytes) -> bytes:
+    """A body that shows whether all of it is there, as a message's record does."""
+    return crc32(body).to_bytes(4, "big") + body
+
+
+def is_whole(body: bytes, _position: int) -> bool:
+    """Whether all of a sealed body is there; an entry by which a leader opens its term has none."""
+    return not body or body == sealed(body[4:])
 
 
 @dataclass
@@ -32,7 +55,8 @@ class Node:
 
     id: str
     settings: MemberSettings
-    log: MemoryLog
+    log: RaftLog
+    disk: CrashDisk | None = None
     clock_rate: float = 1.0
     clock_start: int = 0
     member: Member | None = None
@@ -43,14 +67,20 @@ class Node:
 
 
 class Group:
-    """`seed` decides everything that is left to chance."""
+    """`seed` decides everything that is left to chance. With `files` the logs are on disks that lose power;
+    bodies are then to be `sealed`."""
 
-    def __init__(self, count: int, seed: int = 0, rules: Rules | None = None, **settings: Any) -> None:
+    def __init__(
+        self, count: int, seed: int = 0, rules: Rules | None = None, files: bool = False, **settings: Any
+    ) -> None:
         self.random = Random(seed)
         self.now = 0
         peers = {f"n{number}": f"127.0.0.1:{40911 + number}" for number in range(count)}
         common = MemberSettings("group", "n0", peers, rules=rules or Rules(), **settings)
-        self.nodes = {one: Node(one, replace(common, self_id=one), MemoryLog(FILE_SIZE)) for one in peers}
+        self.nodes = {
+            one: Node(one, replace(common, self_id=one), MemoryLog(FILE_SIZE), _disk() if files else None)
+            for one in peers
+        }
         self.apart: set[frozenset[str]] = set()
         """Pairs that do not reach one another."""
         self.delays = (1, 5)
@@ -77,6 +107,8 @@ class Group:
         """Start a member that is down, with what its disk has."""
         node = self.nodes[one]
         node.life += 1
+        if node.disk is not None:
+            node.log = FileLog(node.disk, FOLDER, FILE_SIZE, INDEX_FILE_SIZE, is_whole)
         node.member = Member(node.settings, node.log, Random(self.random.random()))
         node.roles.clear()
         node.member.on_role = lambda: self._role_changed(node)
@@ -86,11 +118,19 @@ class Group:
         node = self.nodes[one]
         node.member = None
         node.paused_until = 0
+        if node.disk is not None:
+            node.disk = node.disk.crash(self.random.randrange(1 << 30)) if power else node.disk.kill()
+            return
+        log = self.memory_log(one)
         if power:
-            node.log.power_cut()
-        node.log.committed_index = max(
-            node.log.begin_index - 1, min(node.log.committed_index, node.log.end_index) - 2
-        )
+            log.power_cut()
+        log.committed_index = max(log.begin_index - 1, min(log.committed_index, log.end_index) - 2)
+
+    def memory_log(self, one: str) -> MemoryLog:
+        """A member's log, of a group without files."""
+        log = self.nodes[one].log
+        assert isinstance(log, MemoryLog)
+        return log
 
     def isolate(self, one: str) -> None:
         """Let nobody reach a member."""
@@ -175,11 +215,20 @@ class Group:
             if node.member is None or node.paused_until > self.now:
                 continue
             if node.syncs and self.random.random() < self.sync_chance:
-                node.log.sync()
-                node.member.synced(self.local_time(node))
+                self._sync(node)
             node.member.tick(self.local_time(node))
             self._carry_out(node)
             self._note_committed(node)
+
+    def _sync(self, node: Node) -> None:
+        assert node.member is not None
+        work = node.log.unsynced()
+        if work is not None:
+            work.sync()
+            node.log.note_synced(work)
+            node.member.synced(self.local_time(node))
+        if node.disk is not None and self.random.random() < 0.05:
+            node.log.save_progress()
 
     def _later(self, millis: int, call: Callable[[], None]) -> None:
         self._count += 1

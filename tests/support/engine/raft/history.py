@@ -7,7 +7,7 @@ from collections import Counter
 
 from mqgateway.engine.raft.messages import Code, Transfer
 from mqgateway.engine.raft.settings import Rules
-from tests.support.engine.raft.group import Group
+from tests.support.engine.raft.group import Group, sealed
 
 HASTY = {
     "heart_beat_interval": 200,
@@ -26,12 +26,14 @@ HASTY = {
 
 
 class History:
-    """One seed is one history; of two in three the times are hasty."""
+    """One seed is one history; of two in three the times are hasty. With `files` the logs are on disks."""
 
-    def __init__(self, seed: int, count: int, rules: Rules | None = None, power: bool = True) -> None:
+    def __init__(
+        self, seed: int, count: int, rules: Rules | None = None, power: bool = True, files: bool = False
+    ) -> None:
         self._is_hasty = seed // 3 % 3 != 0
         times = HASTY if self._is_hasty else {}
-        self.group = group = Group(count, seed, rules, batch_push=bool(seed % 2), **times)
+        self.group = group = Group(count, seed, rules, files, batch_push=bool(seed % 2), **times)
         self._random = group.random
         self._power = power
         self.faults = Counter[str]()
@@ -66,7 +68,7 @@ class History:
         for one in {leader, self._random.choice(up)} - {""} if up else ():
             if self.group.nodes[one].paused_until <= self.group.now:
                 self.number += 1
-                self._tokens.append(self.group.append(one, b"message %d" % self.number))
+                self._tokens.append(self.group.append(one, sealed(b"message %d" % self.number)))
 
     def _fault(self) -> None:
         group, random = self.group, self._random
@@ -134,7 +136,7 @@ class History:
         """An entry that is taken once there is a leader that nobody deposes any more."""
         for _ in range(100):
             self.group.elect()
-            token = self.group.append(self.group.leader_id, b"last")
+            token = self.group.append(self.group.leader_id, sealed(b"last"))
             self.group.run(3000)
             if self.group.answers[token].code is Code.SUCCESS:
                 return token
