@@ -411,6 +411,10 @@ class RealDisk:
     def rename(self, old: str, new: str) -> None:
         os.replace(old, new)
 
+    def link(self, old: str, new: str) -> None:
+        """Give a file a second name. Raises `OSError`, as across file systems."""
+        os.link(old, new)
+
     def unlink(self, path: str) -> None:
         os.unlink(path)
 

@@ -243,10 +243,13 @@ _DELAYS = frozenset(
         PROPERTY_TIMER_DELIVER_MS,
     }
 )
+_TYPED = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
 
 
 def message_type(properties: Mapping[str, str]) -> str:
     """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    if _TYPED.isdisjoint(properties):
+        return "normal"
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
         return "transaction"
     if not _DELAYS.isdisjoint(properties):

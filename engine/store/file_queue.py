@@ -210,6 +210,10 @@ class FileQueue:
         self.pool.unsynced.add(self.directory)
         self.starts.append(start)
 
+    def path(self, start: int) -> str:
+        """The path of the file that starts at `start`, whether it exists or not."""
+        return f"{self.directory}/{file_name(start)}"
+
     def file(self, start: int) -> File:
         """The open file that starts at `start`."""
         return self.pool.get(self.directory, start)

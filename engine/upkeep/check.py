@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
 from mqgateway.engine.upkeep.index_check import IndexCheck
-from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold
+from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
+from mqgateway.engine.upkeep.ledger import find_log
+from mqgateway.engine.upkeep.ledger_check import LedgerCheck
+from mqgateway.engine.upkeep.ledger_walk import walk_of
 from mqgateway.engine.upkeep.queue_check import QueueCheck
 from mqgateway.engine.upkeep.table_check import (
     check_checkpoint,
@@ -53,6 +55,8 @@ class CheckReport:
     units: int = 0
     index_entries: int = 0
     tables: int = 0
+    ledger: LedgerCheck | None = None
+    """The entries of a DLedger member, where the log is one's."""
 
     @property
     def is_sound(self) -> bool:
@@ -69,7 +73,8 @@ class _Check:
         self._findings = findings
         is_unclean = check_state(layout, findings)
         self.report = CheckReport(layout.root, findings, is_unclean)
-        self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, RESTORE)
+        self._files = find_log(layout, findings)
+        self._ledger = LedgerCheck(layout, findings) if layout.ledger else None
         self._tables = check_tables(layout, findings)
         topics = topics_of(self._tables)
         names = None if topics is None else {name.encode() for name in topics}
@@ -82,8 +87,13 @@ class _Check:
 
     def run(self) -> CheckReport:
         """Check everything."""
-        walk = Walk(self._files, self._findings, self._is_past_end, self._read_so_far)
+        ledger = self._ledger
+        noted, on_entry = (ledger.noted, ledger.entry) if ledger is not None else (None, None)
+        walk = walk_of(self._files, self._findings, noted, self._is_past_end, self._read_so_far, on_entry)
         self._walk(walk)
+        if ledger is not None:
+            ledger.finish()
+            self.report.ledger = ledger
         self._judge_end(walk)
         self._queues.finish(walk.end)
         self._index.finish(walk.end)
@@ -99,7 +109,10 @@ class _Check:
         self._progress("reading the log", done, total)
 
     def _is_past_end(self, position: int) -> bool:
-        """Records after damage are old ones when a clean stop left no queue that knows so late a record."""
+        """Records after damage are old ones when a clean stop left no queue that knows so late a record; of a
+        DLedger member (see `ledger_walk`) whenever no queue does."""
+        if self._ledger is not None:
+            return self._known_end <= position
         return not self.report.is_unclean and 0 < self._known_end <= position
 
     def _walk(self, walk: Walk) -> None:
@@ -128,12 +141,12 @@ class _Check:
         """Whether the log ends where it should."""
         files, newest = self._files, self._queues.newest
         if newest >= files.end and self._checkpoint.logics_offset >= max(files.end, self.report.is_unclean):
-            name = f"{self._layout.commit_log}/{file_name(newest - newest % files.file_size)}"
+            name = files.path(newest - newest % files.file_size)
             what = f"is missing: consume queues know records up to {newest}, no broker starts without"
             self._findings.error(Part.LOG, name, -1, what, RESTORE)
         if walk.end == self._checkpoint.logics_offset:
             self._point_is_record = True
-        path, at = (self._layout.commit_log, -1) if not self._files.starts else walk.end_place()
+        path, at = (files.directory, -1) if not self._files.starts else walk.end_place()
         if self._known_end > walk.end:
             self._findings.error(
                 Part.LOG,
@@ -190,7 +203,7 @@ def check_store(
     try:
         lock = hold(disk, layout)
     except StoreUnavailable:
-        if not force or not disk.is_dir(layout.commit_log):
+        if not force or not layout.has_log:
             raise
     try:
         findings = Findings() if limit is None else Findings(limit)

@@ -26,6 +26,7 @@ class Part(StrEnum):
     """The part of the store that a finding is about, by the name of its files."""
 
     LOG = "commitlog"
+    LEDGER = "dledger"
     QUEUE = "consumequeue"
     BATCH_QUEUE = "batchconsumequeue"
     EXT = "consumequeue_ext"

@@ -19,17 +19,25 @@ from mqgateway.engine.upkeep.findings import Findings, Part
 REBUILD = "mqgateway store rebuild makes it anew from the log"
 RESTORE = "restore the file from a copy or a replica"
 NAME_DIGITS = 20
+LEDGER = "dledger-"
+"""How the folder of a DLedger member's log is called, before the member's id."""
+LEDGER_DATA, LEDGER_INDEX = "data", "index"
 _ENTRIES_A_SLOT = 4
 
 
 class Layout:
-    """The folders of a store."""
+    """The folders of a store.
+
+    `ledger` is that of a DLedger member, empty where the log is an ordinary one; then the commit log holds
+    what is older, or nothing. Raises `StoreUnavailable` where there are several.
+    """
 
     def __init__(self, disk: Disk, options: StoreOptions) -> None:
         self.disk = disk
         self.options = options
         self.root = options.store_path_root_dir
         self.commit_log = options.store_path_commit_log or f"{self.root}/commitlog"
+        self.ledger = _ledger_of(disk, self.root)
         self.queues = f"{self.root}/consumequeue"
         self.batch_queues = f"{self.root}/batchconsumequeue"
         self.ext = f"{self.root}/consumequeue_ext"
@@ -41,6 +49,11 @@ class Layout:
         self.config = f"{self.root}/config"
         self.log_pool = FilePool(disk, 8)
         self.pool = FilePool(disk, 256)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there is a log of any kind."""
+        return bool(self.ledger) or self.disk.is_dir(self.commit_log)
 
     def index_files(self) -> list[str]:
         """Names of the index files, oldest first."""
@@ -65,6 +78,27 @@ class Layout:
                     yield topic, int(name), f"{parent}/{topic}/{name}"
 
 
+def require_log(layout: Layout) -> None:
+    """Raise `StoreUnavailable` when there is no log."""
+    if not layout.has_log:
+        raise StoreUnavailable(
+            f"{layout.root} holds no store: there is no folder {layout.commit_log}. "
+            "If storePathCommitLog points elsewhere, give the broker's file with --config"
+        )
+
+
+def _ledger_of(disk: Disk, root: str) -> str:
+    found = [f"{root}/{name}" for name in disk.subdirs(root) if name.startswith(LEDGER)]
+    if len(found) > 1:
+        raise StoreUnavailable(f"there are logs of several members: {', '.join(found)}; leave one of them")
+    if found and not disk.is_dir(f"{found[0]}/{LEDGER_DATA}"):
+        raise StoreUnavailable(
+            f"{found[0]} has no folder {LEDGER_DATA}. If storePathDLedgerCommitLog points elsewhere, put a "
+            "link to that folder there"
+        )
+    return found[0] if found else ""
+
+
 def hold(disk: Disk, layout: Layout) -> File | None:
     """Take the store's lock, so that no broker starts meanwhile; None when it has no lock file yet.
 
@@ -72,11 +106,7 @@ def hold(disk: Disk, layout: Layout) -> File | None:
     """
     if not disk.is_dir(layout.root):
         raise StoreUnavailable(f"{layout.root} is no folder: give the store's (storePathRootDir)")
-    if not disk.is_dir(layout.commit_log):
-        raise StoreUnavailable(
-            f"{layout.root} holds no store: there is no folder {layout.commit_log}. "
-            "If storePathCommitLog points elsewhere, give the broker's file with --config"
-        )
+    require_log(layout)
     try:
         return disk.lock(layout.lock) if disk.exists(layout.lock) else None
     except BlockingIOError:
@@ -119,7 +149,7 @@ def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, a
 def place(files: FileQueue, offset: int) -> tuple[str, int]:
     """The file with an offset of a log or queue, and the byte in it."""
     start = files.start_of(offset)
-    return f"{files.directory}/{file_name(start)}", offset - start
+    return files.path(start), offset - start
 
 
 def read(files: FileQueue, offset: int, size: int) -> bytes:

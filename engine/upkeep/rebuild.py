@@ -23,6 +23,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import StoredMessage, SysFlag, is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
@@ -33,6 +34,8 @@ from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
+from mqgateway.engine.upkeep.ledger import find_log
+from mqgateway.engine.upkeep.ledger_walk import walk_of
 from mqgateway.engine.upkeep.queue_check import last_number
 from mqgateway.engine.upkeep.table_check import check_tables, topics_of
 from mqgateway.engine.upkeep.walk import Walk
@@ -70,7 +73,7 @@ class _Rebuild:
         self._progress = progress
         self.findings = Findings()
         self.report = RebuildReport(layout.root, self.findings)
-        self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, self.findings, RESTORE)
+        self._files = find_log(layout, self.findings)
         self._topics = topics_of(check_tables(layout, Findings()))
         folders = (layout.queues, layout.batch_queues)
         self._folders_before = {topic for folder in folders for topic in self._disk.subdirs(folder)}
@@ -140,7 +143,9 @@ class _Rebuild:
         self._disk.makedirs(layout.queues + ASIDE)
         if self._index is not None:
             self._disk.makedirs(layout.index + ASIDE)
-        walk = Walk(self._files, self.findings, lambda _: False, self._read_so_far)
+        is_ledger = bool(layout.ledger)
+        noted = read_noted(layout.disk, layout.ledger) if is_ledger else None
+        walk = walk_of(self._files, self.findings, noted, lambda _: is_ledger, self._read_so_far)
         report.log_start = walk.end
         waiting = 0
         for data, at, _, size in walk.records():

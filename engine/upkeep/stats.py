@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.raft.files.entry import HEAD_SIZE as ENTRY_HEAD_SIZE
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.file_queue import FileQueue
@@ -20,7 +20,8 @@ from mqgateway.engine.store.index_file import HEADER, HEADER_SIZE
 from mqgateway.engine.store.record import HEAD_SIZE, STORE_TIME_HEAD_SIZE, store_timestamp
 from mqgateway.engine.store.unit_queue import BLANK_PLACE
 from mqgateway.engine.upkeep.findings import Findings, Part
-from mqgateway.engine.upkeep.layout import Layout, find_files, read
+from mqgateway.engine.upkeep.layout import Layout, find_files, read, require_log
+from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
 
 _SCAN_BYTES = 1 << 20
@@ -101,7 +102,7 @@ class _Count:
         self._layout = layout
         self._room = room
         self._findings = Findings(0)
-        self._files = find_files(layout.log_pool, layout.commit_log, Part.LOG, self._findings, "")
+        self._files = find_log(layout, self._findings, "")
         self.stats = StoreStats(layout.root)
         self._newest = -1, 0
         self._topics: dict[str, TopicStats] = {}
@@ -155,7 +156,9 @@ class _Count:
     def _read_times(self) -> None:
         stats = self.stats
         stats.log_end = max(stats.log_start, sum(self._newest) if self._newest[0] >= 0 else 0)
-        stats.first_timestamp = self._time_at(stats.log_start)
+        files = self._files
+        lead = ENTRY_HEAD_SIZE if isinstance(files, LedgerFiles) and stats.log_start >= files.divided else 0
+        stats.first_timestamp = self._time_at(stats.log_start + lead)
         stats.last_timestamp = self._time_at(self._newest[0]) if self._newest[0] >= 0 else None
 
     def _time_at(self, offset: int) -> int | None:
@@ -216,9 +219,5 @@ def count_store(
     Raises `StoreUnavailable` when there is no store, and `OSError`.
     """
     layout = Layout(disk, options)
-    if not disk.is_dir(layout.commit_log):
-        raise StoreUnavailable(
-            f"{layout.root} holds no store: there is no folder {layout.commit_log}. "
-            "If storePathCommitLog points elsewhere, give the broker's file with --config"
-        )
+    require_log(layout)
     return _Count(layout, room).run(progress)

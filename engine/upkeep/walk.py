@@ -21,13 +21,13 @@ from mqgateway.engine.message import (
     SysFlag,
 )
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, examine
+from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, Invalid, examine
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import RESTORE, place
 
 CHUNK = 4 << 20
 _ZEROS = bytes(CHUNK)
-_MAGIC_START = MAGIC.to_bytes(4, "big", signed=True)[:3]
+MAGIC_START = MAGIC.to_bytes(4, "big", signed=True)[:3]
 _BLANK_WORD = BLANK_MAGIC.to_bytes(4, "big", signed=True)
 _CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\x01"
 _CRC_SIZE = len(_CRC_PROPERTY) + 11
@@ -85,7 +85,8 @@ class Walk:
     before that without a valid record, and `has_rest` says whether anything but zeros lies after the end.
 
     `is_past_end` is asked, for a valid record after damage, whether it is an old one after the log's end.
-    `progress` is called now and then with the bytes read and the bytes to read.
+    `progress` is called now and then with the bytes read and the bytes to read. It begins at `begin`, where a
+    record of the first file must begin, or with that file.
     """
 
     def __init__(
@@ -94,12 +95,13 @@ class Walk:
         findings: Findings,
         is_past_end: Callable[[int], bool],
         progress: Callable[[int, int], None] | None = None,
+        begin: int = 0,
     ) -> None:
         self._files = files
         self._findings = findings
         self._is_past_end = is_past_end
         self._progress = progress
-        self._at = self.end = files.starts[0] if files.starts else 0
+        self._at = self.end = max(begin, files.starts[0]) if files.starts else 0
         self.ended_by = ""
         self.has_rest = False
         self.damaged: list[tuple[int, int]] = []
@@ -115,7 +117,7 @@ class Walk:
         self.ended_by = "there are no more files"
 
     def _file(self, start: int, file_end: int) -> Iterator[tuple[bytes, int, int, int]]:
-        self._at = start
+        self._at = max(start, self._at)
         while reason := (yield from self._run(file_end)):
             self.has_rest = self._files.read(self._at, 1) != b"\0"
             found = self._search(self._at + 1, file_end)
@@ -135,28 +137,31 @@ class Walk:
     def _run(self, file_end: int) -> Generator[tuple[bytes, int, int, int], None, str]:
         """Records one after another; returns "" at the file's end or blank, else why there is no record."""
         files, wanted = self._files, CHUNK
+        lead, examine_at = self._lead(self._at), self._examine
         while (begin := self._at) < file_end:
             data = files.read(begin, min(wanted, file_end - begin))
             if self._progress is not None:
                 self._progress(begin - files.starts[0], files.end - files.starts[0])
             view, at, position = memoryview(data), 0, begin
-            while isinstance(size := examine(view, at, position, True), int):
+            while isinstance(size := examine_at(view, at, position), int):
                 if size == 0:
-                    size = START.unpack_from(data, at)[0]
+                    size = self._blank_size(data, at, position)
                     if size == file_end - position:
                         return ""
                     return f"the blank has a size of {size}, but {file_end - position} bytes are left"
                 end = at + size
-                if data[end - _CRC_SIZE : end - 11] == _CRC_PROPERTY and not _crc_holds(view[at:end]):
+                if data[end - _CRC_SIZE : end - 11] == _CRC_PROPERTY and not _crc_holds(
+                    view[at + lead : end]
+                ):
                     return "the record does not match its CRC property"
                 self._at = self.end = position + size
-                yield data, at, position, size
+                yield data, at + lead, position + lead, size - lead
                 at, position = end, self._at
             if at:
                 # The record may only be cut off by the end of what was read.
                 wanted = CHUNK
                 continue
-            wanted = int.from_bytes(data[:4], "big")
+            wanted = self._size_in(data, position)
             if not CHUNK == len(data) < wanted <= file_end - begin:
                 return size.what
         return ""
@@ -165,19 +170,40 @@ class Walk:
         """Where the next valid record or blank of a file starts."""
         start = self._files.start_of(file_end - 1)
         used = start + self._files.file(start).used()
+        overlap = self._lead(start) + START.size - 1
         while position < used:
             data = self._files.read(position, min(CHUNK, used - position))
             if data != _ZEROS[: len(data)]:
                 self.has_rest = True
-                for at in sorted((*_places(data, _MAGIC_START), *_places(data, _BLANK_WORD))):
-                    if at >= 4 and self._is_record(position + at - 4, file_end):
-                        return position + at - 4
-            if position + len(data) >= used or len(data) < START.size:
+                for at in self._starts(data, position):
+                    if at >= 0 and self._is_record(position + at, file_end):
+                        return position + at
+            if position + len(data) >= used or len(data) <= overlap:
                 break
-            position += len(data) - 7
+            position += len(data) - overlap
         return None
 
+    def _lead(self, position: int) -> int:
+        """Bytes that lie before each record there and belong to it."""
+        return 0
+
+    def _examine(self, view: memoryview, at: int, position: int) -> int | Invalid:
+        """Size of the record at `at` with what leads it; 0 for a blank; else why there is none."""
+        return examine(view, at, position, True)
+
+    def _blank_size(self, data: bytes, at: int, position: int) -> int:
+        return int(START.unpack_from(data, at)[0])
+
+    def _size_in(self, data: bytes, position: int) -> int:
+        """The size that the record which begins with `data` claims."""
+        return int.from_bytes(data[:4], "big")
+
+    def _starts(self, data: bytes, position: int) -> list[int]:
+        """Where, by their magic, records and blanks may start in bytes from a position on."""
+        return sorted(at - 4 for at in (*places_of(data, MAGIC_START), *places_of(data, _BLANK_WORD)))
+
     def _is_record(self, position: int, file_end: int) -> bool:
+        """Whether a valid record or blank starts at a position."""
         size, magic = START.unpack(self._files.read(position, START.size))
         if magic == BLANK_MAGIC:
             return bool(size == file_end - position)
@@ -209,7 +235,8 @@ class Walk:
         return at >= 0 and self.damaged[at][0] <= position < self.damaged[at][1]
 
 
-def _places(data: bytes, word: bytes) -> Iterator[int]:
+def places_of(data: bytes, word: bytes) -> Iterator[int]:
+    """Where a word lies in some bytes."""
     at = data.find(word)
     while at >= 0:
         yield at

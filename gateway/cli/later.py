@@ -10,11 +10,13 @@ import click
 
 
 class GroupWithLater(click.Group):
-    """A group some of whose commands are in modules beside this one, named as the command is."""
+    """A group some of whose commands are in modules beside this one, named as the command is, or all in one
+    `module`."""
 
-    def __init__(self, *arguments: Any, later: Mapping[str, str], **named: Any) -> None:
+    def __init__(self, *arguments: Any, later: Mapping[str, str], module: str = "", **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._later = later
+        self._module = module
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """See `click.Group.list_commands`."""
@@ -23,7 +25,7 @@ class GroupWithLater(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group.get_command`."""
         if cmd_name in self._later and cmd_name not in self.commands:
-            module = import_module(f"mqgateway.gateway.cli.{cmd_name}")
+            module = import_module(f"mqgateway.gateway.cli.{self._module or cmd_name}")
             self.add_command(getattr(module, cmd_name))
         return super().get_command(ctx, cmd_name)
 

@@ -62,6 +62,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.namesrv": ("gateway.namesrv", "gateway.access", *SERVERS),
     "gateway.broker": ("gateway.broker", "gateway.access", *SERVERS),
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
+    "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
     "gateway.metrics": (
         "gateway.metrics",
@@ -121,6 +122,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.tables.groups",
         "engine.tables.topics",
         *NOUNS,
+    ),
+    "gateway.migration": (
+        "gateway.migration",
+        "gateway.mqadmin.servers",
+        "gateway.client",
+        "gateway.codec",
     ),
     "gateway.nouns": (
         "gateway.nouns",

@@ -1,0 +1,89 @@
+"""The bytes of an entry of a DLedger log, and of its unit in the index.
+
+    magic i4 = 1 | size i4 | index i8 | term i8 | position i8 | channel i4 | chain CRC i4 | body CRC i4
+    | body size i4 | body
+
+The size is that of all of it, the position where it begins in the log. An entry that would leave less than 8
+bytes of a data file goes to the next one; what is left then is a blank (-1, bytes left, zeros). Nothing
+covers the body. `schema.py` says the same in construct. Standard: `DLedgerEntry`, `DLedgerEntryCoder`,
+`MmapFileList.preAppend`.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from mqgateway.engine.store.record import Invalid
+
+MAGIC = 1
+BLANK_MAGIC = -1
+BLANK_SIZE = 8
+"""The least that an entry must leave of its file."""
+HEAD = struct.Struct(">iiqqqiiii")
+HEAD_SIZE = HEAD.size
+INDEX_UNIT = struct.Struct(">iqiqq")
+INDEX_UNIT_SIZE = INDEX_UNIT.size
+INDEX_FILE_SIZE = 5 * 1024 * 1024 * INDEX_UNIT_SIZE
+"""Bytes of an index file. Standard: `DLedgerConfig.mappedFileSizeForEntryIndex`."""
+_BLANK = struct.Struct(">ii")
+
+
+class Head(NamedTuple):
+    """What an entry says of itself before its body; `size` and `position` are in bytes."""
+
+    magic: int
+    size: int
+    index: int  # type: ignore[assignment]  # hides a method of tuples
+    term: int
+    position: int
+    channel: int
+    chain_crc: int
+    body_crc: int
+    body_size: int
+
+
+def encode(index: int, term: int, position: int, body: bytes) -> bytes:
+    """The entry that lies at a position of the log."""
+    size = HEAD_SIZE + len(body)
+    return HEAD.pack(MAGIC, size, index, term, position, 0, 0, 0, len(body)) + body
+
+
+def encode_unit(index: int, term: int, position: int, size: int) -> bytes:
+    """The index unit of an entry of `size` bytes."""
+    return INDEX_UNIT.pack(MAGIC, position, size, index, term)
+
+
+def unit_of(head: Head) -> bytes:
+    """The index unit of an entry."""
+    return INDEX_UNIT.pack(head.magic, head.position, head.size, head.index, head.term)
+
+
+def blank(size: int) -> bytes:
+    """What ends a data file with `size` bytes left."""
+    return _BLANK.pack(BLANK_MAGIC, size) + bytes(size - BLANK_SIZE)
+
+
+def examine(data: bytes | memoryview, at: int, position: int) -> Head | Invalid | None:
+    """The head of the entry at `at`, which lies at `position` of the log; None for a blank; else why there is
+    no entry.
+
+    The body need not be in `data`. Standard: `DLedgerMmapFileStore.recover`.
+    """
+    room = len(data) - at
+    if room >= BLANK_SIZE:
+        magic, size = _BLANK.unpack_from(data, at)
+        if magic == BLANK_MAGIC:
+            return None
+        if magic != MAGIC:
+            return Invalid(f"the entry's magic is 0x{magic & 0xFFFFFFFF:08X}")
+        if size == 0:
+            return Invalid("nothing was written there")
+    if room < HEAD_SIZE:
+        return Invalid(f"only {room} bytes are left")
+    head = Head._make(HEAD.unpack_from(data, at))
+    if head.position != position:
+        return Invalid(f"the entry's position is {head.position}")
+    if head.body_size < 0 or head.size != HEAD_SIZE + head.body_size:
+        return Invalid(f"the entry's size is {head.size}, its body's {head.body_size}")
+    return head

@@ -1,0 +1,279 @@
+"""The log of a member of a group, on files of the standard's: data, index, checkpoint, term and vote.
+
+An entry is one write to the data and one to the index. Behind the end there are zeros; where a failed write
+left something else, that is cleared before anything is written. An entry is on stable storage when it was
+synced, which may be done elsewhere: `unsynced` says what, `note_synced` is told. The index can be made anew
+from the last data files (`recovery`), so it is synced only when a file of those is full.
+
+Standard: `DLedgerMmapFileStore`, `MmapFileList`. Ours: it leaves old bytes behind the end when it is cut, and
+never deletes index files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+from mqgateway.engine.disk import Disk, File, make_directories
+from mqgateway.engine.errors import CorruptFile
+from mqgateway.engine.raft.files.entry import (
+    HEAD_SIZE,
+    INDEX_FILE_SIZE,
+    INDEX_UNIT,
+    INDEX_UNIT_SIZE,
+    blank,
+    encode,
+    encode_unit,
+    examine,
+)
+from mqgateway.engine.raft.files.properties import read_noted, write_progress, write_vote
+from mqgateway.engine.raft.files.recovery import IsWhole, head_at, recover
+from mqgateway.engine.raft.log import BLANK_SIZE, NO_INDEX, Entry, LogMismatch, RaftLog
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.store.record import Invalid
+
+_OPEN_FILES = 64
+_UNITS_A_READ = 1024
+
+
+class Unsynced(NamedTuple):
+    """What has to reach stable storage, files before directories, for entries up to `until` to be there."""
+
+    disk: Disk
+    files: list[File]
+    directories: list[str]
+    until: int
+
+    def sync(self) -> None:
+        """Wait for the disk; may run elsewhere. Raises `OSError`."""
+        for file in self.files:
+            file.sync()
+        for directory in self.directories:
+            self.disk.sync_dir(directory)
+
+
+def _always(body: bytes, position: int) -> bool:
+    return True
+
+
+class FileLog(RaftLog):
+    """The log in a member's folder; see `RaftLog`.
+
+    Opening it recovers. Raises `OSError`, and `CorruptFile` where files are missing, have a wrong length, or
+    lack more than a torn end. `is_whole` tells of bodies at the end whether they are.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        folder: str,
+        file_size: int,
+        index_file_size: int = INDEX_FILE_SIZE,
+        is_whole: IsWhole = _always,
+    ) -> None:
+        self.disk = disk
+        self.folder = folder
+        pool = FilePool(disk, _OPEN_FILES)
+        self.data = FileQueue(pool, f"{folder}/data", file_size)
+        self.index = FileQueue(pool, f"{folder}/index", index_file_size)
+        make_directories(disk, folder)
+        noted = read_noted(disk, folder)
+        found = recover(self.data, self.index, is_whole)
+        self.begin_index, self.begin_position = found.begin_index, found.begin_position
+        self.end_index, self.end_position = found.end_index, found.end_position
+        self.end_term = found.end_term
+        self.committed_index = min(noted.committed, self.end_index)
+        self.term, self.vote = max(noted.term, 0), noted.vote
+        self._synced_position, self._synced_units = self._surely_synced()
+        self.synced_index = self._synced_units - 1
+        self._cut_to = self.end_index
+        self._is_dirty = False
+
+    def _surely_synced(self) -> tuple[int, int]:
+        """Position and index before which all is on stable storage, whoever has written it: of the last two
+        files nobody knows."""
+        start = max([*self.data.starts[:-1][-1:], self.begin_position])
+        head = head_at(self.data, start)
+        return (start, self.begin_index) if head is None else (start, head.index)
+
+    def keep_vote(self, term: int, vote: str) -> None:
+        """Keep term and vote, at once and for good. Raises `OSError`, and then they are what they were."""
+        write_vote(self.disk, self.folder, term, vote)
+        self.term, self.vote = term, vote
+
+    def note_committed(self, index: int) -> None:
+        """Entries up to here are committed; `save_progress` writes it down."""
+        self.committed_index = min(index, self.end_index)
+
+    def save_progress(self) -> None:
+        """Write down how far the log is. Raises `OSError`."""
+        write_progress(self.disk, self.folder, self.committed_index, self.end_index)
+
+    def place(self, body_size: int) -> int:
+        """Where the next entry will lie, if its body has so many bytes. Raises `ValueError` for more than a
+        file can hold."""
+        size, file_size = HEAD_SIZE + body_size + BLANK_SIZE, self.data.file_size
+        if size > file_size:
+            raise ValueError(f"an entry with {body_size} bytes does not fit a file of {file_size}")
+        left = file_size - self.end_position % file_size
+        return self.end_position + (left if size > left else 0)
+
+    def append(self, term: int, body: bytes) -> Entry:
+        """Write an entry of one's own at its place. Raises as `place`, and `OSError`; then nothing moved."""
+        entry = Entry(self.end_index + 1, term, self.place(len(body)), body)
+        self._write(entry)
+        return entry
+
+    def append_entry(self, entry: Entry) -> None:
+        """Write a leader's entry. Raises `LogMismatch`, and as `append`; then nothing has moved."""
+        index, position = self.end_index + 1, self.place(len(entry.body))
+        if (entry.index, entry.position) != (index, position):
+            what = f"entry {entry.index} at {entry.position} is not the next one"
+            raise LogMismatch(f"{what}, which is {index} at {position}")
+        self._write(entry)
+
+    def _write(self, entry: Entry) -> None:
+        if self._is_dirty:
+            self._clear()
+        self._is_dirty = True
+        try:
+            self._write_data(entry)
+            unit = encode_unit(entry.index, entry.term, entry.position, entry.size)
+            self.index.write(entry.index * INDEX_UNIT_SIZE, unit)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._clear()
+            raise
+        self._is_dirty = False
+        self.end_index, self.end_term, self.end_position = entry.index, entry.term, entry.end
+
+    def _write_data(self, entry: Entry) -> None:
+        data, position = self.data, entry.position
+        start = data.start_of(position)
+        if not data.starts or start > data.starts[-1]:
+            work = self.unsynced() if data.starts and self._synced_position <= data.starts[-1] else None
+            if work is not None:
+                # A power cut may take the last file and a part of the one before it, and leaves no gap.
+                work.sync()
+                self.note_synced(work)
+            data.create(start)
+            if self.end_position < start and data.starts[0] < start:
+                data.write(self.end_position, blank(start - self.end_position))
+        data.write(position, encode(entry.index, entry.term, position, entry.body))
+
+    def _clear(self) -> None:
+        """Make everything behind the end zeros, for good: a power cut must not mix old bytes with new."""
+        self.data.cut(self.end_position)
+        self.index.cut((self.end_index + 1) * INDEX_UNIT_SIZE)
+        for file in self.data.between(self.end_position, self.data.end):
+            file.sync()
+        self._is_dirty = False
+
+    def cut(self, index: int) -> None:
+        """Forget every entry behind `index`. Raises `OSError`, and then the next write clears the rest."""
+        if index >= self.end_index:
+            return
+        position, term = self.begin_position, NO_INDEX
+        if index >= self.begin_index:
+            _, position, size, _, term = INDEX_UNIT.unpack(self._units(index, 1))
+            position += size
+        self._is_dirty = True
+        self.end_index, self.end_position, self.end_term = index, position, term
+        self.committed_index = min(self.committed_index, index)
+        self.synced_index = min(self.synced_index, index)
+        self._synced_position = min(self._synced_position, position)
+        self._synced_units = min(self._synced_units, index + 1)
+        self._cut_to = min(self._cut_to, index)
+        self._clear()
+
+    def begin_anew(self, index: int, position: int) -> None:
+        """Forget all entries; the next one has this index and position, and what was before counts as
+        committed. Raises `OSError`."""
+        self.index.destroy()
+        while self.data.starts:
+            self.data.remove_last()
+        self.begin_index, self.begin_position = index, position
+        self.end_index, self.end_position, self.end_term = index - 1, position, NO_INDEX
+        self.synced_index = self.committed_index = self._cut_to = index - 1
+        self._synced_position, self._synced_units = position, index
+        self.data.create(self.data.start_of(position))
+        self.index.create(self.index.start_of(index * INDEX_UNIT_SIZE))
+        self._is_dirty = False
+
+    def drop_files(self, count: int) -> None:
+        """Give up the oldest data files, at most all but the last, and what of the index is only about them.
+        Raises `OSError`. Standard: `reviseLedgerBeginIndex`."""
+        count = min(count, len(self.data.starts) - 1)
+        if count <= 0:
+            return
+        start = self.data.starts[count]
+        first = examine(self.data.read(start, HEAD_SIZE), 0, start)
+        if first is None or isinstance(first, Invalid):
+            raise CorruptFile(self.data.path(start), 0, "no entry begins the file")
+        self.data.drop_first(count)
+        self.begin_index, self.begin_position = first.index, start
+        kept = self.index.start_of(first.index * INDEX_UNIT_SIZE)
+        self.index.drop_first(sum(1 for each in self.index.starts if each < kept))
+
+    def entry(self, index: int) -> Entry | None:
+        """The entry with an index; None when it is not there. Raises `OSError`, `CorruptFile`."""
+        found = self.entries(index, 0)
+        return found[0] if found else None
+
+    def entries(self, index: int, size_max: int) -> list[Entry]:
+        """Entries from `index` on, of `size_max` bytes together or only the first; [] when that is not there.
+        Raises `OSError`, and `CorruptFile` where something else lies in their place."""
+        if not self.begin_index <= index <= self.end_index:
+            return []
+        count = min(self.end_index - index + 1, _UNITS_A_READ if size_max else 1)
+        places: list[tuple[int, int]] = []
+        total = 0
+        for _, position, size, _, _ in INDEX_UNIT.iter_unpack(self._units(index, count)):
+            total += size
+            if places and total > size_max:
+                break
+            places.append((position, size))
+        begin, end = places[0][0], sum(places[-1])
+        data = self.data.read(begin, end - begin)
+        return [
+            self._decode(data, position - begin, position, index + number)
+            for number, (position, _) in enumerate(places)
+        ]
+
+    def _units(self, index: int, count: int) -> bytes:
+        return self.index.read(index * INDEX_UNIT_SIZE, count * INDEX_UNIT_SIZE)
+
+    def _decode(self, data: bytes, at: int, position: int, index: int) -> Entry:
+        head = examine(data, at, position)
+        if head is None or isinstance(head, Invalid) or head.index != index or head.size > len(data) - at:
+            start = self.data.start_of(position)
+            raise CorruptFile(self.data.path(start), position - start, f"entry {index} is not there")
+        body = data[at + HEAD_SIZE : at + head.size]
+        return Entry(head.index, head.term, position, body, head.magic, head.channel)
+
+    def unsynced(self, *, thorough: bool = False) -> Unsynced | None:
+        """What is not on stable storage yet; None when all is. With `thorough` the index too, as at an
+        orderly end."""
+        data, end = self.data, self.end_position
+        files = data.between(self._synced_position, end) if end > self._synced_position else []
+        # A log that begins inside a file is found again by its index only.
+        thorough = thorough or len(files) > 1 or self.begin_position % data.file_size > 0
+        if thorough and self.end_index >= self._synced_units:
+            units = self._synced_units * INDEX_UNIT_SIZE, (self.end_index + 1) * INDEX_UNIT_SIZE
+            files += self.index.between(*units)
+            self._synced_units = self.end_index + 1
+        directories = sorted(self.data.pool.unsynced)
+        if not files and not directories:
+            return None
+        self.data.pool.unsynced.clear()
+        self._cut_to = self.end_index
+        return Unsynced(self.disk, files, directories, self.end_index)
+
+    def note_synced(self, done: Unsynced) -> None:
+        """What `unsynced` gave is on stable storage, but for what was cut meanwhile."""
+        index = min(done.until, self._cut_to)
+        if index <= self.synced_index:
+            return
+        self.synced_index = index
+        _, position, size, _, _ = INDEX_UNIT.unpack(self._units(index, 1))
+        self._synced_position = position + size

@@ -1,0 +1,76 @@
+"""The small files beside the data of a member: lines `name=value`, written whole and kept with a backup.
+
+    checkpoint   committedIndex, endIndex
+    currterm     currTerm, voteLeader (empty when there is none)
+
+Standard: `IOUtils.string2File`, `properties2String`; `DLedgerMmapFileStore.persistCheckPoint`,
+`MemberState.persistTerm`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.tables.jsonfile import write_table
+
+
+class Noted(NamedTuple):
+    """What the files of a member say; -1 for what is not there.
+
+    `committed` and `end` are indexes of entries, noted now and then; `vote` is the id of who got the member's
+    vote in `term`.
+    """
+
+    committed: int = -1
+    end: int = -1
+    term: int = -1
+    vote: str = ""
+
+    @property
+    def known(self) -> int:
+        """The latest entry that is known to have been there."""
+        return max(self.committed, self.end)
+
+
+def read_noted(disk: Disk, folder: str) -> Noted:
+    """What is noted in a member's folder. Raises `OSError`."""
+    progress = _read(disk, f"{folder}/checkpoint")
+    voted = _read(disk, f"{folder}/currterm")
+    return Noted(
+        _number(progress, "committedIndex"),
+        _number(progress, "endIndex"),
+        _number(voted, "currTerm"),
+        voted.get("voteLeader", ""),
+    )
+
+
+def write_progress(disk: Disk, folder: str, committed: int, end: int) -> None:
+    """Note how far a member is. Raises `OSError`."""
+    _write(disk, f"{folder}/checkpoint", {"committedIndex": str(committed), "endIndex": str(end)})
+
+
+def write_vote(disk: Disk, folder: str, term: int, vote: str) -> None:
+    """Keep term and vote; they are on stable storage when this returns. Raises `OSError`."""
+    _write(disk, f"{folder}/currterm", {"voteLeader": vote, "currTerm": str(term)})
+
+
+def _read(disk: Disk, path: str) -> dict[str, str]:
+    """The properties of a file, or of its backup where it is missing or empty."""
+    for name in (path, f"{path}.bak"):
+        text = disk.read_bytes(name) if disk.exists(name) else b""
+        lines = text.decode("utf-8", "replace").splitlines()
+        pairs = (line.partition("=") for line in lines if not line.startswith("#"))
+        found = {key.strip(): value.strip() for key, equals, value in pairs if equals}
+        if found:
+            return found
+    return {}
+
+
+def _write(disk: Disk, path: str, properties: dict[str, str]) -> None:
+    write_table(disk, path, "".join(f"{name}={value}\n" for name, value in properties.items()).encode())
+
+
+def _number(properties: dict[str, str], name: str) -> int:
+    value = properties.get(name, "")
+    return int(value) if value.isdecimal() and value.isascii() else -1

@@ -1,0 +1,377 @@
+"""Making a backup of a store, which a broker may have open.
+
+    1. tables that say how far somebody is (`PROGRESS`): offsets, delay levels, what was popped in order
+    2. where the queues end
+    3. the log: full files are linked or copied, of the newest one what is a whole record by now
+    4. the other tables
+
+In this order nothing in a table speaks of what the log of the backup lacks, and topics of all its messages
+are known: a message that was consumed after step 1 comes again, and none is left out. Queues and index are
+not kept, they are made anew from the log; nor are the files of timers, which a start makes anew.
+
+What is kept of a file that has not changed since the backup before is that backup's file. A full file of the
+log is linked where the backup lies on the file system of the store, which costs nothing, and shares its bytes
+with the store: `is_copy` makes it independent. Standard: none, its users copy folders.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from mqgateway.engine.disk import make_directories
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
+from mqgateway.engine.store.consume_queue import UNIT_SIZE
+from mqgateway.engine.store.file_queue import FileQueue, file_name
+from mqgateway.engine.store.record import START, examine
+from mqgateway.engine.tables.jsonfile import BROKEN
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.layout import Layout, find_files, read
+from mqgateway.engine.upkeep.manifest import (
+    MANIFEST,
+    PARTIAL,
+    STORE,
+    KeptFile,
+    LinkingDisk,
+    Manifest,
+    Shapes,
+    backups,
+    copy,
+    damaged,
+    digest,
+    load,
+    write,
+)
+from mqgateway.engine.upkeep.queue_check import last_number
+from mqgateway.engine.upkeep.table_check import read_checkpoint
+from mqgateway.engine.upkeep.walk import Walk, fields_of
+
+PROGRESS = ("consumerOffset.json", "lmqConsumerOffset.json", "delayOffset.json", "consumerOrderInfo.json")
+LEFT_OUT = ("timercheck", "timermetrics", "transactionMetrics")
+"""What a start makes anew, with the files of timers that are not kept either."""
+BESIDE = ("epochFileCheckpoint", "epochFileCheckpoint.bak", "brokerIdentity")
+"""Files beside the log that cannot be made of it."""
+ATTEMPTS_MAX = 50
+"""How often tables are read that change meanwhile."""
+LOG = "commitlog"
+QUEUES, BATCH_QUEUES = "consumequeue", "batchconsumequeue"
+
+
+@dataclass
+class BackupReport:
+    """What was made: files that were copied, linked to the store's, and kept from the backup before."""
+
+    folder: str
+    manifest: Manifest
+    copied: list[KeptFile] = field(default_factory=list)
+    linked: list[KeptFile] = field(default_factory=list)
+    unchanged: list[KeptFile] = field(default_factory=list)
+
+
+class _Backup:
+    """One backup, step by step."""
+
+    def __init__(
+        self, disk: LinkingDisk, layout: Layout, target: str, now: int, is_copy: bool, progress: Progress
+    ) -> None:
+        self._disk = disk
+        self._layout = layout
+        self._is_copy = is_copy
+        self._progress = progress
+        self._before, self._before_folder = _latest(disk, target)
+        self._name = datetime.fromtimestamp(now / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+        self._place = f"{target}/{self._name}"
+        if disk.is_dir(self._place):
+            raise StoreError(f"{self._place} is there already: a second has to pass between two backups")
+        self._made = f"{self._place}{PARTIAL}"
+        self.report = BackupReport(self._place, Manifest(layout.root, now))
+
+    def run(self) -> BackupReport:
+        """Make it. What was begun goes when it fails."""
+        disk, report = self._disk, self.report
+        disk.rmtree(self._made)
+        make_directories(disk, f"{self._made}/{STORE}/config")
+        make_directories(disk, f"{self._made}/{STORE}/{LOG}")
+        try:
+            self._keep_tables(True)
+            report.manifest.ends, report.manifest.shapes = ends_of(self._layout)
+            self._keep_log()
+            self._keep_tables(False)
+            self._note_topics()
+            for folder in (*(report.manifest.ends), LOG, "config", "."):
+                if disk.is_dir(f"{self._made}/{STORE}/{folder}"):
+                    disk.sync_dir(f"{self._made}/{STORE}/{folder}")
+            self._verify()
+            write(disk, f"{self._made}/{MANIFEST}", report.manifest.encode())
+            disk.sync_dir(self._made)
+            disk.rename(self._made, self._place)
+            disk.sync_dir(self._place.rpartition("/")[0])
+        except BaseException:
+            disk.rmtree(self._made)
+            raise
+        return report
+
+    def _verify(self) -> None:
+        """What was written is read once more; what is linked was read for its digest."""
+        written = Manifest("", 0, files=self.report.copied)
+        if found := damaged(self._disk, self._made, written):
+            raise StoreError("the disk of the backup does not keep what is written: " + "; ".join(found))
+
+    # Tables.
+
+    def _keep_tables(self, of_progress: bool) -> None:
+        """Write down the tables of one kind as they are at one moment."""
+        root = self._layout.root
+        for path, data in self._still_tables(of_progress).items():
+            kept = f"{self._made}/{STORE}/{path}"
+            write(self._disk, kept, data)
+            modified = self._disk.modified(kept)
+            one = KeptFile(path, len(data), len(data), digest(self._disk, kept, len(data)), modified)
+            self.report.manifest.files.append(one)
+            self.report.copied.append(one)
+        if of_progress and (folders := self._disk.subdirs(f"{root}/config")):
+            raise StoreUnavailable(
+                f"{root}/config/{folders[0]} is a folder, such as a database of Apache's broker: "
+                "tables in it cannot be read. Stop the broker and copy the whole store"
+            )
+
+    def _still_tables(self, of_progress: bool) -> dict[str, bytes]:
+        """The tables, read until nothing of them changed meanwhile: a journal belongs to one content of its
+        file."""
+        for _ in range(ATTEMPTS_MAX):
+            try:
+                before = self._table_states(of_progress)
+                found = {path: self._disk.read_bytes(f"{self._layout.root}/{path}") for path in before}
+                if self._table_states(of_progress) == before:
+                    return found
+            except FileNotFoundError:
+                continue
+        raise StoreUnavailable(f"the tables in {self._layout.config} change faster than they can be read")
+
+    def _table_states(self, of_progress: bool) -> dict[str, tuple[int, int]]:
+        disk, root = self._disk, self._layout.root
+        names = [f"config/{name}" for name in disk.listdir(f"{root}/config") if _is_table(name, of_progress)]
+        if not of_progress:
+            names += [name for name in BESIDE if disk.exists(f"{root}/{name}")]
+        paths = [name for name in names if not disk.is_dir(f"{root}/{name}")]
+        return {
+            path: (disk.size(f"{root}/{path}"), disk.modified(f"{root}/{path}")) for path in sorted(paths)
+        }
+
+    def _note_topics(self) -> None:
+        """Topics that came meanwhile, by the folders of their queues: a large table is behind its journal."""
+        layout = self._layout
+        for kind, folder in ((QUEUES, layout.queues), (BATCH_QUEUES, layout.batch_queues)):
+            for topic in self._disk.subdirs(folder):
+                self.report.manifest.ends[kind].setdefault(topic, {})
+
+    # The log.
+
+    def _keep_log(self) -> None:
+        layout, manifest = self._layout, self.report.manifest
+        findings = Findings()
+        files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, "")
+        if findings.errors:
+            raise StoreError(f"{findings.kept[0]}; mqgateway store check {layout.root} tells more")
+        manifest.log_file_size = files.file_size
+        newest = newest_in_use(files)
+        if newest is None:
+            return
+        old = [start for start in files.starts if start < newest]
+        end, manifest.last_timestamp = self._end_of(files, newest)
+        self._check_room(len(old) * files.file_size + end - newest)
+        done, total = 0, end - (old or [newest])[0]
+        for start in old:
+            # Old files may be removed at any moment, the oldest first: those before are of no use then.
+            try:
+                self._keep_full(start, files.file_size)
+            except FileNotFoundError:
+                self._drop_log()
+            done += files.file_size
+            self._progress("keeping the log", done, total)
+        self._keep_last(newest, end, files.file_size)
+        self._progress("keeping the log", total, total)
+        kept = [int(one.path[-20:]) for one in manifest.files if one.path.startswith(f"{LOG}/")]
+        manifest.log_start, manifest.log_end = min(kept), end
+        manifest.first_timestamp = store_time_at(files, manifest.log_start)
+
+    def _drop_log(self) -> None:
+        """Keep nothing of the log so far."""
+        report = self.report
+        for kept in (report.manifest.files, report.copied, report.linked, report.unchanged):
+            kept[:] = [one for one in kept if not one.path.startswith(f"{LOG}/")]
+        for name in self._disk.listdir(f"{self._made}/{STORE}/{LOG}"):
+            self._disk.unlink(f"{self._made}/{STORE}/{LOG}/{name}")
+
+    def _end_of(self, files: FileQueue, newest: int) -> tuple[int, int]:
+        """Where the newest file's last whole record ends, and when that was stored."""
+        known = read_checkpoint(self._layout, Findings()).logics_offset
+        begin = known if newest <= known and store_time_at(files, known) else newest
+        for _ in range(ATTEMPTS_MAX):
+            one = FileQueue(self._layout.log_pool, files.directory, files.file_size)
+            one.starts = [newest]
+            walk = Walk(one, Findings(), lambda _: False, begin=begin)
+            timestamp = 0
+            for data, at, _, size in walk.records():
+                timestamp = fields_of(data, at, size)[3]
+            # A record that was being written when it was read looks like damage as soon as others follow.
+            if not walk.damaged:
+                return walk.end, timestamp
+        begin, end = walk.damaged[0]
+        raise StoreError(
+            f"the log cannot be read from {begin} to {end}: "
+            f"mqgateway store check {self._layout.root} tells more"
+        )
+
+    def _check_room(self, log_bytes: int) -> None:
+        """Refuse before anything is copied that cannot be."""
+        before = sum(one.used for one in self._before.files) if self._before else 0
+        wanted = log_bytes if self._is_copy or not self._can_link() else self.report.manifest.log_file_size
+        free = self._disk.usage(self._made)[1]
+        if wanted - before > free:
+            raise OSError(errno.ENOSPC, f"{wanted - before} bytes are needed, {free} are free", self._made)
+
+    def _can_link(self) -> bool:
+        return self._disk.capacity(self._made)[0] == self._disk.capacity(self._layout.commit_log)[0]
+
+    def _keep_full(self, start: int, size: int) -> None:
+        path = f"{LOG}/{file_name(start)}"
+        source, kept = f"{self._layout.commit_log}/{file_name(start)}", f"{self._made}/{STORE}/{path}"
+        modified = self._disk.modified(source)
+        if (old := self._unchanged(path, size, modified)) is not None:
+            try:
+                self._disk.link(f"{self._before_folder}/{STORE}/{path}", kept)
+            except FileNotFoundError:
+                pass
+            else:
+                self._note(old, self.report.unchanged)
+                return
+        if not self._is_copy:
+            try:
+                self._disk.link(source, kept)
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # Another file system, or one without links.
+                self._is_copy = True
+            else:
+                found = digest(self._disk.read_only(), kept, size)
+                self._note(KeptFile(path, size, size, found, modified), self.report.linked)
+                return
+        found = copy(self._disk, source, kept, size, size)
+        self._note(KeptFile(path, size, size, found, modified), self.report.copied)
+
+    def _unchanged(self, path: str, size: int, modified: int) -> KeptFile | None:
+        old = self._before.file(path) if self._before else None
+        return old if old is not None and (old.used, old.modified) == (size, modified) else None
+
+    def _keep_last(self, start: int, end: int, size: int) -> None:
+        path = f"{LOG}/{file_name(start)}"
+        source, kept = f"{self._layout.commit_log}/{file_name(start)}", f"{self._made}/{STORE}/{path}"
+        found = copy(self._disk, source, kept, end - start, size)
+        self._note(KeptFile(path, size, end - start, found, 0), self.report.copied)
+
+    def _note(self, one: KeptFile, among: list[KeptFile]) -> None:
+        self.report.manifest.files.append(one)
+        among.append(one)
+
+
+def _is_table(name: str, of_progress: bool) -> bool:
+    if name.endswith(".tmp") or BROKEN in name or name.startswith(LEFT_OUT):
+        return False
+    return name.startswith(PROGRESS) is of_progress
+
+
+def _latest(disk: LinkingDisk, target: str) -> tuple[Manifest | None, str]:
+    """The newest backup in a folder whose manifest can be read, and where it lies."""
+    for name in reversed(backups(disk, target)):
+        try:
+            return load(disk, f"{target}/{name}"), f"{target}/{name}"
+        except StoreError:
+            continue
+    return None, ""
+
+
+def newest_in_use(files: FileQueue) -> int | None:
+    """Where the newest file starts that has a record; None without any. Apache's broker makes the next file
+    before it needs it."""
+    return next((start for start in reversed(files.starts) if store_time_at(files, start) > 0), None)
+
+
+def store_time_at(files: FileQueue, offset: int) -> int:
+    """When the record at a place of the log was stored, in ms; 0 where none begins."""
+    head = read(files, offset, START.size)
+    if len(head) < START.size:
+        return 0
+    size = START.unpack(head)[0]
+    data = read(files, offset, size) if 0 < size <= files.file_size else b""
+    whole = examine(data, 0, offset, False)
+    return fields_of(data, 0, size)[3] if isinstance(whole, int) and whole > 0 else 0
+
+
+def ends_of(layout: Layout) -> tuple[dict[str, dict[str, dict[str, int]]], Shapes]:
+    """The queue offset that comes next in each queue on disk, and the lengths of derived files."""
+    ends: dict[str, dict[str, dict[str, int]]] = {QUEUES: {}, BATCH_QUEUES: {}}
+    sizes = dict.fromkeys(ends, 0)
+    for kind, parent, unit_size in (
+        (QUEUES, layout.queues, UNIT_SIZE),
+        (BATCH_QUEUES, layout.batch_queues, BATCH_UNIT_SIZE),
+    ):
+        for topic, queue_id, folder in layout.queue_folders(parent):
+            files = find_files(layout.pool, folder, Part.QUEUE, Findings(), "")
+            sizes[kind] = files.file_size if files.starts else sizes[kind]
+            ends[kind].setdefault(topic, {})[str(queue_id)] = _end_of_queue(files, unit_size)
+    slots = entries = 0
+    for name in layout.index_files():
+        slots, entries = layout.index_shape(layout.disk.size(f"{layout.index}/{name}")) or (slots, entries)
+    return ends, Shapes(sizes[QUEUES], sizes[BATCH_QUEUES], slots, entries)
+
+
+def _end_of_queue(files: FileQueue, unit_size: int) -> int:
+    number = last_number(files, unit_size) if files.starts and not files.file_size % unit_size else -1
+    if unit_size == UNIT_SIZE or number < 0:
+        return number + 1
+    data = read(files, number * unit_size, unit_size)
+    try:
+        base, count = BATCH_UNIT.unpack(data)[4:6]
+    except struct.error:  # removed meanwhile
+        return 0
+    return int(base) + int(count)
+
+
+def back_up(
+    disk: LinkingDisk,
+    options: StoreOptions,
+    target: str,
+    now: int,
+    *,
+    is_copy: bool = False,
+    progress: Progress = lambda *_: None,
+) -> BackupReport:
+    """Make a backup of a store in a folder of backups; see the head of the file. `now` in ms gives its name.
+
+    Raises `StoreUnavailable` when there is no store or it cannot be kept, `StoreError` for a log that cannot
+    be read, and `OSError`; then nothing is left of it.
+    """
+    layout = Layout(disk.read_only(), options)
+    if not disk.is_dir(layout.commit_log):
+        raise StoreUnavailable(f"{layout.root} holds no store: there is no folder {layout.commit_log}")
+    if any(
+        disk.subdirs(f"{layout.root}/compaction/{name}") for name in disk.subdirs(f"{layout.root}/compaction")
+    ):
+        raise StoreUnavailable(
+            f"{layout.root} has compaction topics, whose files are written anew while they are read: "
+            "stop the broker and copy the whole store"
+        )
+    return _Backup(disk, layout, target.rstrip("/"), now, is_copy, progress).run()
+
+
+def list_backups(disk: LinkingDisk, folder: str) -> Mapping[str, Manifest]:
+    """The backups in a folder by their names, oldest first. Raises `StoreError` for one that cannot be
+    read."""
+    return {name: load(disk, f"{folder}/{name}") for name in backups(disk, folder)}

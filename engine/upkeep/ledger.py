@@ -1,0 +1,65 @@
+"""The log of a DLedger member as `upkeep` reads it: its files.
+
+Older files of an ordinary commit log may lie below it, as where a group was made of a broker: together they
+are one log, whose offsets go on from the one to the other. Standard: `DLedgerCommitLog`,
+`dividedCommitlogOffset`.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+from mqgateway.engine.disk import File
+from mqgateway.engine.store.file_queue import FileQueue, file_name
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import LEDGER_DATA, LEDGER_INDEX, RESTORE, Layout, find_files
+
+
+class LedgerFiles(FileQueue):
+    """The data files of a member behind those of an older commit log; `divided` is where they begin."""
+
+    __slots__ = ("divided", "older")
+
+    def __init__(self, data: FileQueue, older: FileQueue) -> None:
+        super().__init__(data.pool, data.directory, data.file_size)
+        self.older = older.directory
+        self.divided = data.starts[0] if data.starts else older.end
+        self.starts = [start for start in older.starts if start < self.divided] + data.starts
+
+    def since(self, start: int) -> LedgerFiles:
+        """The same files, but for those before one."""
+        part = copy(self)
+        part.starts = [each for each in self.starts if each >= start]
+        return part
+
+    def _directory(self, start: int) -> str:
+        return self.older if start < self.divided else self.directory
+
+    def path(self, start: int) -> str:
+        return f"{self._directory(start)}/{file_name(start)}"
+
+    def file(self, start: int) -> File:
+        return self.pool.get(self._directory(start), start)
+
+
+def find_log(layout: Layout, findings: Findings, advice: str = RESTORE) -> FileQueue:
+    """The files of a store's log that can be read; see `find_files`."""
+    pool = layout.log_pool
+    older = find_files(pool, layout.commit_log, Part.LOG, findings, advice)
+    if not layout.ledger:
+        return older
+    data = find_files(pool, f"{layout.ledger}/{LEDGER_DATA}", Part.LEDGER, findings, advice)
+    if older.starts and data.starts and (older.file_size != data.file_size or older.end != data.starts[0]):
+        what = (
+            f"has files of {data.file_size} bytes from {data.starts[0]} on, the commit log files of "
+            f"{older.file_size} up to {older.end}: nothing joins them"
+        )
+        findings.error(Part.LEDGER, data.directory, -1, what, advice)
+        older.starts.clear()
+    return LedgerFiles(data, older)
+
+
+def find_index(layout: Layout, findings: Findings) -> FileQueue:
+    """The files of a member's index."""
+    advice = "a member of the group makes it anew from the data when it starts"
+    return find_files(layout.pool, f"{layout.ledger}/{LEDGER_INDEX}", Part.LEDGER, findings, advice)

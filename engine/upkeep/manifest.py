@@ -1,0 +1,190 @@
+"""Backups in a folder, and the file `manifest.json` in each: what it holds, and how to tell that it still is
+there.
+
+    BACKUPS/20261125T031500Z/manifest.json
+                             store/commitlog/...     the log up to its end, files at full length
+                             store/config/...        tables
+                             store/...               what else of the store cannot be made of the log
+
+A backup has its name once it is whole; until then `.partial` follows it. Files that did not change are the
+same file in each backup (hard links), so any backup may be deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.errors import StoreError
+from mqgateway.engine.upkeep.findings import Progress
+
+VERSION = 1
+MANIFEST = "manifest.json"
+STORE = "store"
+PARTIAL = ".partial"
+CHUNK = 4 << 20
+
+
+class LinkingDisk(Disk, Protocol):
+    """A disk on which files may have several names."""
+
+    def link(self, old: str, new: str) -> None:
+        """Give a file a second name. Raises `OSError`, as across file systems."""
+
+
+class KeptFile(NamedTuple):
+    """A file of a backup: its path below `store`, its length, how many bytes of it count (zeros follow), the
+    SHA-256 of those, and when the store's file was last written (ms)."""
+
+    path: str
+    size: int
+    used: int
+    sha256: str
+    modified: int
+
+
+@dataclass
+class Shapes:
+    """Lengths of the store's files, which what is derived is made with again; 0 where there is none."""
+
+    queue_file: int = 0
+    batch_queue_file: int = 0
+    index_slots: int = 0
+    index_entries: int = 0
+
+
+@dataclass
+class Manifest:
+    """What a backup holds. Times are ms since the epoch, offsets those of the log.
+
+    `ends` are the queue offsets that come next in each queue, by folder and topic, as of the begin of the
+    backup: those of queues whose messages have all expired are nowhere else.
+    """
+
+    store: str
+    made: int
+    log_file_size: int = 0
+    log_start: int = 0
+    log_end: int = 0
+    first_timestamp: int = 0
+    last_timestamp: int = 0
+    shapes: Shapes = field(default_factory=Shapes)
+    ends: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    files: list[KeptFile] = field(default_factory=list)
+
+    def file(self, path: str) -> KeptFile | None:
+        """The file with a path below `store`."""
+        return next((one for one in self.files if one.path == path), None)
+
+    def encode(self) -> bytes:
+        """The text of the file, with a digest of it."""
+        shape = {**asdict(self), "files": [one._asdict() for one in self.files]}
+        text = orjson.dumps(shape, option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps({"version": VERSION, "sha256": hashlib.sha256(text).hexdigest(), "backup": shape})
+
+
+def decode(data: bytes, path: str) -> Manifest:
+    """The manifest in a text. Raises `StoreError`."""
+    try:
+        found = orjson.loads(data)
+        shape: dict[str, Any] = found["backup"]
+        if found["version"] != VERSION:
+            raise StoreError(f"{path} is of version {found['version']}, this program reads {VERSION}")
+        text = orjson.dumps(shape, option=orjson.OPT_SORT_KEYS)
+        if hashlib.sha256(text).hexdigest() != found["sha256"]:
+            raise StoreError(f"{path} was changed: its digest is another")
+        files = [KeptFile(**one) for one in shape.pop("files")]
+        return Manifest(**{**shape, "shapes": Shapes(**shape["shapes"])}, files=files)
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is no manifest of a backup: {error}") from None
+
+
+def load(disk: Disk, folder: str) -> Manifest:
+    """The manifest of a backup. Raises `StoreError`, `OSError`."""
+    path = f"{folder}/{MANIFEST}"
+    if not disk.exists(path):
+        raise StoreError(f"{folder} is no backup: it has no {MANIFEST}")
+    return decode(disk.read_bytes(path), path)
+
+
+def backups(disk: Disk, folder: str) -> list[str]:
+    """The names of the backups in a folder that are whole, oldest first."""
+    names = disk.subdirs(folder)
+    return [
+        name for name in names if not name.endswith(PARTIAL) and disk.exists(f"{folder}/{name}/{MANIFEST}")
+    ]
+
+
+def pieces(file: File, used: int) -> Iterator[tuple[int, bytes]]:
+    """The first bytes of a file, with where each piece begins."""
+    at = 0
+    while at < used:
+        data = file.read(at, min(CHUNK, used - at))
+        if not data:
+            return
+        yield at, data
+        at += len(data)
+
+
+def digest(disk: Disk, path: str, used: int) -> str:
+    """The SHA-256 of the first bytes of a file."""
+    found = hashlib.sha256()
+    file = disk.open(path)
+    try:
+        for _, data in pieces(file, used):
+            found.update(data)
+    finally:
+        file.close()
+    return found.hexdigest()
+
+
+def copy(disk: Disk, source: str, target: str, used: int, size: int) -> str:
+    """Copy the first bytes of a file, synced, leaving holes for zeros; it gets a length of `size`. Gives the
+    SHA-256 of the bytes. Raises `OSError`."""
+    found = hashlib.sha256()
+    read, made = disk.read_only().open(source), disk.open(target, create=True)
+    try:
+        made.truncate(size)
+        for at, data in pieces(read, used):
+            found.update(data)
+            if data.count(0) != len(data):
+                made.write(at, data)
+        made.sync()
+    finally:
+        read.close()
+        made.close()
+    return found.hexdigest()
+
+
+def write(disk: Disk, path: str, data: bytes) -> None:
+    """Make a small file of these bytes, synced. Raises `OSError`."""
+    file = disk.open(path, create=True)
+    try:
+        file.truncate(len(data))
+        file.write(0, data)
+        file.sync()
+    finally:
+        file.close()
+
+
+def damaged(disk: Disk, folder: str, manifest: Manifest, progress: Progress = lambda *_: None) -> list[str]:
+    """What of a backup is not as it was when it was made, a line a file; empty when all is."""
+    found = []
+    total = sum(one.used for one in manifest.files)
+    done = 0
+    for one in manifest.files:
+        path = f"{folder}/{STORE}/{one.path}"
+        if not disk.exists(path):
+            found.append(f"{path}: is missing")
+        elif disk.size(path) != one.size:
+            found.append(f"{path}: has {disk.size(path)} bytes, had {one.size}")
+        elif digest(disk.read_only(), path, one.used) != one.sha256:
+            found.append(f"{path}: was changed, its SHA-256 is another")
+        done += one.used
+        progress("verifying", done, total)
+    return found

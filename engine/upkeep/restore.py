@@ -1,0 +1,342 @@
+"""Making a store of a backup, as it was at its end or at a point before.
+
+    1. the point: the last record that was stored up to a time, or that ends up to an offset of the log
+    2. tables and log up to the point are copied to `STORE.restoring`, and compared with their digests
+    3. queues and index are made anew (`rebuild`); queues whose messages have all gone get their ends
+    4. offsets of consumers go back to the ends of their queues
+    5. the folder gets its name
+
+What a broker did by itself after the point is not in the log any more, so it has to do it once more: where a
+point is given, what says how far that was is left out (delay levels, transactions, pops that were not
+acknowledged), and the start finds in the log what is done. So messages may come twice after that, and none is
+left out. Timers always are read anew from their topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from mqgateway.engine.disk import Disk, make_directories
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.lenient_json import JsonError, dumps, loads
+from mqgateway.engine.message import TIMER_TOPIC
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
+from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
+from mqgateway.engine.store.dispatch import enters_queue
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.store.unit_queue import BLANK_PLACE
+from mqgateway.engine.timers.checkpoint import FILE_SIZE as TIMERCHECK_SIZE
+from mqgateway.engine.timers.checkpoint import TimerCheckpoint
+from mqgateway.engine.upkeep.backup import BATCH_QUEUES, LOG, PROGRESS, QUEUES, ends_of, store_time_at
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress
+from mqgateway.engine.upkeep.layout import Layout, find_files
+from mqgateway.engine.upkeep.manifest import STORE, KeptFile, Manifest, copy, load, write
+from mqgateway.engine.upkeep.queue_check import last_number, place_at
+from mqgateway.engine.upkeep.rebuild import RebuildReport, rebuild_store
+from mqgateway.engine.upkeep.walk import Walk, fields_of
+
+RESTORING = ".restoring"
+_QUEUES_MAX = 1 << 31
+DONE_ANEW = ("CID_RMQ_SYS_TRANS", "CID_RMQ_SYS_REVIVE_GROUP")
+"""Groups of the broker itself, whose work leaves its traces in the log."""
+
+
+class Until(NamedTuple):
+    """The point to restore to: a time in ms, or an offset of the log; both None: the end."""
+
+    time: int | None = None
+    offset: int | None = None
+
+    @property
+    def is_end(self) -> bool:
+        """Whether everything is wanted."""
+        return self.time is None and self.offset is None
+
+
+THE_END = Until()
+
+
+class Cut(NamedTuple):
+    """Where the log ends, when the last record before that was stored (ms), and by topic and queue the queue
+    offset that comes next where the first message of a queue lies behind it."""
+
+    offset: int
+    timestamp: int
+    next_offsets: Mapping[tuple[str, int], int]
+
+
+@dataclass
+class RestoreReport:
+    """What came of it. `moved_back` are offsets of consumers that lay behind the ends of their queues."""
+
+    root: str
+    backup: str
+    cut: Cut
+    rebuilt: RebuildReport
+    moved_back: int = 0
+
+
+def find_cut(files: FileQueue, manifest: Manifest, until: Until) -> Cut:
+    """Where the log of a backup is to end. Raises `StoreError` for a point that it does not have."""
+    if until.is_end:
+        return Cut(manifest.log_end, manifest.last_timestamp, {})
+    _check(manifest, until)
+    begin = _begin(files, until)
+    offset, timestamp = begin, 0
+    next_offsets: dict[tuple[str, int], int] = {}
+    walk = Walk(files, Findings(), lambda _: False, begin=begin)
+    is_past = False
+    for data, at, position, size in walk.records():
+        if position >= manifest.log_end:
+            break
+        fields = fields_of(data, at, size)
+        is_past = is_past or _is_past(until, position + size, fields[3])
+        if not is_past:
+            offset, timestamp = position + size, fields[3]
+        elif enters_queue(fields[2]):
+            next_offsets.setdefault((fields[4].decode("utf-8", "replace"), fields[0]), fields[1])
+    return Cut(offset, timestamp, next_offsets)
+
+
+def _check(manifest: Manifest, until: Until) -> None:
+    if until.offset is not None and not manifest.log_start <= until.offset <= manifest.log_end:
+        raise StoreError(
+            f"the backup has the log from {manifest.log_start} to {manifest.log_end}, "
+            f"not up to {until.offset}"
+        )
+    if until.time is not None and until.time < manifest.first_timestamp:
+        raise StoreError(f"the first message of the backup was stored at {manifest.first_timestamp}, later")
+
+
+def _begin(files: FileQueue, until: Until) -> int:
+    """Where the file starts in which the log may end."""
+    if until.offset is not None:
+        return max(files.starts[0], min(files.start_of(until.offset), files.starts[-1]))
+    assert until.time is not None
+    early = [start for start in files.starts if store_time_at(files, start) <= until.time]
+    return early[-1] if early else files.starts[0]
+
+
+def _is_past(until: Until, end: int, timestamp: int) -> bool:
+    if until.offset is not None:
+        return end > until.offset
+    return until.time is not None and timestamp > until.time
+
+
+class _Restore:
+    """One restoring, step by step; `root` is where the store is made."""
+
+    def __init__(self, disk: Disk, source: str, options: StoreOptions, progress: Progress) -> None:
+        self._disk = disk
+        self._source = source
+        self._progress = progress
+        self.manifest = manifest = load(disk, source)
+        self._root = f"{options.store_path_root_dir}{RESTORING}"
+        shapes = manifest.shapes
+        self._options = replace(options, store_path_root_dir=self._root, store_path_commit_log="")
+        for name, value in (
+            ("mapped_file_size_consume_queue", shapes.queue_file),
+            ("mapper_file_size_batch_consume_queue", shapes.batch_queue_file),
+            ("max_hash_slot_num", shapes.index_slots),
+            ("max_index_num", shapes.index_entries),
+        ):
+            if value:
+                setattr(self._options, name, value)
+        if manifest.log_file_size:
+            self._options.mapped_file_size_commit_log = manifest.log_file_size
+
+    def run(self, until: Until) -> RestoreReport:
+        """Make it under its passing name."""
+        disk, manifest = self._disk, self.manifest
+        disk.rmtree(self._root)
+        for name in ("config", LOG, QUEUES):
+            make_directories(disk, f"{self._root}/{name}")
+        cut = find_cut(self._files(), manifest, until)
+        self._copy(cut)
+        # Topics whose tables are lost are known by the folders of their queues.
+        for kind, topics in manifest.ends.items():
+            for topic in topics:
+                make_directories(disk, f"{self._root}/{kind}/{topic}")
+        rebuilt = rebuild_store(disk, self._options, discard=True, progress=self._progress)
+        if rebuilt.log_end != cut.offset:
+            raise StoreError(f"the log was to end at {cut.offset}, and can be read up to {rebuilt.log_end}")
+        report = RestoreReport(self._root.removesuffix(RESTORING), self._source, cut, rebuilt)
+        self._put_ends(cut)
+        report.moved_back = self._move_back(is_all=cut.offset == manifest.log_end)
+        self._begin_timers(cut)
+        for name in ("config", LOG, "."):
+            disk.sync_dir(f"{self._root}/{name}")
+        return report
+
+    def _files(self) -> FileQueue:
+        """The log of the backup."""
+        folder = f"{self._source}/{STORE}/{LOG}"
+        files = FileQueue(FilePool(self._disk.read_only(), 8), folder, max(1, self.manifest.log_file_size))
+        files.starts = sorted(int(one.path[-20:]) for one in self.manifest.files if _is_log(one))
+        return files
+
+    def _copy(self, cut: Cut) -> None:
+        """The files that count, compared with their digests while they are read."""
+        left_out = [f"config/{name}.bak" for name in PROGRESS]
+        if cut.offset < self.manifest.log_end:
+            left_out.append("config/delayOffset.json")
+        wanted = [one for one in self.manifest.files if one.path not in left_out and _counts(one, cut)]
+        needed, free = sum(one.used for one in wanted), self._disk.usage(self._root)[1]
+        if needed > free:
+            raise StoreUnavailable(f"{needed} bytes are needed for {self._root}, {free} are free")
+        done = 0
+        for one in wanted:
+            self._copy_one(one, cut)
+            done += one.used
+            self._progress("copying", done, needed)
+
+    def _copy_one(self, one: KeptFile, cut: Cut) -> None:
+        source, target = f"{self._source}/{STORE}/{one.path}", f"{self._root}/{one.path}"
+        if copy(self._disk, source, target, one.used, one.size) != one.sha256:
+            raise StoreError(f"{source} is not what it was when the backup was made: its SHA-256 is another")
+        if _is_log(one) and cut.offset < int(one.path[-20:]) + one.used:
+            file = self._disk.open(target)
+            file.truncate(cut.offset - int(one.path[-20:]))
+            file.truncate(one.size)
+            file.sync()
+            file.close()
+
+    def _put_ends(self, cut: Cut) -> None:
+        """Queues that have no record in the log go on where they ended: each gets the unit of a message
+        before the log."""
+        if not self.manifest.log_start:
+            return
+        found, _ = ends_of(Layout(self._disk, self._options))
+        queues = self._queues()
+        for kind, topics in self.manifest.ends.items():
+            for topic, ids in topics.items():
+                for queue_id, end in ids.items():
+                    last = min(end, cut.next_offsets.get((topic, int(queue_id)), end)) - 1
+                    if last >= 0 and queue_id not in found[kind].get(topic, {}):
+                        queue = queues.open(topic, int(queue_id))
+                        if isinstance(queue, BatchConsumeQueue):
+                            queue.append(last, 0, 1, 0, 0, 1)
+                        else:
+                            queue.append(last, 0, 1, 0)
+                        queues.mark(queue)
+        queues.write_all_out()
+        for directory, start in queues.written:
+            queues.pool.get(directory, start).sync()
+        for directory in queues.pool.unsynced:
+            self._disk.sync_dir(directory)
+
+    def _queues(self) -> ConsumeQueues:
+        options = self._options
+        return ConsumeQueues(
+            FilePool(self._disk),
+            f"{self._root}/{QUEUES}",
+            -(-options.mapped_file_size_consume_queue // UNIT_SIZE) * UNIT_SIZE,
+            _QUEUES_MAX,
+            batch_directory=f"{self._root}/{BATCH_QUEUES}",
+            batch_file_size=-(-options.mapper_file_size_batch_consume_queue // BATCH_UNIT_SIZE)
+            * BATCH_UNIT_SIZE,
+            is_batch=self.manifest.ends.get(BATCH_QUEUES, {}).__contains__,
+        )
+
+    def _move_back(self, *, is_all: bool) -> int:
+        """Offsets of consumers end where their queues do; gives how many did not."""
+        found, _ = ends_of(Layout(self._disk, self._options))
+        ends = {**found[QUEUES], **found[BATCH_QUEUES]}
+
+        def end_of(topic: str, queue_id: str, offset: int) -> int:
+            return min(offset, ends.get(topic, {}).get(queue_id, offset if is_all else 0))
+
+        moved = 0
+        for name in ("consumerOffset.json", "lmqConsumerOffset.json"):
+            path = f"{self._root}/config/{name}"
+            if not self._disk.exists(path):
+                continue
+            table = self._table(path)
+            offsets: dict[str, dict[Any, int]] = table.get("offsetTable") or {}
+            light: dict[str, int] = table.get("lmqOffsetTable") or {}
+            for key, queues in list(offsets.items()):
+                topic, _, group = key.partition("@")
+                if not is_all and group in DONE_ANEW:
+                    del offsets[key]
+                    continue
+                before = dict(queues)
+                queues.update({each: end_of(topic, str(each), at) for each, at in before.items()})
+                moved += sum(queues[each] != at for each, at in before.items())
+            light.update({key: end_of(key.partition("@")[0], "0", at) for key, at in light.items()})
+            write(self._disk, path, dumps(table, indent=True))
+        return moved
+
+    def _begin_timers(self, cut: Cut) -> None:
+        """Let the start read timers anew, from the first that is there, and deliver what was due later than
+        the log's end."""
+        folder = f"{self._root}/{QUEUES}/{TIMER_TOPIC}/0"
+        files = find_files(FilePool(self._disk, 8), folder, Part.QUEUE, Findings(), "")
+        if not files.starts:
+            return
+        number, last = files.starts[0] // UNIT_SIZE, last_number(files, UNIT_SIZE)
+        while number < last and place_at(files, number * UNIT_SIZE) == BLANK_PLACE:
+            number += 1
+        checkpoint = TimerCheckpoint(self._disk, f"{self._root}/config/timercheck")
+        checkpoint.queue_offset = number
+        checkpoint.read_time = cut.timestamp - cut.timestamp % 1000
+        write(
+            self._disk, f"{self._root}/config/timercheck", checkpoint.encode().ljust(TIMERCHECK_SIZE, b"\0")
+        )
+
+    def _table(self, path: str) -> dict[str, Any]:
+        try:
+            table = loads(self._disk.read_bytes(path))
+        except JsonError as error:
+            raise StoreError(f"{path} of the backup cannot be read: {error}") from None
+        return table if isinstance(table, dict) else {}
+
+    def finish(self) -> None:
+        """Give the store its name."""
+        root = self._root.removesuffix(RESTORING)
+        if self._disk.is_dir(root):
+            self._disk.rmtree(root)
+        self._disk.rename(self._root, root)
+        self._disk.sync_dir(root.rpartition("/")[0] or "/")
+
+    def give_up(self) -> None:
+        """Leave nothing."""
+        self._disk.rmtree(self._root)
+
+
+def _is_log(one: KeptFile) -> bool:
+    return one.path.startswith(f"{LOG}/")
+
+
+def _counts(one: KeptFile, cut: Cut) -> bool:
+    """Whether a file has something of what lies before the cut."""
+    return not _is_log(one) or int(one.path[-20:]) < cut.offset
+
+
+def restore_store(
+    disk: Disk,
+    source: str,
+    options: StoreOptions,
+    until: Until = THE_END,
+    *,
+    progress: Progress = lambda *_: None,
+) -> RestoreReport:
+    """Make the store of `options` of a backup; see the head of the file. Its folder must not be there, or be
+    empty.
+
+    Raises `StoreError` for a backup that is not whole or does not have the point, `StoreUnavailable` for a
+    folder that is in use, and `OSError`; then nothing is left of it.
+    """
+    root = options.store_path_root_dir
+    if disk.listdir(root):
+        raise StoreUnavailable(f"{root} is not empty: a store is restored to a folder of its own")
+    restore = _Restore(disk, source, options, progress)
+    try:
+        report = restore.run(until)
+        restore.finish()
+    except BaseException:
+        restore.give_up()
+        raise
+    return report

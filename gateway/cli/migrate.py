@@ -1,0 +1,432 @@
+"""`mqgateway migrate plan|run|verify|rollback`: move the broker groups of a cluster, and move them back.
+
+Exit codes: 0 done, 1 it was refused or failed, and can be given again; 2 wrong usage; 3 `verify` found
+something wrong, or `plan` something that is in the way; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.gateway.cli.plain import escaped, escaped_json
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.migration.plan import (
+    DRAIN_SECONDS,
+    GroupPlan,
+    MigrationError,
+    Plan,
+    Progress,
+    Side,
+    Way,
+    as_file,
+    decode,
+    shared_settings,
+)
+from mqgateway.gateway.migration.survey import Found, Problem, survey
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.migration.handover import Act
+    from mqgateway.gateway.mqadmin.servers import Servers
+
+NOT_WELL = 3
+PROGRESS = ".progress"
+OWN_PLACE = ("listenPort", "haListenPort", "brokerIP1", "brokerIP2", "bindAddress", "storePathRootDir")
+"""Settings of a broker that stays where it is."""
+
+EXAMPLES_PLAN = """\b
+Examples:
+  mqgateway migrate plan moving.json -n 10.0.0.1:9876 --new broker-a=10.0.0.5:10911
+  mqgateway migrate plan moving.json -n 10.0.0.1:9876 --in-place --new broker-a=10.0.0.2:10911"""
+EXAMPLES_RUN = """\b
+Examples:
+  mqgateway migrate run moving.json --dry-run
+  mqgateway migrate run moving.json --group broker-a"""
+EXAMPLES_VERIFY = """\b
+Examples:
+  mqgateway migrate verify moving.json --json"""
+EXAMPLES_ROLLBACK = """\b
+Examples:
+  mqgateway migrate rollback moving.json --group broker-a"""
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+_GROUP = click.option(
+    "--group", "groups", multiple=True, metavar="BROKER", help="This group only; repeatable."
+)
+_PLAN = click.argument("path", metavar="PLAN", type=click.Path(dir_okay=False))
+_ACCEPT = click.option(
+    "--accept", "accepted", multiple=True, metavar="CODE", help="Go on in spite of this; repeatable."
+)
+
+
+def _asking(command: Any) -> Any:
+    """The flags with which servers are asked."""
+    for option in (
+        click.option(
+            "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed."
+        ),
+        click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that they are signed with."),
+        click.option("--tls", is_flag=True, help="Open connections with TLS."),
+        click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def migrate() -> None:
+    """Move the broker groups of a running cluster from Apache's brokers to these, and back."""
+
+
+@migrate.command(epilog=EXAMPLES_PLAN)
+@click.option(
+    *("-n", "--namesrv"),
+    envvar="NAMESRV_ADDR",
+    default="127.0.0.1:9876",
+    show_default=True,
+    help="Name servers, separated by ';'.",
+)
+@click.option(
+    "--new",
+    "pairs",
+    multiple=True,
+    required=True,
+    metavar="BROKER=HOST:PORT",
+    help="A group, and where its new broker is to listen; repeatable, in the order in which they move.",
+)
+@click.option("--in-place", is_flag=True, help="Open the old brokers' stores, on their machines.")
+@click.option("--data-dir", default="mqgateway", show_default=True, help="Folder of the new brokers' stores.")
+@click.option("--drain-seconds", type=click.FloatRange(0), default=DRAIN_SECONDS, show_default=True)
+@_JSON
+@_asking
+@_PLAN
+def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
+    """Look at a cluster, and write down how its groups would move.
+
+    Nothing is changed. PLAN says for each group who takes whose place; beside it are the files of settings
+    with which each broker is to be started as slave and as master. Put the commands by which your brokers are
+    started and stopped into PLAN (`begin_slave`, `begin_master`, `end`), or `run` asks you each time.
+
+    Exit code 3: something is in the way, which the output and PLAN name.
+    """
+    wanted = dict(pair.partition("=")[::2] for pair in pairs)
+    if wrong := [pair for pair in pairs if ":" not in pair.partition("=")[2]]:
+        raise click.BadParameter(f"{wrong[0]}: write it as broker-a=10.0.0.5:10911", param_hint="--new")
+    way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
+    made = Plan(_addresses(given["namesrv"]), [], given["drain_seconds"])
+    room = _Room(given["data_dir"])
+    with _told(), _servers(made.name_servers, given) as servers:
+        for name, address in wanted.items():
+            found = survey(servers, name, way)
+            if found.way is not Way.IN_PLACE:
+                found.problems += room.take(found)
+            made.groups.append(_group_plan(path, name, address, found, made, given["data_dir"]))
+            for line in _shown(name, found, given["as_json"]):
+                click.echo(line)
+        _write(path, made.encode())
+    if any(one.problems for one in made.groups):
+        raise SystemExit(NOT_WELL)
+
+
+@migrate.command(epilog=EXAMPLES_RUN)
+@click.option("--dry-run", is_flag=True, help="Only look whether each group may move, and show the steps.")
+@_ACCEPT
+@_GROUP
+@_JSON
+@_asking
+@_PLAN
+def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: bool, **given: Any) -> None:
+    """Move the groups of a plan, each whole before the next.
+
+    Each step waits until it is true, and what was done is noted beside PLAN: ended with Ctrl-C, or by a
+    failure, it goes on where it was when it is given again. The old master is stopped when the new broker has
+    everything that was acknowledged.
+    """
+    from mqgateway.gateway.migration import moves
+
+    made = _load(path)
+    with _told(), _servers(made.name_servers, given) as servers:
+        world = Terminal(servers, path, given["as_json"])
+        chosen = moves.chosen(made, groups)
+        if dry_run:
+            _show_steps(world, made, chosen, accepted)
+            return
+        moves.run(world, made, chosen, world.progress, accepted)
+
+
+@migrate.command(epilog=EXAMPLES_VERIFY)
+@_GROUP
+@_JSON
+@_asking
+@_PLAN
+def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
+    """Compare each group's master with what its predecessor had when it handed over.
+
+    Exit code 0: all is there; 3: something is wrong, or nobody could be asked.
+    """
+    from mqgateway.gateway.migration import moves
+
+    made = _load(path)
+    is_wrong = False
+    with _told(), _servers(made.name_servers, given) as servers:
+        for row in moves.verify(servers, moves.chosen(made, groups), _progress(path)):
+            is_wrong |= bool(row["wrong"])
+            if given["as_json"]:
+                _print(row)
+                continue
+            state = row["wrong"] or ("moved" if row["moved"] else "not moved")
+            click.echo(escaped(f"{row['group']}  {row['master']}  {state}"))
+    if is_wrong:
+        raise SystemExit(NOT_WELL)
+
+
+@migrate.command(epilog=EXAMPLES_ROLLBACK)
+@_GROUP
+@_JSON
+@_asking
+@_PLAN
+def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
+    """Give groups back to their old brokers, with all that came since.
+
+    What has moved moves back in the same steps: the old broker joins as a slave on its old store, catches up
+    and takes over. Of what has not, what was begun is undone.
+    """
+    from mqgateway.gateway.migration import moves
+
+    made = _load(path)
+    with _told(), _servers(made.name_servers, given) as servers:
+        world = Terminal(servers, path, given["as_json"])
+        moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
+
+
+class Terminal:
+    """The world of a run: this process's output, the shell, and files beside the plan."""
+
+    def __init__(self, servers: Servers, path: str, as_json: bool) -> None:
+        self.servers = servers
+        self.progress = _progress(path)
+        self._path = path
+        self._as_json = as_json
+        self._clock = SystemClock()
+
+    def monotonic(self) -> float:
+        """See `World`."""
+        return self._clock.monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """See `World`."""
+        Event().wait(seconds)
+
+    def tell(self, group: str, step: str, what: str) -> None:
+        """See `World`."""
+        if self._as_json:
+            _print({"group": group, "step": step, "what": what})
+        else:
+            now = datetime.fromtimestamp(self._clock.millis() / 1000, UTC)
+            click.echo(escaped(f"{now:%H:%M:%S}  {group}  {step}: {what}"))
+
+    def act(self, group: str, side: Side, act: Act) -> None:
+        """See `World`."""
+        commands = {"begin-slave": side.begin_slave, "begin-master": side.begin_master, "end": side.end}
+        files = {"begin-slave": side.slave_file, "begin-master": side.master_file, "end": ""}
+        command, file = commands[act], files[act]
+        if not command:
+            if self._as_json:
+                _print({"group": group, "act": act, "address": side.address, "file": file})
+            else:
+                how = "stop" if act == "end" else f"start with {file}"
+                click.echo(escaped(f"          {group}  please {how} the broker at {side.address}"))
+            return
+        ended = subprocess.run(command, shell=True, check=False, stdin=subprocess.DEVNULL).returncode
+        if ended:
+            raise MigrationError(f"{group}: {command} ended with {ended}")
+
+    def keep(self) -> None:
+        """See `World`."""
+        _write(f"{self._path}{PROGRESS}", self.progress.encode())
+
+
+def _show_steps(world: Terminal, made: Plan, groups: list[GroupPlan], accepted: tuple[str, ...]) -> None:
+    """What a run would do; ends with 1 where it would refuse."""
+    from mqgateway.gateway.migration import moves
+
+    refused = False
+    for group in groups:
+        move = moves.hand_over(world, made, group, world.progress, moves.FORWARD)
+        done = world.progress.of(group.broker_name, moves.FORWARD).done
+        for line in [] if done else moves.refusals(world.servers, group, accepted):
+            refused = True
+            world.tell(group.broker_name, "refused", line)
+        for step in move.steps:
+            world.tell(group.broker_name, step, "is done" if step in done else "is to be done")
+    if refused:
+        raise SystemExit(1)
+
+
+class _Room:
+    """What is free where the new stores are to lie, as far as that is on this machine."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.abspath(folder)
+        self._is_here = RealDisk().is_dir(self._folder)
+        self._free = RealDisk().usage(self._folder)[1] if self._is_here else 0
+
+    def take(self, found: Found) -> list[Problem]:
+        """Count a group's log; what is wrong when there is no room for it."""
+        self._free -= found.log[1] - found.log[0]
+        if not self._is_here or self._free > 0:
+            return []
+        what = f"{-self._free} bytes are missing in {self._folder} for the logs up to this group's"
+        return [Problem("room", what)]
+
+
+def _unusable(path: str) -> list[Problem]:
+    """What our broker would refuse of a file of settings."""
+    from mqgateway.gateway.cli.settings import BrokerSettings, from_file
+
+    wrong = [one for one in BrokerSettings().options.apply(from_file(path)) if one.severity == "error"]
+    return [Problem("settings", str(one), fatal=True) for one in wrong]
+
+
+def _group_plan(path: str, name: str, address: str, found: Found, made: Plan, data_dir: str) -> GroupPlan:
+    """The plan of a group; writes the files of its brokers."""
+    from mqgateway.engine.options import format_value
+    from mqgateway.gateway.cli.settings import BrokerSettings
+
+    known = BrokerSettings().options
+    defaults = {option: format_value(known.get(option)) for option in known.names()}
+    shared = shared_settings(found.settings, defaults)
+    shared |= {"brokerClusterName": found.settings.get("brokerClusterName", ""), "brokerName": name}
+    shared["namesrvAddr"] = ";".join(made.name_servers)
+    host, _, port = address.rpartition(":")
+    place = {name: value for name in OWN_PLACE if (value := found.settings.get(name, ""))}
+    new = {**shared, "listenPort": port, "brokerIP1": host}
+    new["storePathRootDir"] = os.path.join(os.path.abspath(data_dir), name, "store")
+    if found.way is Way.IN_PLACE:
+        new["storePathRootDir"] = found.settings["storePathRootDir"]
+    if commit_log := found.settings.get("storePathCommitLog"):
+        place["storePathCommitLog"] = commit_log
+        if found.way is Way.IN_PLACE:
+            new["storePathCommitLog"] = commit_log
+    old_role = found.settings.get("brokerRole", "ASYNC_MASTER")
+    slave = ("brokerRole", "SLAVE"), ("brokerId", str(found.new_id))
+    master = (
+        ("brokerRole", "SYNC_MASTER"),
+        ("brokerId", "0"),
+        ("inSyncReplicas", "1"),
+        ("haCopyWholeLog", "true"),
+    )
+    files = {
+        "new-slave": as_file(new, *slave, ("haCopyWholeLog", "true")),
+        "new-master": as_file(new, *master),
+        "old-slave": as_file({**shared, **place}, *slave),
+        "old-master": as_file({**shared, **place}, ("brokerRole", old_role), ("brokerId", "0")),
+    }
+    where = {kind: f"{os.path.splitext(os.path.abspath(path))[0]}-{name}-{kind}.conf" for kind in files}
+    for kind, text in files.items():
+        _write(where[kind], text.encode())
+    found.problems += _unusable(where["new-master"])
+    return GroupPlan(
+        name,
+        shared["brokerClusterName"],
+        found.way,
+        Side(found.master, where["old-slave"], where["old-master"]),
+        Side(address, where["new-slave"], where["new-master"]),
+        drain=not found.only_here,
+        problems=[one.to_json() for one in found.problems],
+    )
+
+
+def _shown(name: str, found: Found, as_json: bool) -> Iterator[str]:
+    """What was found of a group."""
+    size = found.log[1] - found.log[0]
+    if as_json:
+        import json
+
+        row = {"group": name, "master": found.master, "logBytes": size, "topics": len(found.topics)}
+        row |= {"onlyHere": found.only_here, "problems": [one.to_json() for one in found.problems]}
+        yield escaped_json(json.dumps(row, ensure_ascii=False))
+        return
+    yield escaped(f"{name}  {found.master}  {len(found.topics)} topics, {size:,} bytes of log")
+    if found.only_here:
+        some = ", ".join(found.only_here[:3])
+        yield escaped(
+            f"  producers wait while it moves: {some} ({len(found.only_here)}) are in this group only"
+        )
+    for one in found.problems:
+        yield escaped(f"  {'refused' if one.fatal else f'--accept {one.code}'}: {one.what}")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Turn what stops a command into one line on standard error and an exit code."""
+    try:
+        yield
+    except (MigrationError, ClientError, OSError) as error:
+        click.echo(f"error: {escaped(str(error))}", err=True)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        click.echo("interrupted: give the command again to go on", err=True)
+        raise SystemExit(130) from None
+
+
+@contextlib.contextmanager
+def _servers(name_servers: list[str], given: dict[str, Any]) -> Iterator[Servers]:
+    from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
+    from mqgateway.gateway.mqadmin.servers import Servers
+
+    connect = encrypted(None) if given["tls"] else plain
+    connections = Connections(connect, SystemClock(), _credentials(given))
+    try:
+        yield Servers(name_servers, connections, given["timeout"])
+    finally:
+        connections.close()
+
+
+def _credentials(given: dict[str, Any]) -> Any:
+    if not given["access_key"]:
+        return None
+    if not given["secret_key"]:
+        raise click.UsageError("--access-key needs --secret-key")
+    from mqgateway.gateway.access.signature import Credentials
+
+    return Credentials(given["access_key"], given["secret_key"])
+
+
+def _addresses(text: str) -> list[str]:
+    return [one.strip() for one in text.split(";") if one.strip()]
+
+
+def _load(path: str) -> Plan:
+    with _told():
+        return decode(RealDisk().read_bytes(path), path)
+
+
+def _progress(path: str) -> Progress:
+    disk, name = RealDisk(), f"{path}{PROGRESS}"
+    return Progress.decode(disk.read_bytes(name) if disk.exists(name) else b"", name)
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file whole, or leave the one before."""
+    from mqgateway.engine.upkeep.manifest import write
+
+    disk = RealDisk()
+    write(disk, f"{path}.tmp", data)
+    disk.rename(f"{path}.tmp", path)
+    disk.sync_dir(os.path.dirname(os.path.abspath(path)))
+
+
+def _print(value: object) -> None:
+    import json
+
+    click.echo(escaped_json(json.dumps(value, ensure_ascii=False)))

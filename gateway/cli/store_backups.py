@@ -1,0 +1,262 @@
+"""The commands `mqgateway store backup|restore|backups|verify`, printed and ended as those of `store` are.
+
+Exit codes: 0 done, and what was made is sound; 1 something is damaged; 2 not done, nothing was left; 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.cli.store import (
+    errors_told,
+    findings_as_json,
+    findings_as_text,
+    in_bytes,
+    in_time,
+    options_of,
+    print_json,
+    progress_shown,
+    store_options,
+)
+
+if TYPE_CHECKING:
+    from mqgateway.engine.upkeep.backup import BackupReport
+    from mqgateway.engine.upkeep.check import CheckReport
+    from mqgateway.engine.upkeep.manifest import KeptFile, Manifest
+    from mqgateway.engine.upkeep.restore import RestoreReport
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+_QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
+
+EXAMPLES_BACKUP = """\b
+Examples:
+  mqgateway store backup ~/store /backup/broker-a
+  mqgateway store backup ~/store /backup/broker-a --copy --json"""
+EXAMPLES_RESTORE = """\b
+Examples:
+  mqgateway store restore /backup/broker-a/20261125T031500Z ~/restored
+  mqgateway store restore /backup/broker-a/20261125T031500Z ~/restored --until-time 2026-11-25T03:00:00Z
+  mqgateway store restore /backup/broker-a ~/restored --until-offset 73014444032"""
+EXAMPLES_BACKUPS = """\b
+Examples:
+  mqgateway store backups /backup/broker-a"""
+EXAMPLES_VERIFY = """\b
+Examples:
+  mqgateway store verify /backup/broker-a/20261125T031500Z"""
+
+
+def _moment(_: click.Context, option: click.Parameter, value: str | None) -> int | None:
+    """A time as ms since the epoch, or as ISO 8601; without a zone it is UTC."""
+    if value is None or value.isdecimal():
+        return None if value is None else int(value)
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is no time: ms since the epoch, or 2026-11-25T03:00:00Z", param=option
+        ) from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+@click.command(epilog=EXAMPLES_BACKUP)
+@click.option("--copy", "is_copy", is_flag=True, help="Copy files that could be linked to the store's.")
+@store_options
+@click.argument("target", metavar="BACKUPS", type=click.Path(file_okay=False))
+def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: bool, is_copy: bool) -> None:
+    """Keep a store in a folder of backups, while its broker runs.
+
+    The backup is a folder of its own, named by the time. Files that have not changed since the backup before
+    are that one's files, so each further one takes what is new. On the file system of the store full files
+    of the log are linked and take no room; a disk that dies takes both, so keep backups elsewhere.
+    Any backup may be deleted (rm -r).
+    """
+    from mqgateway.engine.clock import SystemClock
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.backup import back_up
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        options = options_of(folder, config)
+        now = SystemClock().millis()
+        report = back_up(RealDisk(), options, os.path.abspath(target), now, is_copy=is_copy, progress=advance)
+    if as_json:
+        print_json(backup_as_json(report))
+    else:
+        click.echo("\n".join(map(escaped, backup_as_text(report))))
+
+
+@click.command(epilog=EXAMPLES_RESTORE)
+@click.option(
+    "--until-time", metavar="TIME", callback=_moment, help="Up to the last message that was stored by then."
+)
+@click.option("--until-offset", type=int, help="Up to the last message that ends at this offset of the log.")
+@click.option("--no-check", is_flag=True, help="Do not check the store when it is made.")
+@store_options
+@click.argument("target", metavar="STORE", type=click.Path(file_okay=False))
+def restore(
+    folder: str,
+    target: str,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    until_time: int | None,
+    until_offset: int | None,
+    no_check: bool,
+) -> None:
+    """Make a store of a backup, as it was at its end, a time or an offset.
+
+    DIR is the backup, or a folder of backups, of which the newest one counts. STORE must not be there, or be
+    empty. What is copied is compared with its digests, queues and index are made anew, offsets of consumers
+    go back to the ends of their queues, and the store is checked.
+
+    Exit code 0: done and sound; 1: done, but the check found errors; 2: not done, nothing is left.
+    """
+    from mqgateway.engine.disk import ReadOnlyDisk, RealDisk
+    from mqgateway.engine.upkeep.check import check_store
+    from mqgateway.engine.upkeep.restore import Until, restore_store
+
+    if until_time is not None and until_offset is not None:
+        raise click.UsageError("--until-time and --until-offset exclude each other")
+    check = None
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        options = options_of(target, config)
+        options.store_path_root_dir = os.path.abspath(target)
+        until = Until(until_time, until_offset)
+        report = restore_store(RealDisk(), newest(folder), options, until, progress=advance)
+        if not no_check:
+            check = check_store(ReadOnlyDisk(), options, progress=advance)
+    if as_json:
+        print_json(restore_as_json(report, check))
+    else:
+        click.echo("\n".join(map(escaped, restore_as_text(report, check))))
+    sys.exit(0 if check is None or check.is_sound else 1)
+
+
+@click.command(epilog=EXAMPLES_BACKUPS)
+@_JSON
+@click.argument("folder", metavar="BACKUPS", type=click.Path())
+def backups(folder: str, as_json: bool) -> None:
+    """List the backups in a folder."""
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.backup import list_backups
+
+    with errors_told(as_json):
+        found = list_backups(RealDisk(), os.path.abspath(folder))
+    if as_json:
+        print_json({"backups": [{"name": name, **manifest_as_json(one)} for name, one in found.items()]})
+        return
+    for name, one in found.items():
+        span = f"{in_time(one.first_timestamp)} to {in_time(one.last_timestamp)}"
+        click.echo(f"{name}  log {one.log_start} to {one.log_end}, {span}")
+
+
+@click.command(epilog=EXAMPLES_VERIFY)
+@_JSON
+@_QUIET
+@click.argument("folder", metavar="BACKUP", type=click.Path())
+def verify(folder: str, as_json: bool, quiet: bool) -> None:
+    """Read a backup whole, and compare it with what was written.
+
+    Exit code 0: as it was; 1: something of it is missing or was changed; 2: could not be read.
+    """
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.manifest import damaged, load
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        place = newest(folder)
+        found = damaged(RealDisk(), place, load(RealDisk(), place), advance)
+    if as_json:
+        print_json({"backup": place, "damaged": found})
+    else:
+        click.echo("\n".join(map(escaped, [*found, f"{place}: {'damaged' if found else 'as it was made'}"])))
+    sys.exit(1 if found else 0)
+
+
+def newest(folder: str) -> str:
+    """A backup, or the newest of a folder of backups."""
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.manifest import backups
+
+    place = os.path.abspath(folder)
+    names = backups(RealDisk(), place)
+    return f"{place}/{names[-1]}" if names else place
+
+
+def _sum(files: list[KeptFile]) -> int:
+    return sum(one.used for one in files)
+
+
+def backup_as_text(report: BackupReport) -> list[str]:
+    """Where it is, up to where it goes, and what it took."""
+    manifest = report.manifest
+    parts = (
+        ("copied", report.copied, "read once more"),
+        ("linked", report.linked, "which are the store's too"),
+        ("unchanged", report.unchanged, "which are the backup's before too"),
+    )
+    return [
+        f"{report.folder}: the log from {manifest.log_start} to {manifest.log_end}, "
+        f"up to {in_time(manifest.last_timestamp)}",
+        *(
+            f"{name:9}  {in_bytes(_sum(files)):>10} in {len(files)} files, {what}"
+            for name, files, what in parts
+        ),
+    ]
+
+
+def manifest_as_json(manifest: Manifest) -> dict[str, Any]:
+    """What a backup holds."""
+    return {
+        "store": manifest.store,
+        "made": manifest.made,
+        "logStart": manifest.log_start,
+        "logEnd": manifest.log_end,
+        "firstTimestamp": manifest.first_timestamp,
+        "lastTimestamp": manifest.last_timestamp,
+    }
+
+
+def backup_as_json(report: BackupReport) -> dict[str, Any]:
+    """The report; sizes in bytes."""
+    parts = {"copied": report.copied, "linked": report.linked, "unchanged": report.unchanged}
+    return {
+        "backup": report.folder,
+        **manifest_as_json(report.manifest),
+        **{name: {"files": len(files), "bytes": _sum(files)} for name, files in parts.items()},
+    }
+
+
+def restore_as_text(report: RestoreReport, check: CheckReport | None) -> list[str]:
+    """Up to where the store goes, and whether it is sound."""
+    lines = [
+        f"{report.root}: {report.rebuilt.records:,} records of {report.backup}, the log ends at "
+        f"{report.cut.offset}, {in_time(report.cut.timestamp)}",
+        f"{report.rebuilt.queues:,} queues and {report.rebuilt.index_entries:,} index entries made",
+    ]
+    if report.moved_back:
+        lines.append(f"{report.moved_back:,} offsets of consumers went back to the ends of their queues")
+    if check is not None:
+        lines += findings_as_text(check.findings)
+        lines.append("sound" if check.is_sound else f"{check.findings.errors} errors found")
+    return lines
+
+
+def restore_as_json(report: RestoreReport, check: CheckReport | None) -> dict[str, Any]:
+    """The report; `sound` is null without a check."""
+    return {
+        "store": report.root,
+        "backup": report.backup,
+        "logEnd": report.cut.offset,
+        "lastTimestamp": report.cut.timestamp,
+        "records": report.rebuilt.records,
+        "queues": report.rebuilt.queues,
+        "movedBack": report.moved_back,
+        "sound": None if check is None else check.is_sound,
+        **({} if check is None else findings_as_json(check.findings)),
+    }

@@ -1,0 +1,113 @@
+"""All groups of a plan, one after the other, forward and back, and the check afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.migration import cluster
+from mqgateway.gateway.migration.election import Election
+from mqgateway.gateway.migration.handover import HandOver, World, missing_at
+from mqgateway.gateway.migration.plan import GroupPlan, MigrationError, Moves, Plan, Progress, Way
+from mqgateway.gateway.migration.survey import survey
+from mqgateway.gateway.mqadmin.servers import MASTER, Servers
+
+FORWARD, BACK = "forward", "back"
+
+
+def chosen(plan: Plan, names: Sequence[str]) -> list[GroupPlan]:
+    """The groups of these names, or all. Raises `MigrationError`."""
+    if unknown := set(names) - {one.broker_name for one in plan.groups}:
+        raise MigrationError(f"the plan has no group {', '.join(sorted(unknown))}")
+    return [one for one in plan.groups if not names or one.broker_name in names]
+
+
+def hand_over(world: World, plan: Plan, group: GroupPlan, progress: Progress, direction: str) -> HandOver:
+    """One direction of a group."""
+    sides = (group.old, group.new) if direction == FORWARD else (group.new, group.old)
+    moves = progress.of(group.broker_name, direction)
+    kind = Election if group.way is Way.ELECT else HandOver
+    return kind(world, group, *sides, moves, plan.drain_seconds)
+
+
+def refusals(servers: Servers, group: GroupPlan, accepted: Sequence[str]) -> list[str]:
+    """What stands in the way of a group now, but for what is accepted. Raises `ClientError`,
+    `MigrationError`."""
+    found = survey(servers, group.broker_name, group.way)
+    lines = [
+        f"{group.broker_name}: {one.what}" + ("" if one.fatal else f" (--accept {one.code})")
+        for one in found.problems
+        if one.fatal or one.code not in accepted
+    ]
+    if found.master != group.old.address:
+        lines.append(
+            f"{group.broker_name}: the master is {found.master}, the plan is for {group.old.address}: "
+            "make a new plan"
+        )
+    return lines
+
+
+def run(
+    world: World, plan: Plan, groups: Sequence[GroupPlan], progress: Progress, accepted: Sequence[str]
+) -> None:
+    """Move groups, each whole before the next. Raises `MigrationError`, `ClientError`."""
+    for group in groups:
+        move = hand_over(world, plan, group, progress, FORWARD)
+        if move.is_done:
+            continue
+        if not progress.of(group.broker_name, FORWARD).done and (
+            wrong := refusals(world.servers, group, accepted)
+        ):
+            raise MigrationError("; ".join(wrong))
+        progress.forget(group.broker_name, BACK)
+        move.run()
+
+
+def roll_back(world: World, plan: Plan, groups: Sequence[GroupPlan], progress: Progress) -> None:
+    """Give groups back, the last one first: those that have moved by moving them back, others by undoing what
+    was begun."""
+    for group in reversed(groups):
+        name = group.broker_name
+        forward = progress.of(name, FORWARD)
+        if not forward.done and not forward.kept:
+            continue
+        if not _has_moved(world, group, forward):
+            hand_over(world, plan, group, progress, FORWARD).undo()
+        else:
+            back = progress.of(name, BACK)
+            # What was changed at the old master for the way forward is given back once it is one again.
+            for address, settings in forward.kept.get("settings", {}).items():
+                back.kept.setdefault("settings", {}).setdefault(address, settings)
+            hand_over(world, plan, group, progress, BACK).run()
+        progress.forget(name, FORWARD)
+        world.keep()
+
+
+def _has_moved(world: World, group: GroupPlan, forward: Moves) -> bool:
+    """Whether the new broker may have acknowledged something."""
+    is_master = cluster.members(world.servers, group.broker_name).get(MASTER) == group.new.address
+    is_begun = "stop" in forward.done or group.way is Way.ELECT
+    return "promote" in forward.done or (is_begun and is_master)
+
+
+def verify(servers: Servers, groups: Sequence[GroupPlan], progress: Progress) -> Iterator[dict[str, Any]]:
+    """For each group who is its master and what is wrong with it; `wrong` is empty where nothing is."""
+    for group in groups:
+        name = group.broker_name
+        directions = ((FORWARD, group.new), (BACK, group.old))
+        moved = [pair for pair in directions if "promote" in progress.of(name, pair[0]).done]
+        direction, side = moved[0] if moved else ("", group.old)
+        row: dict[str, Any] = {"group": name, "moved": direction == FORWARD, "master": None, "wrong": ""}
+        try:
+            row["master"] = cluster.master_of(servers, name)
+            if row["master"] != side.address:
+                row["wrong"] = f"its master is {row['master']}, not {side.address}"
+            elif moved:
+                kept = progress.of(name, direction).kept
+                row["wrong"] = missing_at(servers, side.address, kept)
+                row["away"] = kept.get("away")
+            row["log"] = cluster.span(servers, row["master"])
+        except (ClientError, MigrationError) as error:
+            row["wrong"] = str(error)
+        yield row

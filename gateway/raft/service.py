@@ -1,0 +1,188 @@
+"""A member of a DLedger group as it runs: its port, its connections to the others, its ticks and syncs.
+
+    service = RaftService(settings, log, reactor=reactor, clock=clock, remoting=options)
+    service.start()
+    service.member.append(...); service.carry_out()
+
+Standard: `DLedgerServer`, `DLedgerRpcNettyService`.
+"""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.raft.effects import Send
+from mqgateway.engine.raft.log import RaftLog
+from mqgateway.engine.raft.member import TICK, Member
+from mqgateway.engine.raft.messages import NO_ANSWER, Answer
+from mqgateway.engine.raft.quorum import EMPTY_OPENING, Opening
+from mqgateway.engine.raft.settings import MemberSettings
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import BodyError
+from mqgateway.gateway.raft.wire import (
+    RaftCode,
+    decode_answer,
+    decode_request,
+    encode_answer,
+    encode_refusal,
+    encode_request,
+)
+from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.client import RemotingClient
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+
+log = logging.getLogger(__name__)
+
+ANSWERED = 200
+"""The code of every answer."""
+
+PROGRESS_SECONDS = 3.0
+"""How often it is written down how far the log is committed. Standard: `checkPointInterval`."""
+
+
+class RaftService:
+    """One member on its port of the group's. `worker` syncs the log."""
+
+    def __init__(
+        self,
+        settings: MemberSettings,
+        raft_log: RaftLog,
+        *,
+        reactor: Reactor,
+        clock: Clock,
+        remoting: RemotingOptions,
+        worker: Worker,
+        random: Random | None = None,
+        opening: Opening | None = EMPTY_OPENING,
+    ) -> None:
+        self._settings = settings
+        self._remoting = remoting
+        self._clock = clock
+        self._worker = worker
+        self._log = raft_log
+        self._is_syncing = False
+        self._is_over = False
+        self.member = Member(settings, raft_log, random or Random(), opening)
+        self._schedule = Schedule(reactor)
+        self._client = RemotingClient(reactor, remoting, clock=clock)
+        self._server = RemotingServer(
+            reactor, Dispatcher(self, dict.fromkeys(RaftCode, _serve), {}, clock=clock), remoting
+        )
+
+    def start(self) -> ListeningPort:
+        """Listen, and take part. Raises `twisted.internet.error.CannotListenError`."""
+        port = int(self._settings.peers[self._settings.self_id].rpartition(":")[2])
+        listening = self._server.listen(self._remoting.bind_address, port)
+        self._schedule.every(TICK / 1000, TICK / 1000, self._tick)
+        self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, self._save_progress)
+        return listening
+
+    def stop(self) -> Deferred[list[None]]:
+        """Take part no longer; fires when all connections are closed."""
+        self._is_over = True
+        self._schedule.stop()
+        self._save_progress()
+        return gatherResults([self._server.stop(), self._client.close()])
+
+    @property
+    def _now(self) -> int:
+        return elapsed_millis(self._clock)
+
+    def _tick(self) -> None:
+        self.member.tick(self._now)
+        self.carry_out()
+
+    def _save_progress(self) -> None:
+        try:
+            self._log.save_progress()
+        except OSError as error:
+            log.warning("how far the log is committed cannot be written down: %s", error)
+
+    # What the member wants.
+
+    def carry_out(self) -> None:
+        """Do what the member wants done: to be called after each thing that it was told."""
+        for effect in self.member.take():
+            if isinstance(effect, Send):
+                self._send(effect)
+            elif effect.token is not None:
+                answered: Deferred[Answer] = effect.token  # type: ignore[assignment]
+                answered.callback(effect.answer)
+        self._sync()
+
+    def _send(self, effect: Send) -> None:
+        settings, request = self._settings, effect.request
+        code, body = encode_request(settings.group, settings.self_id, effect.peer, request)
+        asked = self._client.request(
+            settings.peers[effect.peer],
+            RemotingCommand.request(code, body=body),
+            settings.request_timeout / 1000,
+        )
+
+        def answered(command: RemotingCommand) -> Answer | None:
+            return decode_answer(request, command.body) if command.code == ANSWERED else NO_ANSWER
+
+        def failed(failure: Failure) -> None:
+            log.debug("%s does not answer: %s", effect.peer, failure.getErrorMessage())
+
+        def told(answer: Answer | None) -> None:
+            if not self._is_over:
+                effect.answered(answer, self._now)
+                self.carry_out()
+
+        asked.addCallback(answered).addErrback(failed).addCallback(told)
+
+    def _sync(self) -> None:
+        """Have the disk take what it has not; one sync at a time, so that each takes all there is."""
+        if self._is_syncing or self._is_over:
+            return
+        work = self._log.unsynced()
+        if work is None:
+            return
+        self._is_syncing = True
+
+        def done(outcome: object) -> None:
+            self._is_syncing = False
+            if isinstance(outcome, Exception):
+                # What the disk has is not known any more: as after a crash, the next start finds out.
+                log.error("the log cannot be synced, %s ends: %s", self._settings.self_id, outcome)
+                self.stop()
+                return
+            self._log.note_synced(work)
+            self.member.synced(self._now)
+            self.carry_out()
+
+        self._worker.run(work.sync, done)
+
+    # What others want.
+
+    def serve(self, call: Call) -> Reply | Deferred[Reply]:
+        """Answer a request of another member or of a client."""
+        try:
+            asked, request = decode_request(RaftCode(call.command.code), call.body)
+        except BodyError as error:
+            raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        code = self.member.refusal(asked.group or "", asked.remote_id or "")
+        if code is not None:
+            return Reply(ANSWERED, body=encode_refusal(asked, code, self.member.leader))
+        # Without a canceller: when who asked is gone, the answer is still given, to nobody.
+        answered: Deferred[Answer] = Deferred()
+        reply = answered.addCallback(lambda answer: Reply(ANSWERED, body=encode_answer(asked, answer)))
+        self.member.receive(request, answered, self._now)
+        self.carry_out()
+        return reply
+
+
+def _serve(service: RaftService, call: Call) -> Reply | Deferred[Reply]:
+    return service.serve(call)
