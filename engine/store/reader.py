@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.properties_text import PropertiesText
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
+from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import parse_properties
-from mqgateway.engine.properties_text import PropertiesText
+from mqgateway.engine.store.properties_text import PropertiesText
 
 PIECES = st.sampled_from(["a", "b", "aa", "é", "\1", "\2", "a\1x\2", "\2b\1a\1y", "b\1\2"])
 NAMES = ["a", "b", "aa", "é", "", "x", "a\1x", "b\2"]
