@@ -16,6 +16,7 @@ from setuptools.config.setupcfg import read_configuration
 
 HOT_MODULES = [
     "mqgateway/engine/message.py",
+    "mqgateway/engine/meters.py",
     "mqgateway/engine/store/batch_consume_queue.py",
     "mqgateway/engine/store/cold.py",
     "mqgateway/engine/store/commit_log.py",
@@ -50,6 +51,7 @@ HOT_MODULES = [
     "mqgateway/gateway/broker/stats.py",
     "mqgateway/gateway/codec/command.py",
     "mqgateway/gateway/codec/frame.py",
+    "mqgateway/gateway/metrics/rpc.py",
     "mqgateway/gateway/remoting/call.py",
     "mqgateway/gateway/remoting/dispatch.py",
     "mqgateway/gateway/remoting/exchange.py",

@@ -1,6 +1,6 @@
 """`python -m bench.micro`: what the single steps of a send and a pull cost in this process.
 
-Codec, append, dispatch and read, and a whole send and pull from bytes to bytes, without sockets. For each the
+Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets. For each the
 least time of all repeats, and the number of Python instructions, which no other work on the machine changes
 (what is compiled has none).
 """
@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +30,7 @@ from bench.results import commit
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
@@ -37,6 +39,8 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, Request
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.metrics.observed import ObservedBroker
+from mqgateway.gateway.metrics.rpc import RequestTimes
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -168,16 +172,28 @@ class Loop(Time):
         super().__init__()
         self.listening: dict[int, Any] = {}
 
-    def listenTCP(self, port: int, factory: Any, *_: object) -> None:
+    def listenTCP(self, port: int, factory: Any, *_: object, **__: object) -> "Listening":
         """Keep what makes connections of a port."""
         self.listening[port] = factory
+        return Listening(port)
+
+
+@dataclass
+class Listening:
+    """A port that is listened on, and its address."""
+
+    port: int
+
+    def getHost(self) -> "Listening":
+        """The address."""
+        return self
 
 
 class Server:
     """A broker in this process, and one connection to it; nothing but bytes goes in and out. With `asks` it
-    asks who somebody is, and knows the user of the loads."""
+    asks who somebody is, and knows the user of the loads; with `counts` it counts what metrics show."""
 
-    def __init__(self, folder: Path, *, asks: bool = False) -> None:
+    def __init__(self, folder: Path, *, asks: bool = False, counts: bool = False) -> None:
         clock = SystemClock()
         options = BrokerOptions(
             broker_ip1="127.0.0.1",
@@ -185,32 +201,41 @@ class Server:
             broker_name="broker-a",
             listen_port=MAIN_PORT,
             auto_create_topic_enable=True,
+            metrics_exporter_type="PROM" if counts else "DISABLE",
         )
+        meters = Meters(options.metrics_otel_cardinality_limit)
         settings = OptionSet(options)
         for name, text in ACCESS if asks else ():
             settings.set(name, text)
-        store_options = StoreOptions(store_path_root_dir=str(folder / "broker"))
-        reactor: Any = Loop()
-        service = BrokerService(
+        store_options = StoreOptions(store_path_root_dir=str(folder))
+        self.reactor: Any = Loop()
+        self.service = BrokerService(
             options,
             store_options,
             RemotingOptions(),
             TlsOptions(),
-            reactor=reactor,
+            reactor=self.reactor,
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
+            hooks=[RequestTimes(meters, clock)] if counts else [],
         )
-        service.start()
-        while not reactor.listening:  # the store is opened in steps
-            reactor.advance(0)
-        make_transport: Any = StringTransport
-        self._transport = make_transport()
-        self._connection = reactor.listening[MAIN_PORT].buildProtocol(self._transport.getPeer())
-        self._connection.makeConnection(self._transport)
+        ObservedBroker(self.service, options, meters, RealDisk())
+        self.service.start()
+        while not self.reactor.listening:  # the store is opened in steps
+            self.reactor.advance(0)
+        self._connection, self._transport = self.connect(MAIN_PORT)
         for command in making_the_load() if asks else ():
             self.say(encode_command(command))
             check(self.heard(), 1)
+
+    def connect(self, port: int) -> tuple[Any, Any]:
+        """A connection to a port, and its transport."""
+        make_transport: Any = StringTransport
+        transport = make_transport()
+        connection = self.reactor.listening[port].buildProtocol(transport.getPeer())
+        connection.makeConnection(transport)
+        return connection, transport
 
     def say(self, data: bytes) -> None:
         """One read of the connection."""
@@ -223,19 +248,24 @@ class Server:
 
 
 def whole_work(folder: Path) -> list[Work]:
-    """Sends and pulls from bytes to bytes."""
+    """Sends and pulls from bytes to bytes: on a broker as it is, one that asks who somebody is, and one that
+    exports metrics."""
     server, asking = Server(folder / "open"), Server(folder / "guarded", asks=True)
+    counting = Server(folder / "counting", counts=True)
     sends = b"".join(map(send_request, range(TOGETHER)))
     signed = b"".join(send_request(opaque, signs=True) for opaque in range(TOGETHER))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
-    for whom, data in ((server, sends), (asking, signed), (server, pulls)):
+    loads = (
+        ("a whole send", server, sends),
+        ("a whole send, ACL 2.0", asking, signed),
+        ("a whole send, counted", counting, sends),
+        (f"a whole pull of {TOGETHER} messages", server, pulls),
+        (f"a whole pull of {TOGETHER} messages, counted", counting, pulls),
+    )
+    for _, whom, data in loads:
         whom.say(data)
         check(whom.heard(), TOGETHER)
-    return [
-        Work("a whole send", TOGETHER, lambda: server.say(sends)),
-        Work("a whole send, ACL 2.0", TOGETHER, lambda: asking.say(signed)),
-        Work(f"a whole pull of {TOGETHER} messages", TOGETHER, lambda: server.say(pulls)),
-    ]
+    return [Work(name, TOGETHER, partial(whom.say, data)) for name, whom, data in loads]
 
 
 def check(answers: Sequence[RemotingCommand], count: int) -> None:
@@ -254,7 +284,7 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
         f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
         f"One process, no sockets, messages of 1 KB, {TOGETHER} together; times are the least of {repeats}",
         "repeats. Instructions are those of Python's interpreter: what C or compiled modules do counts as",
-        "none. `python -m bench.micro` repeats it.",
+        "none; counted is what a broker does that exports metrics. `python -m bench.micro` repeats it.",
         "",
         "| step | µs | Python instructions |",
         "| --- | ---: | ---: |",
@@ -270,7 +300,10 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
     """Measure single steps in this process."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
-        work = [*codec_work(), *store_work(Path(folder)), *whole_work(Path(folder))]
+        # Here, as it is made of what is here.
+        from bench.micro_grpc import grpc_work
+
+        work = [*codec_work(), *store_work(Path(folder)), *whole_work(Path(folder)), *grpc_work(Path(folder))]
         steps = [measured(one, repeats) for one in work]
     lines = section(steps, repeats)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)

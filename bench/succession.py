@@ -14,14 +14,12 @@ Both take turns, each on new sets. The parts:
 
 from __future__ import annotations
 
-import json
-import statistics
+import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +30,7 @@ from rich.console import Console
 from bench.measure import machine
 from bench.pages import json_option, page_option, write_section
 from bench.replication_runs import answer, client, conversation, tell
+from bench.succession_runs import Columns, Figures, OtherMachine, Runs
 from compat_tests.support.controlled import (
     CLUSTER,
     SET,
@@ -43,9 +42,11 @@ from compat_tests.support.processes import wait_until
 from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.codec.codes import RequestCode
 
-KINDS = ("apache", "ours")
 CONTROLLER = {"apache": "apache", "ours": "file"}
 PARTS = ("kill", "freeze", "lost", "restart")
+OFTEN = ("kill", "freeze")
+SELDOM = 3
+"""Runs of the other parts at most: what they show is there or is not."""
 THREADS = 4
 SEND_TIMEOUT_MILLIS = 1000
 ROUTE_MILLIS = 500
@@ -58,9 +59,6 @@ SENDERS = 8
 CHANGES = 2300
 SMALL_FILES = {"mappedFileSize": "65536"}
 """Of Apache's controller: with its default its log begins a second file after some millions of changes."""
-
-Figures = dict[str, float]
-Columns = tuple[tuple[str, str], ...]
 
 SUCCESSION: Columns = (
     ("route_ms", "another master in the route, ms"),
@@ -253,27 +251,7 @@ WORKS: dict[str, Callable[[str, Path], Figures]] = {
 }
 
 
-@dataclass
-class Line:
-    """All runs of one part on both kinds."""
-
-    part: str
-    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-
-    def rows(self) -> Iterator[str]:
-        """A row of the table for each figure: median and most of ours, and of Apache's."""
-        for name, title in COLUMNS[self.part]:
-            cells = [self._cell(kind, name) for kind in ("ours", "apache")]
-            yield f"| {self.part} | {title} | {cells[0]} | {cells[1]} |"
-
-    def _cell(self, kind: str, name: str) -> str:
-        values = [run[name] for run in self.runs[kind]]
-        if not values:
-            return "none came"
-        return f"{statistics.median(values):,.0f} ({max(values):,.0f}, {len(values)} runs)"
-
-
-def section(lines: Sequence[Line]) -> list[str]:
+def section(runs: Runs, parts: Sequence[str]) -> list[str]:
     """The section of the page: how it was measured, and the table."""
     return [
         "## Another master",
@@ -281,45 +259,63 @@ def section(lines: Sequence[Line]) -> list[str]:
         f"Measured on {date.today().isoformat()}: {machine()}.",
         "A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with",
         "their defaults, all on these cores together with the load; both took turns, on new stores.",
-        "Figures are medians, with the greatest and the number of runs. The stock Java clients look",
-        f"for routes each {ROUTE_MILLIS} ms and wait {SEND_TIMEOUT_MILLIS} ms for a send, not 30 s and 3 s;",
-        "the push consumer waits 30 s for the answer to a pull that a frozen broker has, which is fixed.",
-        "`python -m bench.succession` repeats it.",
+        "Figures are medians, with the 99th percentile (of fewer than 100 runs the greatest) and the number",
+        f"of runs. The stock Java clients look for routes each {ROUTE_MILLIS} ms, not 30 s, and wait",
+        f"{SEND_TIMEOUT_MILLIS} ms for a send, not 3 s; the push consumer waits 30 s for the answer to a",
+        "pull that a frozen broker has, which is fixed. `python -m bench.succession` repeats it.",
         "",
         "| part | figure | ours | Apache's |",
         "| --- | --- | ---: | ---: |",
-        *(row for line in lines for row in line.rows()),
+        *(row for part in parts for row in runs.rows(part, COLUMNS[part])),
     ]
+
+
+def run_once(part: str, kind: str) -> Figures | str:
+    """The figures of a run on new stores, or why it failed."""
+    with tempfile.TemporaryDirectory(prefix=f"succession-{kind}-") as folder:
+        try:
+            return WORKS[part](kind, Path(folder))
+        except (AssertionError, RuntimeError, OSError, StopIteration, subprocess.SubprocessError) as failure:
+            return f"{type(failure).__name__}: {failure}"
 
 
 @click.command()
 @click.option("--part", "names", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
-@click.option("--runs", default=10, show_default=True, help="Runs of each kind, alternating.")
-@json_option()
+@click.option("--runs", "wanted", default=10, show_default=True, help="Runs of each kind, alternating.")
+@click.option("--seconds", type=float, help="Begin no run after so many seconds.")
+@json_option("Keep all runs here; those that are there already count, and are not made again.")
 @page_option()
-def main(names: tuple[str, ...], runs: int, json_path: str | None, page_path: str | None) -> None:
+def main(
+    names: tuple[str, ...], wanted: int, seconds: float | None, json_path: str | None, page_path: str | None
+) -> None:
     """Measure how another master follows, ours beside Apache's."""
     console = Console(width=200)
-    lines = []
-    for part in (part for part in PARTS if not names or part in names):
-        lines.append(line := Line(part))
-        for number in range(runs if part in ("kill", "freeze") else min(runs, 3)):
-            for kind in KINDS if number % 2 == 0 else reversed(KINDS):
-                with tempfile.TemporaryDirectory(prefix=f"succession-{kind}-") as folder:
-                    try:
-                        came = WORKS[part](kind, Path(folder))
-                    except (RuntimeError, TimeoutError, StopIteration) as failure:
-                        console.print(f"{number} {kind:7} {part} FAILED: {failure}", markup=False)
-                        continue
-                line.runs[kind].append(came)
-                said = "  ".join(f"{title} {came[name]:,.0f}" for name, title in COLUMNS[part])
-                console.print(f"{number} {kind:7} {part}: {said}", highlight=False)
-    console.print("\n".join(section(lines)), highlight=False)
-    if json_path:
-        found = {line.part: line.runs for line in lines}
-        Path(json_path).write_text(json.dumps({"machine": machine(), "parts": found}, indent=1))
+    parts = [part for part in PARTS if not names or part in names]
+    try:
+        runs = Runs(PARTS, Path(json_path) if json_path else None, machine())
+    except OtherMachine as error:
+        raise click.ClickException(str(error)) from None
+    began = time.monotonic()
+    for part in parts:
+        most = wanted if part in OFTEN else min(wanted, SELDOM)
+        while (kind := runs.next(part, most)) is not None:
+            if seconds is not None and time.monotonic() - began > seconds:
+                console.print(f"time is up: {part} and what follows lack runs", highlight=False)
+                break
+            at = time.monotonic()
+            came = run_once(part, kind)
+            runs.take(part, kind, came)
+            done = len(runs.came[part][kind]) + len(runs.failed[part][kind])
+            said = f"{part} {done}/{most} {kind:7} ({time.monotonic() - at:.0f} s)"
+            if isinstance(came, str):
+                console.print(f"{said} FAILED: {came}", markup=False, highlight=False)
+            else:
+                told = "  ".join(f"{title} {came[name]:,.0f}" for name, title in COLUMNS[part])
+                console.print(f"{said} {told}", highlight=False)
+    shown = [part for part in parts if any(runs.came[part].values()) or any(runs.failed[part].values())]
+    console.print("\n".join(section(runs, shown)), highlight=False)
     if page_path:
-        write_section(Path(page_path), "succession", section(lines))
+        write_section(Path(page_path), "succession", section(runs, shown))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ def read_all(peer: Peer, topic: str) -> set[str]:
     return bodies
 
 
+@pytest.mark.overlap
 @pytest.mark.both_servers
 @pytest.mark.parametrize("writer", ["ours", pytest.param("apache", marks=pytest.mark.long)])
 def test_a_backup_under_load_holds_what_was_acknowledged(writer: str, peers: Peers, tmp_path: Path) -> None:

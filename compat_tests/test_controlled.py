@@ -145,7 +145,7 @@ def frozen_master(group: ControlledGroup, master: Member, slave: Member) -> None
             replaced(group, master, FREEZE_SECONDS)
             load.wait_for(100)
         finally:
-            group.thaw(master)
+            master.thaw()
         group.wait_until_whole()
         load.wait_for(100)
 

@@ -117,13 +117,16 @@ def test_what_a_wheel_holds(installed: Installed) -> None:
     assert "mqgateway/py.typed" in names and "mqgateway/engine/store/commit_log.py" in names
     assert all(" = mqgateway." in line for line in commands.splitlines() if "=" in line)
     page = message_from_bytes(description)
-    assert page["Author"] and page["Keywords"] and page["License-File"] == "LICENSE"
+    assert page["Author"] and page["Keywords"]
+    assert (page["License-Expression"], page["License-File"]) == ("Apache-2.0", "LICENSE")
+    extras = page.get_all("Provides-Extra")
+    assert extras is not None and {"all", "grpc", "otel", "spark", "web"} <= set(extras)
     # A link to a file of the repository would lead nowhere on a package index.
     assert "](docs/" not in str(page.get_payload()) and "docs/client.md" in str(page.get_payload())
 
 
 def test_what_a_source_distribution_holds(installed: Installed, tmp_path: Path) -> None:
-    build = (installed.python, "-m", "pip", "install", "-q", "setuptools >= 64")
+    build = (installed.python, "-m", "pip", "install", "-q", "setuptools >= 77")
     assert installed.run(*build, cwd=tmp_path).returncode == 0
     made = installed.run(
         installed.python, "setup.py", "-q", "sdist", "-d", str(tmp_path), cwd=installed.source

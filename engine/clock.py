@@ -47,8 +47,7 @@ class SystemClock:
     def millis(self) -> int:
         return time.time_ns() // 1_000_000
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)
 
 
 class ManualClock:

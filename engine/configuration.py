@@ -65,6 +65,11 @@ _READ_AT_START = _OF_ACCESS | frozenset(
 )
 
 
+def is_above_files(origin: str) -> bool:
+    """Whether a setting from there is not replaced by that of a file: a flag, or a variable (`JAVA_OPT`)."""
+    return origin in ("--set", "flag") or (origin.isupper() and origin.replace("_", "").isalnum())
+
+
 class Rules(NamedTuple):
     """What requests may change, and how a change is kept.
 
@@ -182,6 +187,25 @@ class Configuration:
             write_table(self._disk, self._path, text.encode())
         else:
             self._keep(changes)
+
+    def reread(self, found: Sequence[Setting]) -> list[str]:
+        """Set what a file says otherwise by now, all or none; as at the start it counts below the environment
+        and flags. Gives the names of those that differ and are read at start only. Raises `ConfigError`."""
+        settings = self._settings
+        found = [one for one in found if one.key in settings and not is_above_files(settings.origin(one.key))]
+        if problems := settings.check(found):
+            raise ConfigError("; ".join(map(str, problems)))
+        last = {one.key: one for one in found}
+        changed = [
+            one for one in last.values() if settings.option(one.key).parse(one.value) != settings.get(one.key)
+        ]
+        taken = [one for one in changed if not self.why_fixed(one.key)]
+        if taken:
+            for problem in settings.apply(taken):
+                log.warning("%s", problem)
+            log.info("Settings changed in the file: %s", ", ".join(one.key for one in taken))
+            self.version.next(self._clock.millis())
+        return [one.key for one in changed if one not in taken]
 
     def _keep(self, changes: Mapping[str, str]) -> None:
         if not self._path or not self._disk.exists(self._path):

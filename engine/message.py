@@ -243,10 +243,13 @@ _DELAYS = frozenset(
         PROPERTY_TIMER_DELIVER_MS,
     }
 )
+_TYPED = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
 
 
 def message_type(properties: Mapping[str, str]) -> str:
     """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    if _TYPED.isdisjoint(properties):
+        return "normal"
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
         return "transaction"
     if not _DELAYS.isdisjoint(properties):
@@ -270,6 +273,17 @@ def lone_unique_key(text: bytes) -> bytes | None:
         return None
     value = text[at + 9 :].partition(b"\x02")[0]
     return value if value and value.isascii() and b"\x01" not in value else None
+
+
+def lone_unique_keys(texts: Sequence[bytes]) -> tuple[bytes, ...] | None:
+    """The unique keys, of 32 letters and digits each, of properties strings of one length that say no more,
+    as clients write them where users gave a body only; None where that is not so of one."""
+    length = len(texts[0])
+    if length < 41:
+        return None
+    heads, keys, rests = zip(*struct.iter_unpack(f"9s32s{length - 41}s", b"".join(texts)), strict=True)
+    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and rests[0] in _NO_MORE
+    return keys if is_plain and b"".join(keys).isalnum() else None
 
 
 def format_properties(properties: Mapping[str, str]) -> str:

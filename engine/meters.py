@@ -99,15 +99,30 @@ class Histogram:
         self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
 
 
-class Incoming:
-    """Messages that were stored, their bytes, and how large their records are."""
+class Incoming(Distribution):
+    """Messages that were stored, by how large their records are; of a batch the mean counts, once."""
 
-    __slots__ = ("messages", "size", "sizes")
+    __slots__ = ("_beyond", "messages")
 
     def __init__(self) -> None:
+        super().__init__(len(SIZE_BOUNDS))
         self.messages = 0
-        self.size = 0
-        self.sizes = Distribution(len(SIZE_BOUNDS))
+        self._beyond = 0  # bytes of batches that their means leave out
+
+    def put(self, messages: int, size: int) -> None:
+        """Messages were stored together, `size` bytes in all."""
+        self.messages += messages
+        if messages > 1:
+            mean = size // messages
+            self._beyond += size - mean
+            size = mean
+        self.sum += size
+        self.counts[bisect_left(SIZE_BOUNDS, size)] += 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of all records."""
+        return self.sum + self._beyond
 
 
 GRPC_SERIES = 1000
@@ -157,12 +172,7 @@ class Meters:
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
         """Messages of a type were stored in a topic, `size` bytes of records in all."""
         incoming = self.incoming.get((topic, kind)) or self._new_incoming((topic, kind))
-        incoming.messages += messages
-        incoming.size += size
-        mean = size if messages == 1 else size // max(1, messages)
-        sizes = incoming.sizes
-        sizes.counts[bisect_left(SIZE_BOUNDS, mean)] += 1
-        sizes.sum += mean
+        incoming.put(messages, size)
 
     def _new_incoming(self, labels: Labels) -> Incoming:
         if len(self.incoming) >= self._most:

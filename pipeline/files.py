@@ -17,6 +17,11 @@ from typing import NamedTuple
 
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.raft.files.entry import HEAD_SIZE, Head
+from mqgateway.engine.raft.files.entry import examine as examine_entry
+from mqgateway.engine.raft.files.properties import read_noted
+from mqgateway.engine.raft.files.recovery import find_end
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import (
     BLANK_MAGIC,
     BLANK_SIZE,
@@ -27,6 +32,7 @@ from mqgateway.engine.store.record import (
     decode,
     examine,
 )
+from mqgateway.engine.upkeep.layout import LEDGER, LEDGER_DATA, LEDGER_INDEX
 from mqgateway.pipeline.errors import BadOption, PipelineError
 from mqgateway.pipeline.rows import Rows, rows_of
 
@@ -34,18 +40,31 @@ log = logging.getLogger(__name__)
 
 CHUNK = 4 << 20
 LOG_FOLDER = "commitlog"
+_OPEN_FILES = 8
 _FIND_MAGIC = re.compile(
     b"|".join(re.escape(magic.to_bytes(4, "big", signed=True)) for magic in (MAGIC, MAGIC_V2))
 )
 
 
 class Split(NamedTuple):
-    """Bytes [begin, end) of a file; `start` is the file's first offset in the log."""
+    """Bytes [begin, end) of a file; `start` is the file's first offset in the log. `lead` bytes lie before
+    each record and belong to it: the head of its entry, in the log of a DLedger member, which ends at byte
+    `limit` of the file at the latest."""
 
     path: str
     start: int
     begin: int
     end: int
+    lead: int = 0
+    limit: int = 0
+
+
+class Folder(NamedTuple):
+    """A folder of a log's files in the store `root`, and the bytes that lie before each record there."""
+
+    root: str
+    path: str
+    lead: int = 0
 
 
 class Found(NamedTuple):
@@ -63,29 +82,61 @@ class Damage(NamedTuple):
     what: str
 
 
-def log_folder(disk: Disk, store: str) -> str:
-    """The folder of the commit log of a store. Raises `BadOption`."""
+def log_folders(disk: Disk, store: str) -> list[Folder]:
+    """The folders of the log of a store: the commit log, and that of a DLedger member. Raises `BadOption`."""
     store = store.rstrip("/") or "/"
-    for folder in (f"{store}/{LOG_FOLDER}", f"{store}/store/{LOG_FOLDER}", store):
-        if any(_is_log_file(name) for name in disk.listdir(folder)):
-            return folder
+    for root in (store, f"{store}/store"):
+        found = [Folder(root, f"{root}/{LOG_FOLDER}")]
+        members = [name for name in disk.subdirs(root) if name.startswith(LEDGER)]
+        found += [Folder(root, f"{root}/{name}/{LEDGER_DATA}", HEAD_SIZE) for name in members]
+        found = [folder for folder in found if _has_files(disk, folder.path)]
+        if found:
+            return found
+    if _has_files(disk, store):
+        return [Folder(store.rpartition("/")[0], store)]
     raise BadOption("storeDir", store, "there are no commit-log files", "give the broker's storePathRootDir")
 
 
-def splits(disk: Disk, folder: str, split_bytes: int) -> list[Split]:
-    """All files of a log, cut into splits of about that size; what was never written is left out."""
-    found = []
-    for name in filter(_is_log_file, disk.listdir(folder)):
-        path = f"{folder}/{name}"
+def _has_files(disk: Disk, folder: str) -> bool:
+    return any(_is_log_file(name) for name in disk.listdir(folder))
+
+
+def splits(disk: Disk, folder: Folder, split_bytes: int) -> list[Split]:
+    """All files of a folder, cut into splits of about that size; what was never written is left out."""
+    found: list[Split] = []
+    log_end = _ledger_end(disk, folder.path) if folder.lead else None
+    for name in filter(_is_log_file, disk.listdir(folder.path)):
+        path = f"{folder.path}/{name}"
         file = disk.open(path)
         try:
             limit = file.used()
         finally:
             file.close()
+        if log_end is not None:
+            limit = max(0, min(limit, log_end - int(name)))
         count = max(1, round(limit / split_bytes))
         cuts = [limit * number // count for number in range(count + 1)]
-        found += [Split(path, int(name), begin, end) for begin, end in pairwise(cuts) if begin < end]
+        found += [
+            Split(path, int(name), begin, end, folder.lead, limit if folder.lead else 0)
+            for begin, end in pairwise(cuts)
+            if begin < end
+        ]
     return found
+
+
+def _ledger_end(disk: Disk, folder: str) -> int:
+    """Where a member's log ends: whoever cuts one leaves old entries behind its end."""
+    member = folder.rpartition("/")[0]
+    data, index = _queue_of(disk, folder), _queue_of(disk, f"{member}/{LEDGER_INDEX}")
+    return find_end(data, index, read_noted(disk, member).end)
+
+
+def _queue_of(disk: Disk, folder: str) -> FileQueue:
+    names = [name for name in disk.listdir(folder) if _is_log_file(name)]
+    size = disk.size(f"{folder}/{names[0]}") if names else 1
+    queue = FileQueue(FilePool(disk, _OPEN_FILES), folder, size)
+    queue.starts = [int(name) for name in names]
+    return queue
 
 
 def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[Found | Damage]:
@@ -103,8 +154,8 @@ def scan(disk: Disk, split: Split, check_crc: bool) -> Iterator[Found | Damage]:
             if isinstance(found, bytes):
                 if at >= split.end:
                     return
-                yield Found(split.start + at, found)
-                at += len(found)
+                yield Found(split.start + at + split.lead, found)
+                at += split.lead + len(found)
                 continue
             if not found.what:
                 return
@@ -122,13 +173,19 @@ class _Reader:
     def __init__(self, file: File, split: Split, check_crc: bool) -> None:
         self._file = file
         self._start = split.start
-        self._limit = max(file.used(), split.end)
+        self._lead = split.lead
+        self._limit = split.limit or max(file.used(), split.end)
         self._check_crc = check_crc
         self._data = b""
         self._at = 0
 
     def record(self, at: int) -> bytes | Invalid:
         """The record at a byte of the file; `Invalid("")` where the file ends in good order."""
+        if self._lead:
+            head = self._head(at)
+            if isinstance(head, Invalid):
+                return head
+            at += self._lead
         offset = self._have(at, BLANK_SIZE)
         if len(self._data) - offset < BLANK_SIZE:
             return Invalid("")
@@ -142,6 +199,14 @@ class _Reader:
             return found
         return bytes(self._data[offset : offset + found])
 
+    def _head(self, at: int) -> Head | Invalid:
+        """The head of the entry at a byte of the file, as `record`."""
+        offset = self._have(at, HEAD_SIZE)
+        if len(self._data) - offset < BLANK_SIZE:
+            return Invalid("")
+        head = examine_entry(self._data, offset, self._start + at)
+        return Invalid("") if head is None else head
+
     def search(self, at: int) -> tuple[int, bool]:
         """The next byte from `at` on where a valid record begins, else the end; and whether there were only
         zeros before it."""
@@ -150,14 +215,15 @@ class _Reader:
             offset = self._have(at, min(CHUNK, self._limit - at))
             piece = self._data[offset:]
             for match in _FIND_MAGIC.finditer(piece):
-                begin = at + match.start() - 4
-                if match.start() >= 4 and isinstance(self.record(begin), bytes):
-                    between = piece[: match.start() - 4]
+                before = match.start() - 4 - self._lead
+                begin = at + before
+                if before >= 0 and isinstance(self.record(begin), bytes):
+                    between = piece[:before]
                     return begin, is_zeros and not any(between)
             is_zeros = is_zeros and not any(piece)
-            if len(piece) <= BLANK_SIZE:
+            if len(piece) <= BLANK_SIZE + self._lead:
                 break
-            at += len(piece) - BLANK_SIZE + 1
+            at += len(piece) - BLANK_SIZE - self._lead + 1
         return self._limit, is_zeros
 
     def _is_zero(self, at: int) -> bool:

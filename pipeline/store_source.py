@@ -1,8 +1,9 @@
-"""The data source `rocketmq-store`: the commit log of a store, ours or Apache's, read without a broker.
+"""The data source `rocketmq-store`: the log of a store, ours or Apache's, read without a broker.
 
     spark.read.format("rocketmq-store").option("storeDir", "/data/store").load()
 
-Every task reads a part of a file; the folder must be the same for driver and executors.
+It may be that of a member of a DLedger group. Every task reads a part of a file; the folder must be the same
+for driver and executors.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from mqgateway.engine.disk import ReadOnlyDisk
 from mqgateway.pipeline import columns
 from mqgateway.pipeline.arrow import Batches
 from mqgateway.pipeline.columns import Place
-from mqgateway.pipeline.files import Counts, Selection, Split, add_found, log_folder, scan, splits
+from mqgateway.pipeline.files import Counts, Selection, Split, add_found, log_folders, scan, splits
 from mqgateway.pipeline.options import StoreReadOptions, names, parse, required
 from mqgateway.pipeline.plain import plainly
 from mqgateway.pipeline.rows import Rows
@@ -64,8 +65,11 @@ class StoreReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """One for each split."""
         disk = ReadOnlyDisk()
-        folder = log_folder(disk, self._options.store_dir)
-        return [SplitPartition(one) for one in splits(disk, folder, self._options.split_bytes)]
+        return [
+            SplitPartition(one)
+            for folder in log_folders(disk, self._options.store_dir)
+            for one in splits(disk, folder, self._options.split_bytes)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The record batches of a split."""

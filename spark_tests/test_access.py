@@ -1,7 +1,8 @@
-"""Servers that want TLS, and clients that want to know whom they speak to."""
+"""Servers that want TLS or signatures, and clients that want to know whom they speak to."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from bench.access import LOAD, GuardedServer, signed
+from compat_tests.support.raw import RawConnection
+from mqgateway.gateway.codec.codes import RequestCode
 from spark_tests.broker import Broker
 from tests.gateway.remoting.test_tls import identity
 
@@ -76,3 +80,57 @@ def test_what_cannot_be_meant_is_refused_when_it_is_planned(spark: SparkSession,
     ):
         with pytest.raises(Exception, match=said):
             spark.read.format("rocketmq").options(**{**options, **more}).load().count()
+
+
+GROUPS = {"resource": "Group:*", "actions": ["Sub", "Get"], "decision": "Allow"}
+TOPIC = {
+    "topic": "guarded",
+    "defaultTopic": "TBW102",
+    "readQueueNums": "2",
+    "writeQueueNums": "2",
+    "perm": "6",
+    "topicFilterType": "SINGLE_TAG",
+    "topicSysFlag": "0",
+    "order": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name server of one that asks who somebody is, with a topic and a user who may read and write it."""
+    server = GuardedServer("ours", tmp_path_factory.mktemp("guarded")).start()
+    subject = f"User:{LOAD.access_key}"
+    policies = {"subject": subject, "policies": [{"policyType": "Custom", "entries": [GROUPS]}]}
+    try:
+        for command in (
+            signed(RequestCode.AUTH_UPDATE_ACL, {"subject": subject}, json.dumps(policies).encode()),
+            signed(RequestCode.UPDATE_AND_CREATE_TOPIC, TOPIC),
+        ):
+            with RawConnection(server.broker_address) as connection:
+                answer = connection.ask(command.code, command.ext_fields, command.body)
+            assert answer is not None and answer.code == 0, answer
+        yield server.namesrv_address
+    finally:
+        server.discard()
+
+
+def test_rows_are_written_and_read_with_credentials(
+    spark: SparkSession, guarded: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "tools.yml"
+    file.write_text(f"accessKey: {LOAD.access_key}\nsecretKey: {LOAD.secret_key}\n")
+    frame = spark.range(50).select(f.format_string("%02d", "id").alias("body"))
+    common = {"nameServer": guarded, "topic": "guarded", **QUICK}
+    options = common | {"accessKey": LOAD.access_key, "secretKey": LOAD.secret_key}
+    frame.write.format("rocketmq").options(**options).mode("append").save()
+    for who in (options, common | {"credentialsFile": str(file)}):
+        rows = spark.read.format("rocketmq").options(**who).load().select("body").collect()
+        assert sorted(row.body.decode() for row in rows) == [f"{number:02}" for number in range(50)]
+    for who, why in (
+        (common | {"accessKey": LOAD.access_key, "secretKey": "wrong"}, "check signature failed"),
+        (common, "username cannot be null"),
+    ):
+        with pytest.raises(Exception, match=why):
+            spark.read.format("rocketmq").options(**who).load().count()
+        with pytest.raises(Exception, match=why):
+            frame.write.format("rocketmq").options(**who).mode("append").save()

@@ -4,9 +4,8 @@ A load sends to whoever the name server says is master, as clients do, and keeps
 is whole when everybody is in sync; then all logs must be alike byte for byte, and what was acknowledged must
 be in them, at the offset that was told.
 
-But for one thing: Apache's master takes a slave whose connection has ended out of its own set at once. So
-what it acknowledges between the election of its successor and the moment at which it hears of that may be in
-no log but its own. That is counted apart, and only of Apache's masters that were succeeded while they lived.
+But for one thing: Apache's master may acknowledge alone what its successor has not (`support.reigns`). What
+is proved to be that is counted apart.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from compat_tests.support.artifacts import OPENS, class_path
 from compat_tests.support.etcd import Controller, EtcdCluster, controllers, our_controller
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
+from compat_tests.support.reigns import Acknowledged, Loss, Reigns
 from compat_tests.support.servers import (
     HOST,
     QUICK_JVM,
@@ -57,8 +57,6 @@ WHOLE_SECONDS = 150
 SEND_SECONDS = 3.5
 BETWEEN_SENDS = 0.01
 SENDERS = 4
-DEPOSED_SECONDS = 15
-"""Within which Apache's master has heard of its successor."""
 GROUPS = ("apache", "apache-3", "file", "etcd")
 """Controllers: Apache's, one and three of them; ours with a file, and two of ours with an etcd."""
 
@@ -91,14 +89,6 @@ def _apache_controller(folder: Path, number: int, port: int, peers: str, setting
     command = ["java", *jvm, "-cp", class_path("server"), main, "-c", str(config)]
     address, env = f"{HOST}:{port}", {"ROCKETMQ_HOME": str(folder)}
     return Controller(address, Part(command, folder / "controller.log", "boot success", [address], env))
-
-
-class Acknowledged(NamedTuple):
-    """The offset in the queue that was told, when, and by which broker."""
-
-    offset: int
-    at: float
-    by: str
 
 
 class Member:
@@ -198,10 +188,9 @@ class ControlledGroup:
         self.controllers: list[Controller] = []
         self.members: list[Member] = []
         self.acknowledged: dict[str, Acknowledged] = {}
-        self.deposed: list[tuple[float, str]] = []
-        """When a living master was to be succeeded, and where it is."""
-        self.lost_alone = 0
-        """What Apache's masters acknowledged that had a successor, and is in no log."""
+        self.reigns = Reigns(self.state)
+        self.lost_alone: list[Loss] = []
+        """What Apache's masters acknowledged alone, and is in no log."""
         self._numbers = itertools.count(1)
 
     def _make_controllers(self) -> list[Controller]:
@@ -231,6 +220,7 @@ class ControlledGroup:
         self._stack.callback(self._namesrv.kill9)
         self._namesrv.start()
         wait_until(lambda: self.leader() is not None, 60, "a controller leads")
+        self._stack.enter_context(self.reigns)
         addresses = {"controllerAddr": ";".join(one.address for one in self.controllers)}
         for number, kind in enumerate(self._kinds):
             settings = {**self._settings, **addresses}
@@ -311,14 +301,8 @@ class ControlledGroup:
         addresses = [one["brokerAddrs"] for one in found["brokerDatas"] if one["brokerName"] == SET]
         return next((one.get("0", one.get(0)) for one in addresses), None)
 
-    def thaw(self, member: Member) -> None:
-        """Let a broker go on that may be master no more."""
-        self.deposed.append((time.monotonic(), member.address))
-        member.thaw()
-
     def elect(self, member: Member) -> int:
         """An operator has this one made master; the code of the answer."""
-        self.deposed.append((time.monotonic(), str(self.state().get("masterAddress"))))
         numbers = {
             one["brokerAddress"]: one["brokerId"]
             for part in ("inSyncReplicas", "notInSyncReplicas")
@@ -364,7 +348,8 @@ class ControlledGroup:
             return None
         if answer.code == 0:
             offset = int(answer.ext_fields["queueOffset"])
-            self.acknowledged[body] = Acknowledged(offset, time.monotonic(), address)
+            place = int(answer.ext_fields["msgId"][-16:], 16)
+            self.acknowledged[body] = Acknowledged(offset, time.monotonic(), address, place)
         return answer.code
 
     def load(self) -> Load:
@@ -387,27 +372,28 @@ class ControlledGroup:
         wait_until(lambda: len({one.end() for one in self.members}) == 1, 30, "all logs end in one place")
         end = self.members[0].end()
         logs = [one.log(end) for one in self.members]
-        lost = self.lost(logs[0])
-        alone = {body for body, one in lost.items() if self._was_deposed(one)}
-        self.lost_alone += len(alone)
-        for body in alone:
-            del self.acknowledged[body]
-        told = [(body[:8], one) for body, one in lost.items() if body not in alone]
-        assert not told, f"{len(told)} of {len(self.acknowledged)} are lost: {told[:5]}, {self.members}"
+        lists = [[(e["epoch"], e["startOffset"]) for e in one.epochs()["epochList"]] for one in self.members]
+        self._judge(self.lost(logs[0]), lists[0])
         for one, log in zip(self.members, logs, strict=True):
             assert log == logs[0], f"the log of {one} differs from that of {self.members[0]}"
-        lists = [[(e["epoch"], e["startOffset"]) for e in one.epochs()["epochList"]] for one in self.members]
         assert all(one == lists[0] for one in lists), f"epochs differ: {lists}"
+
+    def _judge(self, lost: Mapping[str, Acknowledged], epochs: Sequence[tuple[int, int]]) -> None:
+        """Nothing may be lost but what Apache's master is proved to have acknowledged alone."""
+        kinds = {member.address: member.kind for member in self.members}
+        losses = [self.reigns.loss(body, kinds[one.by], one, epochs) for body, one in lost.items()]
+        alone = [one for one in losses if one.is_apaches_alone]
+        self.lost_alone += alone
+        for one in alone:
+            del self.acknowledged[one.body]
+            print(f"lost, as Apache's master was alone: {one}")
+        told = [str(one) for one in losses if not one.is_apaches_alone]
+        assert not told, f"{len(told)} of {len(self.acknowledged)} are lost: {told[:5]}; {self.reigns.all}"
 
     def lost(self, log: bytes) -> dict[str, Acknowledged]:
         """What was acknowledged and is not in a log where it was said to be."""
         found = messages(log)
         return {body: one for body, one in self.acknowledged.items() if one.offset not in found.get(body, ())}
-
-    def _was_deposed(self, one: Acknowledged) -> bool:
-        kind = next(member.kind for member in self.members if member.address == one.by)
-        windows = [at for at, by in self.deposed if by == one.by]
-        return kind == "apache" and any(at <= one.at <= at + DEPOSED_SECONDS for at in windows)
 
 
 def send_fields(topic: str) -> dict[str, str]:

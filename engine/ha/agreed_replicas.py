@@ -47,9 +47,8 @@ class AgreedReplicas(Replicas):
         return self._log.position if limit is None else min(limit, self._log.position)
 
     def begin(self, own_id: int, ids: frozenset[int], epoch: int) -> None:
-        """This broker is made master: its log is the log."""
+        """This broker is made master: its log is the log, once others in sync, if there are any, have it."""
         self.in_sync_set.begin(own_id, ids, epoch)
-        self.agreement.limit = None
         self.confirm()
 
     def confirm(self) -> None:

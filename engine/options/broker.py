@@ -61,6 +61,12 @@ class IdentityOptions(Options):
     start_accept_send_request_time_stamp: int = option(
         0, "Sends before this time are refused.", unit="ms since the epoch", high=LONG_MAX
     )
+    drain_timeout_millis: int = option(
+        0,
+        "How long a stop may wait until producers send elsewhere or another master is made; 0: not at all.",
+        unit="ms",
+        ours=True,
+    )
 
 
 @dataclass(kw_only=True)

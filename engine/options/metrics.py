@@ -92,7 +92,7 @@ class MetricsOptions(ExporterOptions):
     )
     metrics_export_batch_max_data_points: int = option(1000, "Points of one OTLP request.", low=1)
     traces_grpc_exporter_target: str = option(
-        "", "Collector that spans of sends go to by OTLP, where their messages ask for them.", ours=True
+        "", "Collector that spans go to by OTLP, where their messages ask for them.", ours=True
     )
     traces_grpc_exporter_header: str = option(
         "", "Headers of those, as name:value pairs separated by commas.", secret=True, ours=True

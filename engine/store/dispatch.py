@@ -9,6 +9,8 @@ that are durable), fills queue and index and tells who arrived. Recovery feeds r
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from itertools import repeat
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import (
@@ -43,6 +45,17 @@ Part = tuple[tuple[int, bytes], ...]
 """The same of some of the records of a large batch."""
 
 
+class KeyedBatch:
+    """Records of one size, one behind the other, whose properties say a unique key of 32 ASCII letters and
+    digits, and nothing that is dispatched besides."""
+
+    __slots__ = ("keys", "size")
+
+    def __init__(self, size: int, keys: Sequence[bytes]) -> None:
+        self.size = size
+        self.keys = keys
+
+
 class DispatchRequest:
     """A message in the log that is not dispatched yet; or the messages of a batch, or of a part of one, whose
     offsets are those of the first, with the size of all.
@@ -66,7 +79,7 @@ class DispatchRequest:
         self,
         topic: str,
         queue: AnyQueue | None,
-        properties: dict[str, str] | Batch | Part,
+        properties: dict[str, str] | Batch | Part | KeyedBatch,
         sys_flag: int,
         queue_offset: int,
         physical_offset: int,
@@ -203,6 +216,9 @@ class Dispatch:
 
     def _take(self, request: DispatchRequest, arrivals: list[Arrival] | None, light: bool) -> None:
         properties, queue = request.properties, request.queue
+        if isinstance(properties, KeyedBatch):
+            self._take_keyed(request, properties, arrivals)
+            return
         if not isinstance(properties, dict):
             self._take_batch(request, properties, arrivals)
             return
@@ -284,6 +300,23 @@ class Dispatch:
             self._take(single, arrivals, False)
             queue_offset += 1
             physical_offset += size
+
+    def _take_keyed(
+        self, request: DispatchRequest, batch: KeyedBatch, arrivals: list[Arrival] | None
+    ) -> None:
+        """Dispatch as `_take_batch` does, all messages at once."""
+        topic, queue, store_timestamp = request.topic, request.queue, request.store_timestamp
+        size, begin = batch.size, request.physical_offset
+        places = range(begin, begin + request.size, size)
+        if isinstance(queue, ConsumeQueue):
+            queue.extend(request.queue_offset, list(zip(places, repeat(size), repeat(0), strict=False)))
+            self._entered(queue, begin + request.size - size, store_timestamp)
+            if arrivals is not None:
+                next_offset = request.queue_offset + len(batch.keys)
+                arrivals.append(Arrival(topic, queue.queue_id, next_offset, 0, store_timestamp, None))
+        if self._index is not None:
+            hashes = self._index.hashes.of_unique_keys(topic, batch.keys)
+            self._index.pending += zip(hashes, places, repeat(store_timestamp), strict=False)
 
     def _entered(self, queue: AnyQueue, physical_offset: int, store_timestamp: int) -> None:
         """Note that a queue got units, the last of them for the record at an offset."""

@@ -29,7 +29,7 @@ from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.file_queue import file_name, make_file
 from mqgateway.engine.store.index_file import Header, Index, IndexFile
-from mqgateway.engine.store.log import Log, store_time
+from mqgateway.engine.store.log import Agreement, Log, store_time
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.store.unit_queue import FirstFile
 from mqgateway.engine.worker import Worker
@@ -476,6 +476,11 @@ class Durability:
         self._is_round_synced = False
         log.error("consume queues or index could not be written to disk: %s; no further checkpoints", error)
 
+    def _note_confirmed(self) -> None:
+        """What replicas have agreed on outlives a start. Standard: `setConfirmPhyOffset`."""
+        if isinstance(self._log.policy, Agreement):
+            self._checkpoint.confirm_physical_offset = self._log.confirm_offset
+
     def _end_round(self) -> None:
         """Step 4, once step 2 has come far enough."""
         current = self._round
@@ -486,6 +491,7 @@ class Durability:
         checkpoint = self._checkpoint
         checkpoint.logics_physical_offset = current.physical_offset
         checkpoint.logics_msg_timestamp = current.store_timestamp
+        self._note_confirmed()
         for _, (_, end_timestamp, *_) in current.index_headers:
             checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, end_timestamp)
         try:
@@ -546,4 +552,5 @@ class Durability:
         checkpoint.physic_msg_timestamp = self._log.last_timestamp
         checkpoint.logics_physical_offset = self.dispatched_offset
         checkpoint.logics_msg_timestamp = self.dispatched_timestamp
+        self._note_confirmed()
         checkpoint.save().sync()

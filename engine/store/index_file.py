@@ -24,7 +24,7 @@ import logging
 import struct
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from mypy_extensions import i64
@@ -92,13 +92,29 @@ class KeyHashes:
         """The same for a key of ASCII characters."""
         if len(key) != UNIQUE_KEY_LENGTH:
             return _positive(_fold(self._of_topic(topic), key))
-        head = key[:UNIQUE_KEY_HEAD]
+        return _positive(_fold(self._of_head(topic, key[:UNIQUE_KEY_HEAD]), key[UNIQUE_KEY_HEAD:]))
+
+    def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
+        """As `of_bytes` for each of keys of `UNIQUE_KEY_LENGTH` characters, of which those that were made one
+        after another mostly differ in the last four."""
+        found: list[int] = []
+        begin, value = b"", 0
+        for key in keys:
+            if key[:28] != begin:
+                begin = key[:28]
+                head = self._of_head(topic, key[:UNIQUE_KEY_HEAD])
+                value = _fold(head, key[UNIQUE_KEY_HEAD:28]) * 31**4
+            hashed = (value + 29791 * key[28] + 961 * key[29] + 31 * key[30] + key[31]) & 0xFFFFFFFF
+            found.append(hashed if hashed < 0x80000000 else _positive(hashed))
+        return found
+
+    def _of_head(self, topic: str, head: bytes) -> int:
         value = self._heads.get((topic, head))
         if value is None:
             if len(self._heads) >= _CODES_MAX:
                 self._heads.clear()
             value = self._heads[topic, head] = _fold(self._of_topic(topic), head)
-        return _positive(_fold(value, key[UNIQUE_KEY_HEAD:]))
+        return value
 
     def _of_topic(self, topic: str) -> int:
         value = self._topics.get(topic)

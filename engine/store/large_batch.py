@@ -13,14 +13,9 @@ import struct
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message
 from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.client_batch import cut
 from mqgateway.engine.store.dispatch import Part
-from mqgateway.engine.store.record import (
-    ELEMENT_SIZE_MIN,
-    batch_sizes,
-    element_with_room_for_crc,
-    encode_batch,
-    split_batch,
-)
+from mqgateway.engine.store.record import ELEMENT_SIZE_MIN
 
 LARGE = 32 << 10
 """Bytes of a batch body from which on it is made ready in steps. Below, that would spare others nothing."""
@@ -60,16 +55,14 @@ def made_ready(
     batch = LargeBatch(total)
     while at < total:
         end = _end_of_part(elements, at)
-        some = split_batch(elements[at:end])
+        some = cut(elements[at:end], seals)
         at = end
-        if seals:
-            some = [element_with_room_for_crc(element) for element in some]
-        sizes = batch_sizes(some, topic, sys_flag)
-        batch.records += b"".join(encode_batch(message, some, topic, sizes, sys_flag, 0, 0, 0))
+        sizes = some.sizes(topic, sys_flag)
+        batch.records += some.records(message, topic, sizes, sys_flag, 0, 0, 0)
         batch.sizes += sizes
         if len(batch.sizes) > most:
             raise MessageIllegal(f"the batch has more than the {most} messages that maxBatchMessages allows")
-        batch.parts.append(tuple([(size, tail[2:]) for size, (_, _, tail) in zip(sizes, some, strict=True)]))
+        batch.parts.append(tuple(some.rows(sizes)))
         yield
     return batch
 

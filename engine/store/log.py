@@ -118,6 +118,12 @@ class Agreement:
         return confirmed if limit is None or limit > confirmed else limit
 
 
+def agreed_limit(log: Log) -> int | None:
+    """What no reader may see from here on, although queues may have it: a start puts all of a log there."""
+    policy = log.policy
+    return policy.limit if isinstance(policy, Agreement) else None
+
+
 def confirm_policy(options: StoreOptions) -> ConfirmPolicy:
     """The policy that the settings ask for."""
     return flushed if options.flush_disk_type is FlushDiskType.SYNC_FLUSH else written

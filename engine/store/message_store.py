@@ -201,6 +201,8 @@ class MessageStore:
         self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
+        if isinstance(self._log.policy, Agreement) and self._options.all_ack_in_sync_state_set:
+            self._log.policy.limit = self._checkpoint.confirm_physical_offset
         self._disk.sync_dir(self.root)
         yield from recovery.run(clean)
         end = self._log.end_offset

@@ -15,7 +15,7 @@ from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.log import Log, store_time
+from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.record import properties_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -112,6 +112,11 @@ class Reader:
         if len(data) < UNIT_SIZE:
             per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
+        limit = agreed_limit(self._log)
+        if limit is not None:
+            data = _before(data, limit)
+            if not data:
+                return _outside(offset, low, offset)
         if accept is not None and not isinstance(accept, frozenset):
             try:
                 return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
@@ -306,7 +311,12 @@ class Reader:
         offsets: list[int] = []
         next_offset, count, total, removed, last = offset, 0, 0, False, self._log.end_offset
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
+        limit = agreed_limit(self._log)
         for unit in queue.units(offset, window, self._may_wait):
+            if limit is not None and unit.physical_offset + unit.size > limit:
+                if next_offset == offset:
+                    return _outside(offset, queue.min_offset, offset)
+                break
             if records:
                 more_bytes, more_messages = self._limits(unit.physical_offset)
                 if count + unit.messages > max_count or count >= more_messages:
@@ -383,6 +393,17 @@ class Reader:
             else:
                 high = middle
         return max(first, low - 1) if upper else min(low, end)
+
+
+def _before(data: bytes, limit: int) -> bytes:
+    """The units of records that end before a place of the log."""
+    end = len(data) - len(data) % UNIT_SIZE
+    while end:
+        place, size, _ = UNIT.unpack_from(data, end - UNIT_SIZE)
+        if place + size <= limit:
+            break
+        end -= UNIT_SIZE
+    return data[:end]
 
 
 def _outside(offset: int, low: int, high: int) -> GetResult:

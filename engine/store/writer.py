@@ -23,23 +23,19 @@ from mqgateway.engine.message import (
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
-from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.client_batch import cut
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
-    batch_sizes,
     count_batch,
-    element_with_room_for_crc,
     encode,
-    encode_batch,
     place_batch,
     record_size,
     sealed,
-    sealed_batch,
-    split_batch,
     sys_flag_for,
     topic_field,
     with_room_for_crc,
@@ -171,9 +167,7 @@ class Writer:
         """See `MessageStore.put_batch`."""
         began = self._clock.monotonic()
         try:
-            parts = split_batch(elements)
-            if self._seals:
-                parts = [element_with_room_for_crc(part) for part in parts]
+            batch = cut(elements, self._seals)
             topic, queue = self._place(message, len(elements))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
@@ -184,21 +178,22 @@ class Writer:
         if not message.store_host:
             message.store_host = self._store_host
         sys_flag = sys_flag_for(message)
-        sizes = batch_sizes(parts, topic, sys_flag)
+        sizes = batch.sizes(topic, sys_flag)
         total = sum(sizes)
         offset = self._reserve_for_batch(sizes, total)
         if isinstance(offset, PutResult):
             return offset
         now = self._clock.millis()
         queue_offset = queue.next_offset
-        pieces = encode_batch(message, parts, topic, sizes, sys_flag, queue_offset, offset, now)
-        failed = self._write(b"".join(sealed_batch(pieces) if self._seals else pieces))
+        failed = self._write(batch.records(message, topic, sizes, sys_flag, queue_offset, offset, now))
         if failed is not None:
             return failed
-        queue.next_offset = queue_offset + len(parts)
-        batch = [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, parts, strict=True)]
+        queue.next_offset = queue_offset + len(sizes)
+        left = batch.keyed(sizes) if isinstance(queue, ConsumeQueue) else None
         self._dispatch.add(
-            DispatchRequest(message.topic, queue, batch, sys_flag, queue_offset, offset, total, now)
+            DispatchRequest(
+                message.topic, queue, left or batch.rows(sizes), sys_flag, queue_offset, offset, total, now
+            )
         )
         return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
 

@@ -74,5 +74,5 @@ class LedgerCheck:
                 f"{layout.ledger}/currterm",
                 -1,
                 f"says term {noted.term}, the last entry is of term {last.term}",
-                "this member could vote twice in one term: remove its log, and let it be copied anew",
+                f"or it votes twice in one term: write currTerm={last.term + 1} there while it is stopped",
             )

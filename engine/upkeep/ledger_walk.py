@@ -26,7 +26,7 @@ class LedgerWalk(Walk):
     """One pass over old commit log files, if there are any, and the entries that follow; see `Walk`.
 
     Positions that it gives are those of the records. `last` is the last entry, and `on_entry` is called with
-    each. `since` is where the pass begins: the start of a file; `after` the entry before that.
+    each.
     """
 
     def __init__(

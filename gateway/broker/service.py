@@ -10,7 +10,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine import cold_reads, slow_consumers
@@ -47,6 +47,7 @@ from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
+from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
@@ -136,6 +137,7 @@ class BrokerService:
         self.broker = build_broker(environment, everything, client=self._client, clockwork=reactor)
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
+        self._draining = Draining(self.broker, self.group.controlled, reactor)
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
@@ -177,6 +179,10 @@ class BrokerService:
         opened: Deferred[None] = Deferred()
         self._go_on_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
+
+    def drain(self) -> Deferred[None]:
+        """Send producers elsewhere before a stop, if settings say so; see `draining`. Never fails."""
+        return succeed(None) if self._is_opening else self._draining.begin()
 
     def stop(self) -> Deferred[None]:
         """Leave the name servers, answer what was taken up, write everything. Fires when all is closed."""

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, connectionDone
@@ -26,6 +26,7 @@ from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
+from mqgateway.gateway.cli.grpc import start_grpc
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.observing import Observation
@@ -35,6 +36,9 @@ from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
 from mqgateway.gateway.container.plan import settings_of_broker
 from mqgateway.gateway.runtime.loop import Reactor
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.grpc.door import GrpcDoor
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +87,9 @@ class ContainedBroker:
             bound_to=settings.remoting.bind_address,
             advertised=options.broker_ip1,
         )
-        meters = Meters(options.metrics_otel_cardinality_limit)
+        self._reactor = reactor
+        self._meters = meters = Meters(options.metrics_otel_cardinality_limit)
+        self.grpc: GrpcDoor | None = None
         self.broker = BrokerService(
             options,
             settings.store,
@@ -110,10 +116,13 @@ class ContainedBroker:
     def stop(self) -> Deferred[Any]:
         """Stop the broker in good order."""
         self._is_stopping = True
+        if self.grpc is not None:
+            self.grpc.stop()
         stopped = maybeDeferred(self.broker.stop)
         return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))
 
     def _up(self, _: object) -> None:
+        self.grpc = start_grpc(self.broker, self._settings, self._observation, self._meters, self._reactor)
         self._observation.started()
         log_boot(
             [contained_broker_boot_line(self._settings.broker.broker_name, self._settings.broker.broker_id)]

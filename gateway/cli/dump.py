@@ -14,6 +14,8 @@ from construct import ConstructError, Container
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.message import format_host, parse_properties
+from mqgateway.engine.raft.files import entry as entries
+from mqgateway.engine.raft.files import schema as entry_schema
 from mqgateway.engine.store import schema
 from mqgateway.engine.timers import schema as timers
 from mqgateway.gateway.cli.plain import escaped, escaped_json
@@ -35,6 +37,8 @@ def kind_of(path: str) -> str:
     name = os.path.basename(path)
     folders = os.path.abspath(path).split(os.sep)[:-1]
     name = name.removesuffix(".bak")
+    if any(folder.startswith("dledger-") for folder in folders[-2:]):
+        return IN_LEDGER.get(folders[-1], "text")
     if name in BY_NAME:
         return BY_NAME[name]
     if name.endswith(".json"):
@@ -106,18 +110,59 @@ def commit_log(file: BinaryIO) -> Iterator[Entry]:
         if magic == schema.MAGIC_BLANK:
             yield {"at": at, "blank": size}
             return
-        raw = head + file.read(min(size, FRAME_MAX) - 8)
         try:
-            entry = _plain(schema.RECORD.parse(raw))
+            yield {"at": at, **_record(head + file.read(min(size, FRAME_MAX) - 8))}
         except ConstructError as error:
             yield {"at": at, "unreadable": _reason(error)}
             return
-        entry["magic"] = f"{entry['magic']:#x}"
-        for host in ("born_host", "store_host"):
-            entry[host] = format_host(entry[host])
-        entry["topic"] = entry["topic"].decode("utf-8", "replace")
-        entry["properties"] = parse_properties(entry["properties"].decode("utf-8", "replace"))
-        yield {"at": at, **entry}
+
+
+def _record(raw: bytes) -> Entry:
+    """A record's fields as text. Raises `ConstructError`."""
+    entry = _plain(schema.RECORD.parse(raw))
+    entry["magic"] = f"{entry['magic']:#x}"
+    for host in ("born_host", "store_host"):
+        entry[host] = format_host(entry[host])
+    entry["topic"] = entry["topic"].decode("utf-8", "replace")
+    entry["properties"] = parse_properties(entry["properties"].decode("utf-8", "replace"))
+    return entry
+
+
+def ledger(file: BinaryIO) -> Iterator[Entry]:
+    """Entries of a DLedger member, each with the record in it, and the blank at a file's end."""
+    while True:
+        at = file.tell()
+        head = file.read(8)
+        magic, size = (
+            int.from_bytes(head[:4], "big", signed=True),
+            int.from_bytes(head[4:], "big", signed=True),
+        )
+        if len(head) < 8 or size <= 0:
+            return
+        if magic == entries.BLANK_MAGIC:
+            yield {"at": at, "blank": size}
+            return
+        try:
+            entry = _plain(entry_schema.ENTRY.parse(head + file.read(min(size, FRAME_MAX) - 8)))
+        except ConstructError as error:
+            yield {"at": at, "unreadable": _reason(error)}
+            return
+        body = entry.pop("body")
+        try:
+            yield {"at": at, **entry, "record": _record(body)}
+        except ConstructError:
+            yield {"at": at, **entry, "body": body}
+
+
+def ledger_index(file: BinaryIO) -> Iterator[Entry]:
+    """The units of a DLedger member's index, up to the first that is empty."""
+    size = entries.INDEX_UNIT_SIZE
+    while len(raw := file.read(size)) == size and any(raw):
+        try:
+            yield {"at": file.tell() - size, **_plain(entry_schema.INDEX_UNIT.parse(raw))}
+        except ConstructError as error:
+            yield {"at": file.tell() - size, "unreadable": _reason(error)}
+            return
 
 
 def _reason(error: ConstructError) -> str:
@@ -275,6 +320,8 @@ def text(file: BinaryIO) -> Iterator[Entry]:
 
 KINDS: dict[str, Callable[[BinaryIO], Iterator[Entry]]] = {
     "commitlog": commit_log,
+    "dledger": ledger,
+    "dledgerindex": ledger_index,
     "consumequeue": consume_queue,
     "batchconsumequeue": batch_queue,
     "consumequeue_ext": ext,
@@ -301,8 +348,11 @@ BY_NAME = {
 }
 """Files with a name of their own, and their kind."""
 
+IN_LEDGER = {"data": "dledger", "index": "dledgerindex"}
+"""Folders of a DLedger member, `dledger-ID`, and the kind of their files; beside them lie texts."""
+
 BY_FOLDER = {
-    **{name: name for name in KINDS if name not in ("table", "text", "frame", "checkpoint")},
+    **{name: name for name in KINDS if name not in ("table", "text", "frame", "checkpoint", "dledger")},
     "compactionLog": "commitlog",
     "compactionCq": "batchconsumequeue",
 }

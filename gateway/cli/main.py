@@ -9,6 +9,7 @@ Exit codes: 0 stopped in good order or printed what was asked, 1 could not start
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,6 +51,8 @@ from mqgateway.gateway.cli.settings import (
 if TYPE_CHECKING:
     from mqgateway.gateway.cli.secure import Secured
 
+log = logging.getLogger(__name__)
+
 IMPORTANT = (
     "brokerClusterName",
     "brokerId",
@@ -75,7 +78,7 @@ LATER = {
     "perf": "Measure how fast messages are sent and consumed.",
     "pipeline": "Run Spark jobs on topics and stores.",
     "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
-    "store": "Check, rebuild, count, back up and restore a store that lies on disk.",
+    "store": "Check, rebuild, count, convert, back up and restore a store that lies on disk.",
     "tail": "Print the newest messages of TOPIC.",
 }
 """Commands in modules of their names, which are loaded once they are called, and what they are for."""
@@ -117,7 +120,15 @@ def run_services(
             click.echo("\n".join(told_first + summary.lines()))
         sys.stdout.flush()
 
-    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels))
+    def reread(service: Any) -> None:
+        try:
+            waiting = service.reread(from_file(given.get("config")), from_file(given.get("namesrv_config")))
+        except EngineError as error:
+            log.error("settings stay as they are: %s", error)
+        else:
+            log.info("settings were read again; after a restart: %s", ", ".join(waiting) or "nothing more")
+
+    sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels, reread))
 
 
 def read_settings(
@@ -337,6 +348,7 @@ mqbroker = standard("mqbroker")(broker_options(run_broker))
 EXAMPLES_DUMP = """\b
 Examples:
   mqgateway dump ~/store/commitlog/00000000000000000000 --limit 3
+  mqgateway dump ~/store/dledger-n0/data/00000000000000000000 --limit 3
   mqgateway dump ~/store/consumequeue/TopicTest/0/00000000000000000000 --offset 2000
   mqgateway dump ~/store/config/consumerOffset.json --json
   mqgateway dump capture.bin --kind frame"""
@@ -354,8 +366,8 @@ Examples:
 def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_json: bool) -> None:
     """Print a store file or captured frames through the formats' definitions.
 
-    Kinds: commitlog, consumequeue, batchconsumequeue, consumequeue_ext, index, checkpoint, table (a JSON
-    file), timerwheel, timerlog, timercheck, text, frame.
+    Kinds: commitlog, dledger, dledgerindex, consumequeue, batchconsumequeue, consumequeue_ext, index,
+    checkpoint, table (a JSON file), timerwheel, timerlog, timercheck, text, frame.
     """
     from mqgateway.gateway.cli.dump import DumpError, dump_file
 

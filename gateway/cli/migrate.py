@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -223,16 +224,15 @@ class Terminal:
 
     def wait(self, seconds: float) -> None:
         """See `World`."""
-        import time
-
-        time.sleep(seconds)
+        Event().wait(seconds)
 
     def tell(self, group: str, step: str, what: str) -> None:
         """See `World`."""
         if self._as_json:
             _print({"group": group, "step": step, "what": what})
         else:
-            click.echo(escaped(f"{datetime.now(UTC):%H:%M:%S}  {group}  {step}: {what}"))
+            now = datetime.fromtimestamp(self._clock.millis() / 1000, UTC)
+            click.echo(escaped(f"{now:%H:%M:%S}  {group}  {step}: {what}"))
 
     def act(self, group: str, side: Side, act: Act) -> None:
         """See `World`."""

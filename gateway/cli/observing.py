@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
-    from mqgateway.gateway.metrics.spans import SendSpans
+    from mqgateway.gateway.metrics.spans import MessageSpans
     from mqgateway.gateway.namesrv.service import NameServerService
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Observation:
         self._disk = disk
         self._exports = isinstance(options, ExporterOptions) and options.exports_metrics
         self._reactor = reactor
-        self._spans: SendSpans | None = None
+        self._spans: MessageSpans | None = None
         self.service: MetricsService | None = None
         if self._exports or options.health_port:
             from mqgateway.gateway.metrics.service import MetricsService
@@ -75,12 +75,12 @@ class Observation:
         return [RequestTimes(meters, self._clock)]
 
     def broker_hooks(self, options: BrokerOptions, meters: Meters) -> list[Hook]:
-        """The same, and what makes spans of a broker's sends, if they are to go anywhere."""
+        """The same, and what makes spans of messages, if they are to go anywhere."""
         if not options.traces_grpc_exporter_target:
             return self.hooks(meters)
-        from mqgateway.gateway.metrics.spans import SendSpans
+        from mqgateway.gateway.metrics.spans import MessageSpans
 
-        self._spans = SendSpans(options)
+        self._spans = MessageSpans(options)
         return [*self.hooks(meters), self._spans]
 
     def grpc_times(self, meters: Meters) -> Callable[[str, IntEnum, float], None] | None:

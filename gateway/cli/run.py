@@ -1,24 +1,33 @@
 """Running a service until it is told to stop; the only place that knows the global reactor.
 
 A service starts and stops with Deferreds. SIGTERM and SIGINT stop it in good order: no new
-connections, what was read is answered, the broker leaves the name servers, files are synced.
+connections, what was read is answered, the broker leaves the name servers, files are synced. Before that, and
+after SIGTERM only, it may drain; another signal cuts that short. Who watches over the process
+(`supervisor`) hears of all this, and makes SIGHUP mean that settings are read again.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Any, Protocol, cast, runtime_checkable
 
 from twisted.internet import reactor as global_reactor
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.error import CannotListenError
 from twisted.python.failure import Failure
 
+from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import EngineError
 from mqgateway.gateway.cli.collecting import Collecting
 from mqgateway.gateway.cli.log_levels import LOOK_SECONDS, LogLevels
+from mqgateway.gateway.cli.supervisor import Supervisor
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 from mqgateway.gateway.runtime.schedule import Schedule
+
+PROGRESS_SECONDS = 1.0
+"""How often whoever supervises hears how far a start is."""
 
 
 class Service(Protocol):
@@ -33,6 +42,25 @@ class Service(Protocol):
         ...
 
 
+@runtime_checkable
+class Drains(Protocol):
+    """A service for whose stop its clients can be made ready."""
+
+    def drain(self) -> Deferred[None]:
+        """Fires when it may stop; may be cancelled."""
+        ...
+
+
+@runtime_checkable
+class Tells(Protocol):
+    """A service that says in a few words how far it is."""
+
+    @property
+    def status(self) -> str:
+        """For people, on one line."""
+        ...
+
+
 def the_reactor() -> Reactor:
     """The process's reactor, which goes by the monotonic clock."""
     use_monotonic_time(global_reactor)
@@ -40,51 +68,125 @@ def the_reactor() -> Reactor:
 
 
 def run(
-    make: Callable[[Reactor], Service], started: Callable[[Service], None], levels: LogLevels | None = None
+    make: Callable[[Reactor], Service],
+    started: Callable[[Service], None],
+    levels: LogLevels | None = None,
+    reload: Callable[[Service], None] | None = None,
 ) -> int:
     """Make, start and run a service until a signal ends it; `started` is called when it is up.
 
-    Levels of loggers are followed from then on.
-
-    Gives the process's exit code: 0 after a stop in good order, 1 when the start or the stop failed.
+    Levels of loggers are followed from then on. `reload` reads settings again. Gives the process's exit
+    code: 0 after a stop in good order, 1 when the start or the stop failed.
     """
-    loop: Any = the_reactor()
-    outcome: dict[str, Any] = {"code": 0, "stopping": False, "collecting": None}
+    return _Run(make, started, levels, reload).until_told()
 
-    def failed(failure: Failure) -> None:
-        outcome["code"] = 1
+
+class _Run:
+    def __init__(
+        self,
+        make: Callable[[Reactor], Service],
+        started: Callable[[Service], None],
+        levels: LogLevels | None,
+        reload: Callable[[Service], None] | None,
+    ) -> None:
+        self._make = make
+        self._started = started
+        self._levels = levels
+        self._reload = reload
+        self._loop: Any = the_reactor()
+        self._schedule = Schedule(self._loop)
+        self._supervisor = Supervisor(os.environ, SystemClock())
+        self._code = 0
+        self._draining: Deferred[None] | None = None
+        self._is_stopping = False
+        self._collecting: Collecting | None = None
+        self._said = ""
+
+    def until_told(self) -> int:
+        self._loop.callWhenRunning(self._begin)
+        self._loop.run(installSignalHandlers=False)
+        if self._collecting is not None:
+            self._collecting.end()
+        return self._code
+
+    def _begin(self) -> None:
+        made = maybeDeferred(self._make, self._loop)
+        made.addCallback(self._up)
+        made.addErrback(self._failed)
+
+    def _up(self, service: Service) -> Deferred[None]:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, partial(self._signalled, service))
+        starting = self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, lambda: self._progress(service))
+
+        def over(result: Any) -> Any:
+            starting.cancel()
+            return result
+
+        started: Deferred[Any] = maybeDeferred(service.start)
+        started.addBoth(over)
+        return started.addCallback(lambda _: self._settle(service))
+
+    def _signalled(self, service: Service, number: int, _: object) -> None:
+        self._loop.callFromThread(self._stop, service, number == signal.SIGTERM)
+
+    def _progress(self, service: Service) -> None:
+        """Say how far the start is; one that goes no further has no more time than it had."""
+        said = _status(service)
+        if said != self._said:
+            self._said = said
+            self._supervisor.progress(said)
+
+    def _settle(self, service: Service) -> None:
+        self._collecting = Collecting(service, self._loop.callFromThread)
+        if self._levels is not None:
+            self._schedule.every(LOOK_SECONDS, LOOK_SECONDS, self._levels.follow)
+        self._started(service)
+        if not self._supervisor.is_there:
+            return
+        self._supervisor.ready(_status(service))
+        if self._supervisor.interval:
+            self._schedule.every(self._supervisor.interval, self._supervisor.interval, self._supervisor.alive)
+        if self._reload is not None:
+            again = partial(self._loop.callFromThread, self._read_again, service)
+            signal.signal(signal.SIGHUP, lambda *_: again())
+
+    def _read_again(self, service: Service) -> None:
+        if self._reload is not None and not self._is_stopping:
+            self._supervisor.reloading()
+            self._reload(service)
+            self._supervisor.ready(_status(service))
+
+    def _stop(self, service: Service, may_drain: bool) -> None:
+        if self._is_stopping:
+            if self._draining is not None:
+                self._draining.cancel()
+            return
+        self._is_stopping = True
+        ready: Deferred[Any] = succeed(None)
+        if may_drain and isinstance(service, Drains):
+            ready = self._draining = maybeDeferred(service.drain)
+        self._supervisor.stopping("stopping" if ready.called else "draining")
+        ready.addBoth(lambda _: self._stop_now(service))
+
+    def _stop_now(self, service: Service) -> None:
+        self._draining = None
+        maybeDeferred(service.stop).addErrback(self._failed).addBoth(lambda _: self._end())
+
+    def _failed(self, failure: Failure) -> None:
+        self._code = 1
         print(f"mqgateway: {failure.getErrorMessage()}", file=sys.stderr)
         if not _is_expected(failure.value):
             print(failure.getTraceback(), file=sys.stderr)
-        if loop.running:
-            loop.stop()
+        self._end()
 
-    def stop(service: Service) -> None:
-        if not outcome["stopping"]:
-            outcome["stopping"] = True
-            maybeDeferred(service.stop).addErrback(failed).addBoth(lambda _: loop.running and loop.stop())
+    def _end(self) -> None:
+        if self._loop.running:
+            self._loop.stop()
 
-    def begin() -> None:
-        made = maybeDeferred(make, the_reactor())
-        made.addCallback(up)
-        made.addErrback(failed)
 
-    def up(service: Service) -> Deferred[None]:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: loop.callFromThread(stop, service))
-        return maybeDeferred(service.start).addCallback(lambda _: settle(service))
-
-    def settle(service: Service) -> None:
-        outcome["collecting"] = Collecting(service, loop.callFromThread)
-        if levels is not None:
-            Schedule(loop).every(LOOK_SECONDS, LOOK_SECONDS, levels.follow)
-        started(service)
-
-    loop.callWhenRunning(begin)
-    loop.run(installSignalHandlers=False)
-    if outcome["collecting"] is not None:
-        outcome["collecting"].end()
-    return int(outcome["code"])
+def _status(service: Service) -> str:
+    return service.status if isinstance(service, Tells) else ""
 
 
 def _is_expected(error: BaseException | None) -> bool:

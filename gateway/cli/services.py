@@ -14,7 +14,9 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.engine.options import Setting
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.broker.admin.broker import reread_settings
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import (
     BootLine,
@@ -22,6 +24,8 @@ from mqgateway.gateway.cli.boot import (
     controller_boot_line,
     name_server_boot_line,
 )
+from mqgateway.gateway.cli.grpc import start_grpc
+from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
@@ -56,6 +60,7 @@ class Both:
         self.console: ConsoleService | None = None
         self.grpc: GrpcDoor | None = None
         self._meters: Meters | None = None  # the broker's
+        self._open_files = raise_open_files()
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -166,16 +171,8 @@ class Both:
         return maybeDeferred(self.broker.start)
 
     def _start_grpc(self, settings: BrokerSettings | None) -> None:
-        """gRPC, which is loaded only where there is one."""
-        if settings is None or self.broker is None or not settings.broker.grpc_server_port:
-            return
-        from mqgateway.gateway.grpc.door import GrpcDoor
-
-        assert self._meters is not None
-        noted = self._observation.grpc_times(self._meters)
-        self.grpc = door = GrpcDoor(self.broker, reactor=self._reactor, noted=noted)
-        self._meters.grpc_connections = lambda: door.connection_count
-        self.grpc.start(settings.remoting.bind_address, settings.broker.grpc_server_port)
+        if settings is not None and self.broker is not None and self._meters is not None:
+            self.grpc = start_grpc(self.broker, settings, self._observation, self._meters, self._reactor)
 
     def _start_console(self, settings: BrokerSettings | None) -> None:
         """The console, which is loaded only where there is one."""
@@ -199,6 +196,35 @@ class Both:
         services = (self.namesrv, self.controller, self.broker)
         return sum(service.entries for service in services if service is not None)
 
+    @property
+    def status(self) -> str:
+        """How far a start is, or what is served where."""
+        broker, namesrv = self.broker, self.namesrv
+        if broker is not None and broker.recovery_seconds is None:
+            return (
+                "starting"
+                if broker.recovered is None
+                else f"recovering, {broker.recovered:.0%} of the log read"
+            )
+        served = [f"name server at port {self._namesrv_port}"] if namesrv is not None else []
+        return ", ".join(served + ([f"broker at port {broker.port}"] if broker is not None else []))
+
+    def drain(self) -> Deferred[None]:
+        """Make ready for a stop, which need not be harsh; see `BrokerService.drain`."""
+        return succeed(None) if self.broker is None else self.broker.drain()
+
+    def reread(self, broker: Sequence[Setting], namesrv: Sequence[Setting]) -> list[str]:
+        """Take over what the files of both say by now; gives what counts after a restart only.
+
+        Raises `ConfigError`.
+        """
+        waiting = []
+        if self.broker is not None:
+            waiting = reread_settings(self.broker.broker, broker, self.clock.millis())
+        if self.namesrv is not None:
+            waiting += self.namesrv.namesrv.configuration.reread(namesrv)
+        return waiting
+
     def stop(self) -> Deferred[Any]:
         """Stop the broker, then the controller and the name server, from which it takes its leave."""
         stopped = maybeDeferred(self.console.stop) if self.console else succeed(None)
@@ -219,6 +245,8 @@ class Both:
         advertised = broker.broker.broker_ip1 if broker else own[0]
         remoting = (broker or self._namesrv_settings).remoting  # type: ignore[union-attr]
         warnings = reach_warnings(advertised, remoting.bind_address, own, in_container()) if broker else []
+        backlog = remoting.server_socket_backlog
+        warnings += advice(self._open_files, remoting.max_connections, backlog, read_kernel)
         sickness = self.broker.broker.store.sickness if self.broker else ""
         if sickness:
             warnings.append(f"messages are refused until it is mended, stored ones are served: {sickness}")

@@ -23,14 +23,17 @@ from mqgateway.gateway.cli.plain import escaped, escaped_json
 if TYPE_CHECKING:
     from mqgateway.engine.options import StoreOptions
     from mqgateway.engine.upkeep.check import CheckReport
+    from mqgateway.engine.upkeep.convert import ConvertReport
     from mqgateway.engine.upkeep.findings import Findings
+    from mqgateway.engine.upkeep.ledger_check import LedgerCheck
     from mqgateway.engine.upkeep.rebuild import RebuildReport
     from mqgateway.engine.upkeep.stats import StoreStats
 
 Advance = Callable[[str, int, int], None]
 """Shows what is being done, how much of it is done, and all of it."""
 
-_LOG_FOLDER = "commitlog"
+_LOG_FOLDER, _LEDGER_FOLDER = "commitlog", "dledger-"
+_IS_MEMBER = "enableDLegerCommitLog"
 _BAR_WIDTH = 30
 
 
@@ -45,10 +48,10 @@ BACKUPS = {
 
 @click.group(cls=GroupWithLater, later=BACKUPS, module="store_backups")
 def store() -> None:
-    """Check, rebuild, count, back up and restore a store that lies on disk.
+    """Check, rebuild, count, convert, back up and restore a store that lies on disk.
 
     DIR is the broker's storePathRootDir, or the folder given to --data-dir. Stores of Apache's broker are
-    understood as well.
+    understood as well, also those of a member of a DLedger group.
     """
 
 
@@ -165,21 +168,63 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
         click.echo("\n".join(map(escaped, stats_as_text(figures, top))))
 
 
+EXAMPLES_CONVERT = """\b
+Examples:
+  mqgateway store convert ~/store ~/store-by-itself
+  mqgateway store convert ~/store ~/store-by-itself -c broker-n0.conf --json"""
+
+
+@store.command(epilog=EXAMPLES_CONVERT)
+@store_options
+@click.argument("target", type=click.Path())
+def convert(folder: str, target: str, config: str | None, as_json: bool, quiet: bool) -> None:
+    """Make an ordinary store in TARGET of a DLedger member's in DIR.
+
+    The way out of a DLedger group: a broker by itself goes on with TARGET, ours or Apache's. Topics, groups,
+    queue offsets and where groups are stay; physical offsets, and message ids made of them, do not. DIR is
+    only read, and no broker may have it open. Take the member whose log reaches farthest, when all have
+    stopped.
+
+    Every record is compared with its entry, and the new store is checked, before TARGET gets its name; until
+    then it is TARGET.converting. Ended at any moment, the command can be given again and goes on.
+
+    Exit code 0: done; 2: not done.
+    """
+    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.upkeep.convert import convert_store
+
+    with errors_told(as_json), progress_shown(quiet) as advance:
+        options = options_of(folder, config)
+        report = convert_store(RealDisk(), options, os.path.abspath(target), progress=advance)
+    if as_json:
+        print_json(convert_as_json(report))
+    else:
+        click.echo("\n".join(map(escaped, convert_as_text(report))))
+
+
 def options_of(folder: str, config: str | None) -> StoreOptions:
     """The settings of a store in a folder. Raises `ConfigError` for a file that cannot be used."""
     from mqgateway.engine.errors import ConfigError
     from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
     settings = BrokerSettings()
-    wrong = [problem for problem in settings.options.apply(from_file(config)) if problem.severity == "error"]
+    # What kind of log there is is seen on disk.
+    given = [setting for setting in from_file(config) if setting.key != _IS_MEMBER]
+    wrong = [problem for problem in settings.options.apply(given) if problem.severity == "error"]
     if wrong:
         raise ConfigError("; ".join(str(problem) for problem in wrong))
     root = os.path.abspath(folder)
     below = os.path.join(root, "store")
-    if not os.path.isdir(os.path.join(root, _LOG_FOLDER)) and os.path.isdir(os.path.join(below, _LOG_FOLDER)):
+    if not _has_log(root) and _has_log(below):
         root = below
     settings.store.store_path_root_dir = root
     return settings.store
+
+
+def _has_log(root: str) -> bool:
+    if os.path.isdir(os.path.join(root, _LOG_FOLDER)):
+        return True
+    return os.path.isdir(root) and any(name.startswith(_LEDGER_FOLDER) for name in os.listdir(root))
 
 
 def room_of(path: str) -> int:
@@ -286,6 +331,7 @@ def check_as_text(report: CheckReport) -> list[str]:
         f"{report.root}: {report.records:,} records in {size} of log "
         f"({report.log_start} to {report.log_end}), {report.units:,} units in {report.queues:,} queues, "
         f"{report.index_entries:,} index entries, {report.tables} tables",
+        *ledger_as_text(report.ledger),
         *findings_as_text(report.findings),
     ]
     errors = report.findings.errors
@@ -306,6 +352,73 @@ def check_as_json(report: CheckReport) -> dict[str, Any]:
         "units": report.units,
         "indexEntries": report.index_entries,
         "tables": report.tables,
+        **ledger_as_json(report.ledger),
+        **findings_as_json(report.findings),
+    }
+
+
+def ledger_as_text(ledger: LedgerCheck | None) -> list[str]:
+    """How far a member of a DLedger group is, for comparing members."""
+    if ledger is None:
+        return []
+    first, last = ledger.first, ledger.last
+    if first is None or last is None:
+        return ["a DLedger member without entries"]
+    return [
+        f"a DLedger member with entries {first.index:,} to {last.index:,}, the last of term {last.term}; "
+        f"up to {ledger.noted.committed:,} noted as committed; term {ledger.noted.term}"
+    ]
+
+
+def ledger_as_json(ledger: LedgerCheck | None) -> dict[str, Any]:
+    """The same."""
+    if ledger is None:
+        return {}
+    first, last = ledger.first, ledger.last
+    return {
+        "dledger": {
+            "entries": ledger.entries,
+            "firstIndex": first.index if first else None,
+            "lastIndex": last.index if last else None,
+            "lastTerm": last.term if last else None,
+            "committedIndex": ledger.noted.committed,
+            "term": ledger.noted.term,
+        }
+    }
+
+
+def convert_as_text(report: ConvertReport) -> list[str]:
+    """What was made of what."""
+    size = in_bytes(report.log_end - report.log_start)
+    lines = [
+        f"{report.target}: {report.records:,} records in {size} of log, {report.queues:,} queues, "
+        f"{report.index_entries:,} index entries, {report.timers:,} timers moved",
+        f"from {report.root}, {report.member}: {report.entries:,} entries up to {report.last_index:,} of "
+        f"term {report.last_term}; up to {report.committed:,} noted as committed",
+        "every record is as its entry",
+    ]
+    if report.left_out:
+        lines.append(f"not taken over: {', '.join(report.left_out)}")
+    return [*lines, *findings_as_text(report.findings)]
+
+
+def convert_as_json(report: ConvertReport) -> dict[str, Any]:
+    """The report."""
+    return {
+        "store": report.root,
+        "target": report.target,
+        "member": report.member,
+        "entries": report.entries,
+        "lastIndex": report.last_index,
+        "lastTerm": report.last_term,
+        "committedIndex": report.committed,
+        "logStart": report.log_start,
+        "logEnd": report.log_end,
+        "records": report.records,
+        "queues": report.queues,
+        "indexEntries": report.index_entries,
+        "timers": report.timers,
+        "notTakenOver": report.left_out,
         **findings_as_json(report.findings),
     }
 

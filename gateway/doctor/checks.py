@@ -33,7 +33,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, with the values that its sentences name."""
+    """One thing that was found, with the values that its sentences name: numbers and names, no words."""
 
     check: str
     weight: Weight
@@ -231,9 +231,9 @@ def subscription_conflict(group: Group) -> Iterator[Finding]:
     for topic in group.topics:
         wanted: dict[str, list[str]] = {}
         for one in known:
-            wanted.setdefault((one.wants or {}).get(topic, "nothing"), []).append(one.client_id)
+            wanted.setdefault((one.wants or {}).get(topic, "-"), []).append(one.client_id)
         if len(wanted) > 1:
-            told = "; ".join(f"{what} by {', '.join(sorted(who))}" for what, who in sorted(wanted.items()))
+            told = "; ".join(f"{what} ({', '.join(sorted(who))})" for what, who in sorted(wanted.items()))
             yield _found("subscription-conflict", topic=topic, wanted=told)
 
 
@@ -244,7 +244,7 @@ def filter_matches_nothing(group: Group) -> Iterator[Finding]:
         looked_at = sum(one.looked_at for one in samples)
         if looked_at and not any(one.matched for one in samples):
             wanted = {(one.wants or {}).get(topic, "*") for one in group.members}
-            shown = " or ".join(sorted(wanted)) or "*"
+            shown = " | ".join(sorted(wanted)) or "*"
             yield _found("filter-matches-nothing", topic=topic, looked_at=looked_at, expression=shown)
 
 
@@ -461,7 +461,7 @@ def _held(
 
 
 def _names(queues: list[Queue]) -> str:
-    """Queues as they are told: `broker-a:3`, or how many they are."""
-    if len(queues) > 3:
-        return f"{len(queues)} queues"
-    return ", ".join(f"{one.place.broker}:{one.place.queue_id}" for one in queues)
+    """Queues as they are told: the first of them, and how many they are where there are more; in no language,
+    as it stands in sentences of any."""
+    named = [f"{one.place.broker}:{one.place.queue_id}" for one in queues[:3]]
+    return ", ".join(named) if len(queues) <= 3 else f"{', '.join(named)}, ... ({len(queues)})"

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from twisted.internet.defer import Deferred
+
+from mqgateway.engine.message import pack_host
 
 
 class Status(IntEnum):
@@ -45,7 +48,10 @@ class CallFailed(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
+_NOWHERE = pack_host("0.0.0.0", 0)
+
+
+@dataclass(frozen=True)
 class Peer:
     """Both ends of a call's connection, as PROXY protocol said where it did."""
 
@@ -54,6 +60,19 @@ class Peer:
     local_host: str
     local_port: int
     secure: bool
+
+    @cached_property
+    def address(self) -> str:
+        """`ip:port`, as the standard prints it."""
+        return f"{self.host}:{self.port}"
+
+    @cached_property
+    def host_bytes(self) -> bytes:
+        """The same, packed as a record holds it; of what is no address of the internet, nowhere."""
+        try:
+            return pack_host(self.host.partition("%")[0], self.port)
+        except OSError:
+            return _NOWHERE
 
 
 class Call(Protocol):
@@ -86,8 +105,8 @@ class Call(Protocol):
         """Seconds until the client's deadline; None without one."""
         ...
 
-    def send(self, message: Any) -> None:
-        """Send one more answer of a stream of answers; nothing happens when the call has ended."""
+    def send(self, *messages: Any) -> None:
+        """Send more answers of a stream of answers; nothing happens when the call has ended."""
         ...
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:

@@ -219,7 +219,12 @@ class GrpcConnection:
         """See `Keeper`."""
         log.warning("%s is cut off: %s", self.address, reason)
         self._kept = 0
-        self._abort()
+        self.abort()
+
+    def abort(self) -> None:
+        """Break it."""
+        self.is_open = False
+        self.transport.abortConnection()
 
     # Inside
 
@@ -243,7 +248,7 @@ class GrpcConnection:
         self._unsent += size
         if self._unsent > remoting.unsent_limit:
             log.warning("%s is cut off: it has left %d bytes unread", self.address, self._unsent)
-            self._abort()
+            self.abort()
         elif self._unsent > remoting.high_water_mark and self._is_reading:
             self._is_reading = False
             self.transport.pauseProducing()
@@ -276,10 +281,6 @@ class GrpcConnection:
         # A transport with a paused producer would wait for it, and not close.
         self.transport.unregisterProducer()
         self.transport.loseConnection()
-
-    def _abort(self) -> None:
-        self.is_open = False
-        self.transport.abortConnection()
 
 
 def pending_input(remoting: RemotingTerms, message_limit: int) -> PendingInput:

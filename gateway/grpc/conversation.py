@@ -27,6 +27,7 @@ from mqgateway.gateway.grpc.wire import (
     percent_encoded,
     prefixed,
     read_timeout,
+    whole_message,
 )
 
 log = logging.getLogger(__name__)
@@ -161,23 +162,20 @@ class Conversation:
 
     # What happens on streams
 
-    def began(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
+    def began(self, stream: int, headers: list[tuple[str, str]]) -> None:
         """See `Streams`."""
-        pseudo: dict[bytes, bytes] = {}
-        metadata: dict[str, str] = {}
-        for name, value in headers:
-            if name[:1] == b":":
-                pseudo[name] = value
-            else:
-                key, text = name.decode("latin-1"), value.decode("latin-1")
-                metadata[key] = f"{metadata[key]},{text}" if key in metadata else text
-        refusal = _refusal(pseudo, metadata)
+        metadata = dict(headers)
+        if len(metadata) < len(headers):
+            metadata = _joined(headers)
+        path, authority = metadata.pop(":path", ""), metadata.pop(":authority", "")
+        method = metadata.pop(":method", "")
+        metadata.pop(":scheme", None)
+        refusal = _refusal(method, path, metadata)
         if refusal:
             self.http2.end(stream, refusal)
             return
-        path = pseudo[b":path"].decode("latin-1")
         self.last_path = path
-        call = ServerCall(self, stream, path, metadata, pseudo.get(b":authority", b""))
+        call = ServerCall(self, stream, path, metadata, authority)
         self._calls[stream] = call
         call.open()
 
@@ -211,9 +209,18 @@ class Conversation:
             self.on_output()
 
 
-def _refusal(pseudo: dict[bytes, bytes], metadata: dict[str, str]) -> bytes:
+def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
+    """Fields by name; the values of a name that came twice, joined."""
+    metadata: dict[str, str] = {}
+    for name, value in headers:
+        is_more = name in metadata and name[:1] != ":"
+        metadata[name] = f"{metadata[name]},{value}" if is_more else value
+    return metadata
+
+
+def _refusal(method: str, path: str, metadata: dict[str, str]) -> bytes:
     """The whole answer, as a header block, to what is no call; empty when it is one."""
-    if pseudo.get(b":method") != b"POST" or not pseudo.get(b":path", b"").startswith(b"/"):
+    if method != "POST" or not path.startswith("/"):
         return b"\x08\x03405" + _literal(b"allow", b"POST")
     content_type = metadata.get("content-type", "")
     if content_type != "application/grpc" and not content_type.startswith(
@@ -227,10 +234,10 @@ class ServerCall:
     """One call; see `Call`."""
 
     __slots__ = (
-        "_authority",
         "_conversation",
         "_cutter",
         "_encoded",
+        "_encoding",
         "_ends",
         "_incoming",
         "_is_answering",
@@ -239,6 +246,7 @@ class ServerCall:
         "_request",
         "_stream",
         "_waiting",
+        "authority",
         "awaits_request",
         "began",
         "deadline",
@@ -248,19 +256,20 @@ class ServerCall:
     )
 
     def __init__(
-        self, conversation: Conversation, stream: int, path: str, metadata: dict[str, str], authority: bytes
+        self, conversation: Conversation, stream: int, path: str, metadata: dict[str, str], authority: str
     ) -> None:
         terms = conversation.terms
         self._conversation = conversation
         self._stream = stream
-        self._authority = authority
+        self.authority = authority
         self.path = path
         self.metadata = metadata
         self.method = terms.methods.get(path)
         self.began = terms.seconds()
         timeout = read_timeout(metadata["grpc-timeout"]) if "grpc-timeout" in metadata else None
         self.deadline = None if timeout is None else self.began + timeout
-        self._cutter = MessageCutter(terms.message_limit, metadata.get("grpc-encoding", IDENTITY))
+        self._encoding = metadata.get("grpc-encoding", IDENTITY)
+        self._cutter: MessageCutter | None = None  # of a request that did not come in one piece
         self._request: bytes | None = None
         self._kept = 0
         self._encoded = b""
@@ -279,11 +288,6 @@ class ServerCall:
         return self._conversation.peer
 
     @property
-    def authority(self) -> str:
-        """See `Call`."""
-        return self._authority.decode("latin-1")
-
-    @property
     def encoded(self) -> bytes:
         """See `Call`."""
         return self._encoded
@@ -294,12 +298,12 @@ class ServerCall:
             return None
         return max(0.0, self.deadline - self._conversation.terms.seconds())
 
-    def send(self, message: Any) -> None:
+    def send(self, *messages: Any) -> None:
         """See `Call`."""
         if self._is_over:
             return
         self._begin_answer()
-        self._conversation.http2.send(self._stream, prefixed(message))
+        self._conversation.http2.send(self._stream, b"".join(map(prefixed, messages)))
         self._conversation.say()
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:
@@ -320,12 +324,11 @@ class ServerCall:
 
     def open(self) -> None:
         """The headers have come."""
-        encoding = self.metadata.get("grpc-encoding", IDENTITY)
         method = self.method
         if method is None:
             self.finish(Status.UNIMPLEMENTED, f"Method {self.path[1:]} is unimplemented")
-        elif encoding not in ENCODINGS:
-            self.finish(Status.UNIMPLEMENTED, f"Can't find decompressor for {encoding}")
+        elif self._encoding not in ENCODINGS:
+            self.finish(Status.UNIMPLEMENTED, f"Can't find decompressor for {self._encoding}")
         elif isinstance(method, Bidirectional):
             self.awaits_request = False
             try:
@@ -336,19 +339,29 @@ class ServerCall:
     def take(self, data: bytes) -> None:
         """More of what the client says."""
         try:
-            for message in self._cutter.feed(data):
+            cutter = self._cutter
+            if cutter is None:
+                limit = self._conversation.terms.message_limit
+                message = whole_message(data, limit)
+                if message is not None:  # nearly always
+                    self._take_message(message)
+                    if self._request is message:  # its call has not ended
+                        self._count_kept(len(message))
+                    return
+                cutter = self._cutter = MessageCutter(limit, self._encoding)
+            for message in cutter.feed(data):
                 self._take_message(message)
                 if self._is_over:
                     return
         except Exception as error:
             self._failed(error)
         else:
-            self._count_kept(self._cutter.buffered + (0 if self._request is None else len(self._request)))
+            self._count_kept(cutter.buffered + (0 if self._request is None else len(self._request)))
 
     def half_closed(self) -> None:
         """The client says nothing more."""
         try:
-            if self._cutter.buffered:
+            if self._cutter is not None and self._cutter.buffered:
                 raise CallFailed(Status.INTERNAL, "Encountered end-of-stream mid-frame")
             if self._incoming is not None:
                 self._incoming.half_closed()
@@ -383,7 +396,8 @@ class ServerCall:
     def _carry_out(self) -> None:
         """The one request is complete: call the method."""
         request, self._request = self._request, None
-        self._count_kept(0)
+        if self._kept:
+            self._count_kept(0)
         if request is None:
             raise CallFailed(Status.INTERNAL, "Half-closed without a request")
         method = self.method
@@ -439,21 +453,27 @@ class ServerCall:
 
     def _end(self, status: Status, is_left: bool) -> None:
         self._is_over = True
-        self._count_kept(0)
+        if self._kept:
+            self._count_kept(0)
         self._conversation.forget(self._stream)
+        if self._ends:
+            self._tell_end(is_left)
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.cancel()
+        terms = self._conversation.terms
+        method = self.method
+        if terms.noted is not None and not isinstance(method, Bidirectional):
+            terms.noted("" if method is None else self.path, status, terms.seconds() - self.began)
+
+    def _tell_end(self, is_left: bool) -> None:
+        """First of all: what is cancelled then is to know that nobody waits."""
         ends, self._ends = self._ends, []
         for ended in ends:
             try:
                 ended(is_left)
             except Exception:
                 log.exception("the end of %s", self.path)
-        terms = self._conversation.terms
-        method = self.method
-        if terms.noted is not None and not isinstance(method, Bidirectional):
-            terms.noted("" if method is None else self.path, status, terms.seconds() - self.began)
 
 
 def _parsed(kind: type[Any], message: bytes) -> Any:

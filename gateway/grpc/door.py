@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mqgateway.gateway.broker.service import BrokerService
-from mqgateway.gateway.grpc.call import Methods, Status
+from mqgateway.gateway.grpc.call import Methods, Peer, Status
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -21,7 +21,8 @@ class GrpcDoor:
     """Serves apache.rocketmq.v2 for a broker that has been started.
 
     `loads_ahead`: what calls need is loaded as soon as the broker's workers have time, else by the first
-    connection. `noted` is told of calls that ended.
+    connection. `noted` is told of calls that ended. What stands `before` all methods is given them, and gives
+    those that are served.
     """
 
     def __init__(
@@ -31,9 +32,11 @@ class GrpcDoor:
         reactor: Reactor,
         loads_ahead: bool = True,
         noted: Callable[[str, Status, float], None] | None = None,
+        before: Callable[[Methods], Methods] | None = None,
     ) -> None:
         environment = service.broker.environment
         self._service = service
+        self._before = before
         self._schedule = Schedule(reactor)
         self._messaging: Messaging | None = None
         self._server = GrpcServer(
@@ -60,6 +63,10 @@ class GrpcDoor:
         """Listen; see `GrpcServer`."""
         self._server.start(host, port)
 
+    def abort(self, peer: Peer) -> None:
+        """Break a peer's connection."""
+        self._server.abort(peer)
+
     def stop(self) -> None:
         """Let clients go elsewhere; to be followed by the end of the broker, which ends the connections."""
         self._schedule.stop()
@@ -76,4 +83,5 @@ class GrpcDoor:
             service.broker, work, admission=service.admission, port=lambda: self._server.port
         )
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, messaging.tick)
-        return messaging.methods()
+        methods = messaging.methods()
+        return methods if self._before is None else self._before(methods)

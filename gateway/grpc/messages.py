@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
+from google.protobuf.descriptor import EnumDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
@@ -31,5 +32,13 @@ def names_of(package: str) -> dict[str, Any]:
         if file.package in (package, WELL_KNOWN):
             made = POOL.FindFileByName(file.name)
             names |= {name: GetMessageClass(one) for name, one in made.message_types_by_name.items()}
-            names |= {name: EnumTypeWrapper(one) for name, one in made.enum_types_by_name.items()}
+            names |= {name: _enumeration(one) for name, one in made.enum_types_by_name.items()}
     return names
+
+
+def _enumeration(descriptor: EnumDescriptor) -> Any:
+    """An enumeration that has its numbers as attributes; they would be looked up by a search each time."""
+    made: Any = EnumTypeWrapper(descriptor)
+    for name, number in made.items():
+        setattr(made, name, number)
+    return made

@@ -16,7 +16,7 @@ from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.grpc.call import Methods, Status
+from mqgateway.gateway.grpc.call import Methods, Peer, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -81,6 +81,12 @@ class GrpcServer:
             log.info("gRPC is served at %s", format_address(host, self.port))
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
         self._load(0)
+
+    def abort(self, peer: Peer) -> None:
+        """Break a peer's connection."""
+        for connection in list(self._connections):
+            if connection.address == peer.address:
+                connection.abort()
 
     def stop(self) -> None:
         """Its time ends; the connections end with the remoting server's."""

@@ -22,6 +22,15 @@ _PLAIN = frozenset(range(0x20, 0x7F)) - {ord("%")}
 _WINDOW_OF_GZIP = 16 + zlib.MAX_WBITS
 
 
+def whole_message(data: bytes, limit: int) -> bytes | None:
+    """The message that data is, if it is one whole one that is not compressed and not too long; else None."""
+    if len(data) >= PREFIX and not data[0]:
+        size = len(data) - PREFIX
+        if size <= limit and int.from_bytes(data[1:PREFIX], "big") == size:
+            return data[PREFIX:]
+    return None
+
+
 class MessageCutter:
     """Cuts the data of one call into messages of at most `limit` bytes, compressed ones after inflating."""
 
@@ -40,11 +49,6 @@ class MessageCutter:
     def feed(self, data: bytes) -> list[bytes]:
         """The messages that end with these bytes. Raises `CallFailed` for what cannot be read."""
         buffer = self._buffer
-        if not buffer and len(data) >= PREFIX and not data[0]:
-            # Nearly always: one whole message that is not compressed.
-            size = int.from_bytes(data[1:PREFIX], "big")
-            if len(data) == PREFIX + size and size <= self._limit:
-                return [data[PREFIX:]]
         buffer += data
         messages = []
         at = 0

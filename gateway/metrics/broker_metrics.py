@@ -188,7 +188,7 @@ _REQUESTS = (
     histogram(
         "rocketmq_message_size",
         "Bytes of a record; of a batch the mean.",
-        _incoming(lambda one: one.sizes),
+        _incoming(lambda one: one),
         shown=_with_system,
         labels=IN,
         bounds=SIZE_BOUNDS,

@@ -6,7 +6,7 @@ compared with what was stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import TIMER_TOPIC, is_lmq, is_system_group
@@ -177,11 +177,13 @@ class BrokerReading:
             else:
                 yield topic, group, sum(broker.tables.offsets.queues_of(group, topic).values())
 
-    def behind(self) -> Iterator[tuple[str, str, int] | None]:
-        """Topic, group and the messages of the topic that the group did not commit; None as above."""
+    def behind(self, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, int] | None]:
+        """Topic, group and the messages of the topic that the group did not commit; None as above, and for
+        topics that are not wanted."""
         broker = self._broker
         for topic, group in broker.tables.offsets.pairs():
-            if topic not in broker.tables.topics or group not in broker.tables.groups or is_lmq(topic):
+            is_shown = topic in broker.tables.topics and group in broker.tables.groups and not is_lmq(topic)
+            if not is_shown or not is_wanted(topic):
                 yield None
                 continue
             committed = broker.tables.offsets.queues_of(group, topic).items()

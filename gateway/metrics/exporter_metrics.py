@@ -104,8 +104,8 @@ def _differences(prefix: str) -> Read:
     """How far groups are behind in the topics with a prefix; "" for those of users."""
 
     def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for found in reading.behind():
-            if found is None or not _is_of(found[0], prefix):
+        for found in reading.behind(lambda topic: _is_of(topic, prefix)):
+            if found is None:
                 yield None
                 continue
             topic, group, behind = found

@@ -59,17 +59,21 @@ class RequestTimes:
         """The answer is about to be written."""
         command = call.command
         try:
-            millis, is_held = int((self._monotonic() - call.began) * 1000), call.is_held
+            seconds, is_held = self._monotonic() - call.began, call.is_held
         except AttributeError:  # it was refused at the door, and never taken up
-            millis, is_held = 0, False
+            seconds, is_held = 0.0, False
         code = command.code
         result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
         key = code, reply.code, is_held, result
         distribution = self._known.get(key) or self._distribution_of(key)
-        distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
-        distribution.sum += millis
+        if seconds < 0.001:  # as most: whole milliseconds are counted
+            distribution.counts[0] += 1
+        else:
+            millis = int(seconds * 1000)
+            distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
+            distribution.sum += millis
         if code in CREATIONS:
-            self._created(call, reply, millis)
+            self._created(call, reply, int(seconds * 1000))
 
     def _created(self, call: Call, reply: Reply, millis: int) -> None:
         """Topics or groups were made, or not."""

@@ -1,21 +1,36 @@
-"""Spans of sends, where the message's own context asks for them: a hook of the dispatcher.
+"""Spans of what happens to messages, where their own contexts ask for them: a hook of the dispatcher.
 
 A message with a `traceparent` (W3C Trace Context, which OpenTelemetry's instrumentation of clients writes)
-whose trace is sampled gets a span here, a child of the sender's: from when the request was read to when its
-answer is written, so with what it waited for disk and slaves. Other sends cost a look at their properties. A
-batch has its contexts inside its body, which is not looked into. Standard: none, Apache's makes no spans.
+whose trace is sampled gets a span for its send, from when the request was read to when its answer is written,
+so with what it waited for disk and slaves; one for each time it is given to a consumer; one for the end of
+its transaction; one for its acknowledgement after a pop. What is about several such messages, batches above
+all, has one span, which is a child of the first one's context and has links to the others. Other requests
+cost a look at their properties, answers with messages a search for the word.
+
+The two that do not carry the message itself find its context by what was seen go by here, of `REMEMBERED` the
+last. Standard: none, Apache's makes no spans.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from twisted.internet.defer import Deferred, succeed
 
-from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.message import parse_properties
+from mqgateway.engine.errors import ConfigError, MessageIllegal
+from mqgateway.engine.message import (
+    PROPERTY_TRANSACTION_PREPARED,
+    PROPERTY_UNIQ_KEY,
+    StoredMessage,
+    parse_properties,
+)
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop.names import real_topic
+from mqgateway.engine.store.record import decode, split_batch
+from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.errors import CodecError, HeaderError
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader, SendMessageRequestHeaderV2
 from mqgateway.gateway.metrics.metric import common_labels
@@ -28,6 +43,10 @@ if TYPE_CHECKING:
 
 NEEDED = "tracesGrpcExporterTarget needs OpenTelemetry's SDK: pip install mqgateway[otel]"
 CARRIED = "traceparent\x01"
+CARRIED_BYTES = CARRIED.encode()
+LOOKED_INTO_MAX = 256 * 1024
+"""Bytes of a body that is looked into: a larger one would hold everybody else up."""
+REMEMBERED = 10_000
 STORED = frozenset(
     {
         ResponseCode.SUCCESS,
@@ -36,28 +55,121 @@ STORED = frozenset(
         ResponseCode.SLAVE_NOT_AVAILABLE,
     }
 )
-"""Answers with which a message is stored."""
+"""Answers with which a message is stored; other requests are answered the first of them when all is well."""
+
+ENDS = {"8": "commit", "12": "roll back"}
+ACKNOWLEDGES = frozenset(map(int, (RequestCode.ACK_MESSAGE, RequestCode.BATCH_ACK_MESSAGE)))
+
+Carrier = Mapping[str, str]
+"""Properties of a message."""
+Name = tuple[str, ...]
+"""What names a message: the id of its transaction, or topic, queue and offset."""
 
 
-def _spelled(header: type[Header]) -> tuple[str, str, str]:
-    """How a request spells topic, queue and properties."""
+class Spelling(NamedTuple):
+    """How a kind of request to send spells what spans say."""
+
+    topic: str
+    queue_id: str
+    properties: str
+    batch: str
+
+
+def _spelled(header: type[Header]) -> Spelling:
     spelling = {field.name: field.wire_name for field in header.__fields__}
-    return spelling["topic"], spelling["queue_id"], spelling["properties"]
+    return Spelling(*(spelling[name] for name in Spelling._fields))
 
 
 SENDS = {
     int(RequestCode.SEND_MESSAGE): _spelled(SendMessageRequestHeader),
     int(RequestCode.SEND_MESSAGE_V2): _spelled(SendMessageRequestHeaderV2),
+    int(RequestCode.SEND_BATCH_MESSAGE): _spelled(SendMessageRequestHeaderV2),
 }
+POPS = frozenset(map(int, (RequestCode.POP_MESSAGE, RequestCode.POP_LITE_MESSAGE)))
+GETS = POPS | frozenset(map(int, (RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)))
 
 
-class SendSpans:
+class About(NamedTuple):
+    """What a span is about: the messages by their properties, in how many there are at all."""
+
+    operation: str
+    topic: str
+    queue_id: str
+    carriers: Sequence[Carrier]
+    messages: int = 1
+    group: str = ""
+
+
+class Seen:
+    """What was known of messages that went by, by what names them later."""
+
+    def __init__(self) -> None:
+        self._known: dict[Name, About] = {}
+
+    def note(self, name: Name, about: About) -> None:
+        """Remember one, and forget what was noted first where there are too many."""
+        self._known[name] = about
+        if len(self._known) > REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    def find(self, names: Iterable[Name]) -> list[About]:
+        """Those that are remembered."""
+        return [self._known[name] for name in names if name in self._known]
+
+
+def sent(call: Call, spelled: Spelling) -> About | None:
+    """What a request to send is about; None where no context is plain to see."""
+    fields = call.command.ext_fields
+    carriers: list[Carrier] = []
+    count = 1
+    if fields.get(spelled.batch) == "true":
+        if len(call.body) <= LOOKED_INTO_MAX and CARRIED_BYTES in call.body:
+            elements = split_batch(call.body)
+            count = len(elements)
+            texts = [element[2][2:].decode("utf-8", "replace") for element in elements]
+            carriers = [parse_properties(text) for text in texts if CARRIED in text]
+    elif CARRIED in (text := fields.get(spelled.properties) or ""):
+        carriers = [parse_properties(text)]
+    if not carriers:
+        return None
+    return About("store", fields.get(spelled.topic, ""), fields.get(spelled.queue_id, ""), carriers, count)
+
+
+def given(body: bytes) -> Iterator[StoredMessage]:
+    """The messages of an answer."""
+    at = 0
+    while at < len(body):
+        message = decode(body, at)
+        yield message
+        at += message.size
+
+
+def acknowledged(call: Call) -> tuple[str, list[Name]]:
+    """The group, and what names the messages that a request says were consumed."""
+    if call.command.code == RequestCode.ACK_MESSAGE:
+        fields = call.command.ext_fields
+        name = tuple(fields.get(part, "") for part in ("topic", "queueId", "offset"))
+        return fields.get("consumerGroup", ""), [name]
+    names: list[Name] = []
+    group = ""
+    if len(call.body) > LOOKED_INTO_MAX:
+        return group, names
+    for ack in BatchAckMessageRequestBody.decode(call.body).acks:
+        group = ack.consumer_group
+        topic = real_topic(ack.topic, group, ack.retry)
+        names += ((topic, str(ack.queue_id), str(offset)) for offset in ack.offsets)
+    return group, names
+
+
+class MessageSpans:
     """The spans of one broker. There are none before `start`, which loads what makes and exports them."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
         self._provider: TracerProvider | None = None
         self._open: dict[int, Span] = {}
+        self._halves = Seen()
+        self._popped = Seen()
 
     def start(self, processor: SpanProcessor | None = None) -> None:
         """Begin; without a `processor` spans go to the collector that the options name. Raises `ConfigError`
@@ -92,30 +204,24 @@ class SendSpans:
         return over.addCallback(lambda _: worker.stop())
 
     def before(self, call: Call) -> None:
-        """A span begins, if the request is a send whose context asks for it."""
-        spelled = SENDS.get(call.command.code)
-        if spelled is None or self._provider is None:
+        """A span begins, if the request is about messages whose contexts ask for one."""
+        if self._provider is None:
             return
-        fields = call.command.ext_fields
-        topic, queue_id, properties = spelled
-        text = fields.get(properties) or ""
-        if CARRIED not in text:
+        try:
+            about = self._about(call)
+        except (ValueError, MessageIllegal, CodecError, HeaderError):  # it will be refused, by whom it is for
             return
-        context = self._propagator.extract(parse_properties(text))
-        if not self._trace.get_current_span(context).get_span_context().trace_flags.sampled:
-            return
-        about: dict[str, Any] = {
-            "messaging.system": "rocketmq",
-            "messaging.destination.name": fields.get(topic, ""),
-            "messaging.destination.partition.id": fields.get(queue_id, ""),
-            "network.peer.address": call.peer.address,
-            "server.address": self._options.broker_ip1,
-        }
-        name, kind = f"store {fields.get(topic, '')}", self._trace.SpanKind.SERVER
-        self._open[id(call)] = self._tracer.start_span(name, context, kind, about)
+        span = None if about is None else self._begun(call, about)
+        if span is not None:
+            self._open[id(call)] = span
 
     def after(self, call: Call, reply: Reply) -> None:
-        """It ends with the answer."""
+        """It ends with the answer; the messages that an answer gives have one of their own."""
+        if call.command.code in GETS:
+            is_short = len(reply.body) <= LOOKED_INTO_MAX
+            if is_short and self._provider is not None and CARRIED_BYTES in reply.body:
+                self._given(call, reply.body)
+            return
         span = self._open.pop(id(call), None) if self._open else None
         if span is None:
             return
@@ -123,6 +229,69 @@ class SendSpans:
             span.set_attribute("error.type", str(int(reply.code)))
             span.set_status(self._trace.StatusCode.ERROR, reply.remark)
         span.end()
+
+    def _about(self, call: Call) -> About | None:
+        """What the span of a request would be about."""
+        code, fields = call.command.code, call.command.ext_fields
+        if code in SENDS:
+            about = sent(call, SENDS[code])
+            if about is not None and about.carriers[0].get(PROPERTY_TRANSACTION_PREPARED) == "true":
+                self._halves.note((about.carriers[0].get(PROPERTY_UNIQ_KEY, ""),), about)
+            return about
+        if code == RequestCode.END_TRANSACTION:
+            operation = ENDS.get(fields.get("commitOrRollback", ""))
+            halves = self._halves.find([(fields.get("transactionId", ""),)]) if operation else []
+            return halves[0]._replace(operation=operation) if halves and operation else None
+        if code in ACKNOWLEDGES:
+            group, names = acknowledged(call)
+            popped = self._popped.find(names)
+            if popped:
+                carriers = [about.carriers[0] for about in popped]
+                return About("acknowledge", *popped[0][1:3], carriers, len(names), group)
+        return None
+
+    def _given(self, call: Call, body: bytes) -> None:
+        """Messages go to a consumer."""
+        fields = call.command.ext_fields
+        topic, group = fields.get("topic", ""), fields.get("consumerGroup", "")
+        messages = list(given(body))
+        carriers = []
+        for message in messages:
+            if "traceparent" in message.properties:
+                carriers.append(message.properties)
+                if call.command.code in POPS:
+                    name = message.topic, str(message.queue_id), str(message.queue_offset)
+                    self._popped.note(name, About("", *name[:2], [message.properties]))
+        about = About("deliver", topic, fields.get("queueId", ""), carriers, len(messages), group)
+        span = self._begun(call, about)
+        if span is not None:
+            span.end()
+
+    def _begun(self, call: Call, about: About) -> Span | None:
+        """A span that begins now; None where no trace of the messages is sampled."""
+        contexts = [self._propagator.extract(carrier) for carrier in about.carriers]
+        origins = [self._trace.get_current_span(context).get_span_context() for context in contexts]
+        asking = [
+            (context, origin)
+            for context, origin in zip(contexts, origins, strict=True)
+            if origin.trace_flags.sampled
+        ]
+        if not asking:
+            return None
+        told: dict[str, Any] = {
+            "messaging.system": "rocketmq",
+            "messaging.destination.name": about.topic,
+            "messaging.destination.partition.id": about.queue_id,
+            "network.peer.address": call.peer.address,
+            "server.address": self._options.broker_ip1,
+        }
+        if about.group:
+            told["messaging.consumer.group.name"] = about.group
+        if about.messages > 1:
+            told["messaging.batch.message_count"] = about.messages
+        links = [self._trace.Link(origin) for _, origin in asking[1:]]
+        name, kind = f"{about.operation} {about.topic}", self._trace.SpanKind.SERVER
+        return self._tracer.start_span(name, asking[0][0], kind, told, links)
 
 
 def _to_collector(options: BrokerOptions) -> SpanProcessor:

@@ -271,8 +271,9 @@ class HandOver:
         now = self._servers.ask(admin_broker.settings(), address)
         change = {name: value for name, value in wanted.items() if now.get(name) != value}
         before = self._moves.kept.setdefault("settings", {}).setdefault(address, {})
-        for name in change.keys() & now.keys():
-            before.setdefault(name, now[name])
+        for name in change:
+            if name in now:
+                before.setdefault(name, now[name])
         self._world.keep()
         if change:
             self._servers.ask(admin_broker.update_settings(change), address)

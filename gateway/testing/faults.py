@@ -13,7 +13,7 @@ The first fault that is for a request is the one that strikes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -64,11 +64,11 @@ class Fault:
         """It strikes no more."""
         self.times = 0
 
-    def strikes(self, command: RemotingCommand) -> bool:
-        """Whether it is for this request; if so, that counts."""
-        if self.times <= 0 or not (self.codes is None or command.code in self.codes):
+    def strikes(self, codes: Collection[int], topics: Collection[str | None]) -> bool:
+        """Whether it is for a request that has one of these codes and topics; if so, that counts."""
+        if self.times <= 0 or not (self.codes is None or not self.codes.isdisjoint(codes)):
             return False
-        if self.topic is not None and self.topic not in _topics(command):
+        if self.topic is not None and self.topic not in topics:
             return False
         self.times -= 1
         self.hits += 1
@@ -116,9 +116,13 @@ class Faults:
         """Let the requests of a port pass through here."""
         dispatcher.interceptor = self._intercept
 
+    def striking(self, codes: Collection[int], topics: Collection[str | None]) -> Fault | None:
+        """The fault that strikes a request, which counts then."""
+        return next((one for one in self._orders if one.strikes(codes, topics)), None)
+
     def _intercept(self, command: RemotingCommand, peer: Peer, carry_out: CarryOut) -> Any:
         self._date(command)
-        fault = next((one for one in self._orders if one.strikes(command)), None)
+        fault = self.striking((command.code,), _topics(command))
         return carry_out(command, peer) if fault is None else self._strike(fault, carry_out, command, peer)
 
     def _strike(self, fault: Fault, carry_out: CarryOut, command: RemotingCommand, peer: Peer) -> Any:

@@ -38,6 +38,7 @@ from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
+from mqgateway.gateway.testing.grpc_faults import GrpcFaults
 from mqgateway.gateway.testing.moving import MovingClock
 from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
@@ -367,7 +368,14 @@ class Server:
         self._faults.stand_before(self._broker.dispatcher)
         self._faults.stand_before(self._broker.fast_dispatcher)
         await maybeDeferred(self._broker.start)
-        self._grpc = GrpcDoor(self._broker, reactor=self._life, loads_ahead=False)
+        self._grpc = door = GrpcDoor(
+            self._broker,
+            reactor=self._life,
+            loads_ahead=False,
+            before=GrpcFaults(
+                self._faults, self._schedule.pause, self._served, lambda call: door.abort(call.peer)
+            ).before,
+        )
         self._grpc.start(self._host, self._grpc_port or options.grpc_server_port)
         self._grpc_port = self._grpc.port
 

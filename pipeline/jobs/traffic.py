@@ -7,13 +7,12 @@ The log is read without a broker. The lag is the distance from what a group has 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import Any
 
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, ReadOnlyDisk
 from mqgateway.engine.tables.jsonfile import load_table
-from mqgateway.pipeline.files import log_folder
+from mqgateway.pipeline.files import log_folders
 from mqgateway.pipeline.jobs.picture import bars
 from mqgateway.pipeline.jobs.report import Report
 
@@ -24,8 +23,8 @@ POINTS_MAX = 20_000
 
 def committed(disk: Disk, store: str) -> dict[tuple[str, str, int], int]:
     """Offsets that groups have committed, by group, topic and queue; none without the file."""
-    folder = PurePosixPath(log_folder(disk, store)).parent
-    table = load_table(disk, f"{folder}/config/consumerOffset.json") or {}
+    root = log_folders(disk, store)[0].root
+    table = load_table(disk, f"{root}/config/consumerOffset.json") or {}
     found = {}
     for name, offsets in (table.get("offsetTable") or {}).items():
         topic, _, group = str(name).partition("@")

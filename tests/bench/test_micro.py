@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
+from bench.micro_grpc import grpc_work
 
 
 def test_twice_the_work_is_twice_the_instructions() -> None:
@@ -21,8 +22,22 @@ def test_preparing_is_not_measured() -> None:
     assert 0 < step.instructions < 20
 
 
+def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
+    steps = [measured(work, 1) for work in grpc_work(tmp_path)]
+    assert [step.name for step in steps] == [
+        "a whole send over gRPC",
+        f"a whole receive of {TOGETHER} over gRPC",
+        "an acknowledgement over gRPC",
+    ]
+
+
 def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
     steps = [measured(work, 1) for work in whole_work(tmp_path)]
-    names = ["a whole send", "a whole send, ACL 2.0", f"a whole pull of {TOGETHER} messages"]
-    assert [step.name for step in steps] == names
+    sends, _, counted, *_ = steps
+    pull = f"a whole pull of {TOGETHER} messages"
+    assert [step.name for step in steps] == [
+        *("a whole send", "a whole send, ACL 2.0", "a whole send, counted"),
+        *(pull, f"{pull}, counted"),
+    ]
+    assert sends.instructions < counted.instructions < 1.1 * sends.instructions
     assert "| a whole send |" in "\n".join(section(steps, 1))

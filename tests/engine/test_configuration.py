@@ -5,7 +5,14 @@ import pytest
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.configuration import NAMESRV_RULES, ChangeForbidden, Configuration, changed_text
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions, NamesrvOptions, OptionSet, Setting, StoreOptions
+from mqgateway.engine.options import (
+    BrokerOptions,
+    NamesrvOptions,
+    OptionSet,
+    Setting,
+    StoreOptions,
+    load_properties,
+)
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
@@ -150,3 +157,34 @@ def test_what_is_known_of_each_property() -> None:
         ("configBlackList", "on the black list"),
     ):
         assert configuration.why_fixed(name) == why
+
+
+def reread(world: World, text: str) -> list[str]:
+    return world.configuration.reread(load_properties(text, PATH))
+
+
+def test_what_the_file_says_anew_counts_and_the_file_stays_as_it_is() -> None:
+    world = World()
+    world.settings.apply(load_properties(TEXT, PATH))
+    assert reread(world, TEXT) == [] and world.configuration.version.counter == 0
+    waiting = reread(world, "brokerName=broker-b\ntraceOn=true\ntraceOn=false\nnoSuchThing=1\n")
+    assert waiting == ["brokerName"]
+    assert (world.options.trace_on, world.options.broker_name) == (False, "broker-a")
+    assert (world.kept, world.configuration.version.counter) == (TEXT, 1)
+
+
+def test_flags_and_variables_stay_above_the_file() -> None:
+    world = World()
+    for origin in ("flag", "--set", "MQGATEWAY_TRACE_ON", "JAVA_OPT"):
+        world.settings.apply([Setting("traceOn", "true", 0, origin)])
+        assert reread(world, "traceOn=false\n") == [] and world.options.trace_on
+    world.update(traceOn="true")
+    reread(world, "traceOn=false\n")
+    assert not world.options.trace_on
+
+
+def test_a_file_that_is_wrong_changes_nothing() -> None:
+    world = World()
+    with pytest.raises(ConfigError, match="maxMessageSize"):
+        reread(world, "traceOn=false\nmaxMessageSize=many\n")
+    assert world.options.trace_on

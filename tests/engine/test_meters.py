@@ -24,10 +24,10 @@ def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
     meters = Meters(10)
     meters.put("T", "normal", 4, 4000)
     incoming = meters.incoming["T", "normal"]
-    assert (incoming.messages, incoming.size, incoming.sizes.sum) == (4, 4000, 1000)
-    assert incoming.sizes.counts == [1, 0, 0, 0, 0, 0, 0]
+    assert (incoming.messages, incoming.size, incoming.sum) == (4, 4000, 1000)
+    assert incoming.counts == [1, 0, 0, 0, 0, 0, 0]
     meters.put("T", "fifo", 1, 5000)
-    assert meters.incoming["T", "fifo"].sizes.counts == [0, 0, 1, 0, 0, 0, 0]
+    assert meters.incoming["T", "fifo"].counts == [0, 0, 1, 0, 0, 0, 0]
 
 
 def test_topics_beyond_the_limit_are_counted_together() -> None:

@@ -9,21 +9,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.engine.raft.files.entry import encode
 from mqgateway.engine.store.record import blank
 from mqgateway.pipeline import files
 from mqgateway.pipeline.errors import BadOption, PipelineError
 from mqgateway.pipeline.files import (
     Counts,
     Damage,
+    Folder,
     Found,
     Selection,
     Split,
     add_found,
-    log_folder,
+    log_folders,
     scan,
     splits,
 )
 from mqgateway.pipeline.rows import Rows
+from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk, records_of
+from tests.support.engine.upkeep.damage import filled
 from tests.support.pipeline.records import batch, log, record
 
 DISK = ReadOnlyDisk()
@@ -42,8 +46,12 @@ def written(path: Path, data: bytes, room: int = 1 << 16) -> Path:
 
 
 def everything(path: Path, split_bytes: int) -> list[Found | Damage]:
-    folder = log_folder(DISK, str(path))
-    return [one for split in splits(DISK, folder, split_bytes) for one in scan(DISK, split, True)]
+    return [
+        one
+        for folder in log_folders(DISK, str(path))
+        for split in splits(DISK, folder, split_bytes)
+        for one in scan(DISK, split, True)
+    ]
 
 
 @pytest.mark.parametrize("split_bytes", [100, 333, 4096, 1 << 20])
@@ -91,15 +99,18 @@ def test_large_records_are_read_over_the_pieces(tmp_path: Path, monkeypatch: pyt
 def test_where_the_log_is(tmp_path: Path) -> None:
     written(tmp_path, b"")
     folder = str(tmp_path / "commitlog")
-    assert log_folder(DISK, str(tmp_path)) == log_folder(DISK, folder) == folder
+    here = [Folder(str(tmp_path), folder)]
+    assert log_folders(DISK, str(tmp_path)) == log_folders(DISK, folder) == here
     written(tmp_path / "data" / "store", b"")
-    assert log_folder(DISK, str(tmp_path / "data")) == str(tmp_path / "data" / "store" / "commitlog")
+    below = str(tmp_path / "data" / "store")
+    assert log_folders(DISK, str(tmp_path / "data")) == [Folder(below, f"{below}/commitlog")]
     with pytest.raises(BadOption, match="there are no commit-log files; give the broker's storePathRootDir"):
-        log_folder(DISK, str(tmp_path / "nothing"))
+        log_folders(DISK, str(tmp_path / "nothing"))
 
 
 def test_an_empty_log_has_no_splits(tmp_path: Path) -> None:
-    assert splits(DISK, log_folder(DISK, str(written(tmp_path, b""))), 100) == []
+    (folder,) = log_folders(DISK, str(written(tmp_path, b"")))
+    assert splits(DISK, folder, 100) == []
 
 
 def test_what_was_written_since_is_whole(tmp_path: Path) -> None:
@@ -134,3 +145,50 @@ def test_selections() -> None:
     assert not len(rows)
     with pytest.raises(PipelineError, match=r"1 bytes at 0 of the log are no record: x; .*skipCorrupt"):
         add_found(rows, Damage(0, 1, "x"), ALL._replace(skip_corrupt=False), Counts())
+
+
+@pytest.mark.parametrize("older", [0, 1])
+@pytest.mark.parametrize("split_bytes", [500, 4096, 1 << 20])
+def test_the_entries_of_a_dledger_member(tmp_path: Path, split_bytes: int, older: int) -> None:
+    disk = filled(80)
+    names = disk.listdir("/store/commitlog")
+    records = [data[:28] + data[36:] for data in records_of(disk, names)]
+    root = onto_real_disk(into_ledger(disk, older), tmp_path).store_path_root_dir
+    assert [folder.lead for folder in log_folders(DISK, root)] == [0] * older + [48]
+    found = everything(Path(root), split_bytes)
+    assert [one.data[:28] + one.data[36:] for one in found if isinstance(one, Found)] == records
+    assert not [one for one in found if isinstance(one, Damage)]
+    assert all(one.position == int.from_bytes(one.data[28:36], "big") for one in found)  # type: ignore[union-attr]
+
+
+def test_damage_in_a_dledger_members_data(tmp_path: Path) -> None:
+    root = Path(onto_real_disk(into_ledger(filled(80)), tmp_path).store_path_root_dir)
+    before = everything(root, 4096)
+    data = root / "dledger-n0" / "data" / NAME
+    content = bytearray(data.read_bytes())
+    content[before[2].position + 90] ^= 1
+    data.write_bytes(content)
+    found = everything(root, 4096)
+    assert [one.position for one in found if isinstance(one, Found)] == [
+        one.position for one in before if one is not before[2]
+    ]
+    (damage,) = [one for one in found if isinstance(one, Damage)]
+    assert damage.position == before[2].position - 48
+
+
+def test_old_entries_behind_a_members_end_are_left_out(tmp_path: Path) -> None:
+    """A member of Apache's leaves them there when it cuts its log."""
+    disk = into_ledger(filled(80))
+    root = Path(onto_real_disk(disk, tmp_path).store_path_root_dir)
+    before = everything(root, 1 << 20)
+    last = sorted((root / "dledger-n0" / "data").iterdir())[-1]
+    content = bytearray(last.read_bytes())
+    end = before[-1].position + len(before[-1].data) - int(last.name)  # type: ignore[union-attr]
+    record = before[-1].data  # type: ignore[union-attr]
+    place = int(last.name) + end + 40
+    old = encode(9, 1, place, record[:28] + (place + 48).to_bytes(8, "big") + record[36:])
+    content[end : end + 40 + len(old)] = b"x" * 40 + old
+    last.write_bytes(content[:4096])
+    assert everything(root, 1 << 20) == before
+    (root / "dledger-n0" / "checkpoint").unlink()
+    assert everything(root, 100) == before

@@ -1,7 +1,7 @@
-"""`python -m tests.sim`: sets under a controller through generated histories, and what was looked at.
+"""`python -m tests.sim`: clusters under controllers through generated histories, and what was looked at.
 
-Each seed is one history of three brokers, a controller and a name server in memory, the clock moved by hand;
-the same seed is the same history. It ends with 1 and the seed's steps when an invariant does not hold.
+Each seed is one history in each profile; the same seed is the same history. A line each minute tells how far
+it is. It ends with 1 and the steps of a history in which an invariant does not hold.
 """
 
 from __future__ import annotations
@@ -10,57 +10,128 @@ import logging
 import sys
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import count, islice
+from typing import NamedTuple
 
 import click
 
-from tests.support.gateway.broker.controlled_history import History
+from tests.sim.history import PROFILES, Broken, History
 
-PROFILES: dict[str, dict[str, Any]] = {
-    "processes die": {},
-    "machines lose power": {"power": True},
-    "minInSyncReplicas=2": {"min_in_sync_replicas": 2},
-}
-"""All with `allAckInSyncStateSet=true`; where power goes, with `flushDiskType=SYNC_FLUSH`."""
+LINE_SECONDS = 60
+
+
+class Came(NamedTuple):
+    """What came of one history; `broken` is empty where everything held. Seconds are simulated."""
+
+    seed: int
+    profile: str
+    seconds: float
+    sent: int
+    acknowledged: int
+    faults: Counter[str]
+    checks: Counter[str]
+    broken: str
+
+
+def play(seed: int, profile: str, steps: int) -> Came:
+    """One history."""
+    logging.disable(logging.CRITICAL)
+    history, broken = History(seed, PROFILES[profile]), ""
+    try:
+        history.play(steps)
+    except Broken as found:
+        broken = f"{found}: {', '.join(history.told)}"
+    return Came(
+        seed,
+        profile,
+        history.world.now,
+        sum(one.sent for one in history.producers),
+        len(history.acknowledged),
+        history.faults,
+        history.checks,
+        broken,
+    )
 
 
 @click.command()
 @click.option("--first", default=0, show_default=True, help="The first seed.")
-@click.option("--seeds", default=10, show_default=True, help="How many seeds, in each profile.")
+@click.option("--seeds", type=int, help="How many seeds, in each profile.  [default: 10, or until --seconds]")
 @click.option("--steps", default=60, show_default=True, help="Steps of each history.")
-@click.option("--seconds", type=float, help="Begin no seed after so many seconds.")
-def main(first: int, seeds: int, steps: int, seconds: float | None) -> None:
+@click.option("--seconds", type=float, help="Begin no history after so many seconds.")
+@click.option("--profile", "names", multiple=True, type=click.Choice(list(PROFILES)), help="Only this one.")
+@click.option("--jobs", default=1, show_default=True, help="Processes.")
+def main(
+    first: int, seeds: int | None, steps: int, seconds: float | None, names: tuple[str, ...], jobs: int
+) -> None:
     """Run histories, and print seeds, simulated time, faults and what was checked."""
-    logging.disable(logging.CRITICAL)
-    began = time.monotonic()
-    faults, checks = Counter[str](), Counter[str]()
-    millis = done = sent = acknowledged = 0
-    for seed in range(first, first + seeds):
-        if seconds is not None and time.monotonic() - began > seconds:
-            break
-        for name, settings in PROFILES.items():
-            history = History(seed, **settings)
-            try:
-                history.run(steps)
-            except BaseException as failure:
-                click.echo(f"seed {seed}, {name}: {failure!r}: {', '.join(history.told)}")
-                sys.exit(1)
-            millis += history.millis
-            sent, acknowledged = sent + history.number, acknowledged + len(history.acknowledged)
-            faults += history.faults
-            checks += history.checks
-        done += 1
-    click.echo(
-        f"seeds          {first} to {first + done - 1}, each in {len(PROFILES)} profiles, {steps} steps"
-    )
-    click.echo(f"simulated time {millis / 3_600_000:.2f} hours in {time.monotonic() - began:.0f} s")
-    click.echo(f"messages       {sent} sent, {acknowledged} acknowledged")
-    click.echo(f"faults         {_told(faults)}")
-    click.echo(f"checked        {_told(checks)}")
+    began = said = time.monotonic()
+    many = seeds if seeds is not None or seconds is not None else 10
+    total = Total(names or tuple(PROFILES), steps)
+    for came in _all(total, first, many, None if seconds is None else began + seconds, jobs):
+        total.take(came)
+        if came.broken:
+            click.echo(f"seed {came.seed}, {came.profile}: {came.broken}")
+        if time.monotonic() - said > LINE_SECONDS:
+            said = time.monotonic()
+            click.echo(
+                f"... {total.count} histories, {total.hours:.1f} simulated hours, {total.failed} broken"
+            )
+    total.print(time.monotonic() - began)
+    sys.exit(1 if total.failed else 0)
+
+
+def _all(total: Total, first: int, many: int | None, until: float | None, jobs: int) -> Iterator[Came]:
+    """What comes of all of them, in any order."""
+    seeds = islice(count(first), many)
+    wanted = ((seed, name, total.steps) for seed in seeds for name in total.names)
+    with ProcessPoolExecutor(jobs) as pool:
+        running = {pool.submit(play, *one) for one in islice(wanted, jobs)}
+        while running:
+            done = next(as_completed(running))
+            running.discard(done)
+            if until is None or time.monotonic() < until:
+                running |= {pool.submit(play, *one) for one in islice(wanted, 1)}
+            yield done.result()
+
+
+class Total:
+    """What came of all histories together."""
+
+    def __init__(self, names: tuple[str, ...], steps: int) -> None:
+        self.names, self.steps = names, steps
+        self.seeds: set[int] = set()
+        self.count = self.failed = self.sent = self.acknowledged = 0
+        self.hours = 0.0
+        self.faults, self.checks = Counter[str](), Counter[str]()
+
+    def take(self, came: Came) -> None:
+        """One more."""
+        self.seeds.add(came.seed)
+        self.count += 1
+        self.failed += bool(came.broken)
+        self.hours += came.seconds / 3600
+        self.sent += came.sent
+        self.acknowledged += came.acknowledged
+        self.faults += came.faults
+        self.checks += came.checks
+
+    def print(self, seconds: float) -> None:
+        """All of it; `seconds` is how long it took."""
+        speed = self.hours * 3600 / max(seconds, 0.001)
+        seeds = f"{min(self.seeds)} to {max(self.seeds)}, {self.count} histories of {self.steps} steps"
+        click.echo(f"seeds          {seeds}")
+        click.echo(f"profiles       {', '.join(self.names)}")
+        click.echo(f"simulated time {self.hours:.2f} hours in {seconds:.0f} s, {speed:.0f} times as fast")
+        click.echo(f"messages       {self.sent} sent, {self.acknowledged} acknowledged")
+        click.echo(f"faults         {_told(self.faults)}")
+        click.echo(f"checked        {_told(self.checks)}")
+        click.echo(f"broken         {self.failed}")
 
 
 def _told(counts: Counter[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    return ", ".join(f"{name} {number}" for name, number in sorted(counts.items()))
 
 
 if __name__ == "__main__":

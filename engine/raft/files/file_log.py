@@ -27,7 +27,7 @@ from mqgateway.engine.raft.files.entry import (
     examine,
 )
 from mqgateway.engine.raft.files.properties import read_noted, write_progress, write_vote
-from mqgateway.engine.raft.files.recovery import IsWhole, recover
+from mqgateway.engine.raft.files.recovery import IsWhole, head_at, recover
 from mqgateway.engine.raft.log import BLANK_SIZE, NO_INDEX, Entry, LogMismatch, RaftLog
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import Invalid
@@ -84,11 +84,17 @@ class FileLog(RaftLog):
         self.end_term = found.end_term
         self.committed_index = min(noted.committed, self.end_index)
         self.term, self.vote = max(noted.term, 0), noted.vote
-        self.synced_index = self.begin_index - 1
-        self._synced_position = self.begin_position
-        self._synced_units = self.begin_index
+        self._synced_position, self._synced_units = self._surely_synced()
+        self.synced_index = self._synced_units - 1
         self._cut_to = self.end_index
         self._is_dirty = False
+
+    def _surely_synced(self) -> tuple[int, int]:
+        """Position and index before which all is on stable storage, whoever has written it: of the last two
+        files nobody knows."""
+        start = max([*self.data.starts[:-1][-1:], self.begin_position])
+        head = head_at(self.data, start)
+        return (start, self.begin_index) if head is None else (start, head.index)
 
     def keep_vote(self, term: int, vote: str) -> None:
         """Keep term and vote, at once and for good. Raises `OSError`, and then they are what they were."""
@@ -181,14 +187,14 @@ class FileLog(RaftLog):
         self._clear()
 
     def begin_anew(self, index: int, position: int) -> None:
-        """Forget all entries; the next one has this index and position. Raises `OSError`."""
+        """Forget all entries; the next one has this index and position, and what was before counts as
+        committed. Raises `OSError`."""
         self.index.destroy()
         while self.data.starts:
             self.data.remove_last()
         self.begin_index, self.begin_position = index, position
         self.end_index, self.end_position, self.end_term = index - 1, position, NO_INDEX
-        self.synced_index = self._cut_to = index - 1
-        self.committed_index = min(self.committed_index, index - 1)
+        self.synced_index = self.committed_index = self._cut_to = index - 1
         self._synced_position, self._synced_units = position, index
         self.data.create(self.data.start_of(position))
         self.index.create(self.index.start_of(index * INDEX_UNIT_SIZE))

@@ -75,6 +75,23 @@ def head_at(data: FileQueue, position: int) -> Head | None:
     return found if isinstance(found, Head) else None
 
 
+def find_end(data: FileQueue, index: FileQueue, noted: int) -> int:
+    """Where the log ends, found without changing anything, in files that somebody else may have open.
+
+    `noted` is an entry that is known to be there, -1 for none: then the newest file is believed whose first
+    bytes are an entry.
+    """
+    begin = next((start for start in reversed(data.starts) if head_at(data, start)), 0)
+    unit = _unit(index, noted) if noted >= 0 else b""
+    if len(unit) == INDEX_UNIT_SIZE:
+        head = head_at(data, INDEX_UNIT.unpack(unit)[1])
+        begin = head.position if head is not None and unit_of(head) == unit else begin
+    end = begin
+    for head in _heads(data, begin, lambda *_: True):
+        end = head.position + head.size
+    return end
+
+
 def _load_index(index: FileQueue) -> None:
     """Find the index's files; all of them go where one is missing, as they can be made anew."""
     try:

@@ -43,8 +43,24 @@ def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> No
     except ConfigError as error:
         raise OperationError(Reason.INVALID_PARAMETER, str(error)) from None
     if any(setting.key == BROKER_PERMISSION for setting in settings):
-        broker.tables.topics.data_version.next(now)
-        broker.cluster.registration.soon()
+        _tell_permission(broker, now)
+
+
+def reread_settings(broker: Broker, found: Sequence[Setting], now: int) -> list[str]:
+    """Take over what the broker's file says by now; `now` is the wall time in ms.
+
+    Gives the names of settings that differ and are read at start only. Raises `ConfigError`.
+    """
+    before = broker.options.broker_permission
+    waiting = broker.configuration.reread(found)
+    if broker.options.broker_permission != before:
+        _tell_permission(broker, now)
+    return waiting
+
+
+def _tell_permission(broker: Broker, now: int) -> None:
+    broker.tables.topics.data_version.next(now)
+    broker.cluster.registration.soon()
 
 
 def settings(broker: Broker) -> BrokerSettings:

@@ -53,6 +53,8 @@ class Announcement:
         self._role = role
         self._address = address
         self._ha_address = ha_address
+        self.takes_messages = True
+        """Whether producers are to send here, as far as topics and settings let them."""
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
         """The requests that tell of these topics, or of all, each made when it is asked for: one, unless
@@ -141,6 +143,8 @@ class Announcement:
         """A topic's configuration, with no more permission than the broker has."""
         reported = config.to_json()
         permission = self._options.broker_permission
+        if not self.takes_messages:
+            permission &= ~PERM_WRITE
         if not (permission & PERM_READ and permission & PERM_WRITE):
             reported["perm"] &= permission
         return reported

@@ -56,6 +56,11 @@ class BrokerDirectory:
 
         return self._fresh().addCallback(asked).addErrback(explained)
 
+    def other_masters(self) -> Deferred[list[str]]:
+        """Names of the other groups that have a master, as far as name servers can be asked; never fails."""
+        own = self._options.broker_name
+        return self._fresh().addCallback(lambda _: sorted(self._addresses.keys() - {own}))
+
     def __len__(self) -> int:
         return len(self._addresses)
 

@@ -221,13 +221,25 @@ class ControlledReplica:
             raise RemotingError(f"it answers {answer.code}, {answer.remark}")
         self._take(by_question(answer))
 
-    async def _elect(self) -> None:
+    async def hand_over(self) -> None:
+        """Have another of those in sync made master, before this one stops; nothing where there is none.
+
+        Raises `RemotingError` where the controller does not do it.
+        """
+        members = self._replicas.in_sync_set.members - {self.number}
+        acked = {feed.replica_id: feed.ack_offset for feed in self._replicas.followers()}
+        others = [number for number in members if number in acked]
+        if self._role.is_master and others:
+            await self._elect(max(others, key=lambda number: (acked[number], -number)))
+
+    async def _elect(self, designated: int | None = None) -> None:
+        """Have a master elected, this one if possible, or the one that is designated."""
         options = self._broker.options
         header = ElectMasterRequestHeader(
             cluster_name=options.broker_cluster_name,
             broker_name=options.broker_name,
-            broker_id=self.number,
-            designate_elect=False,
+            broker_id=self.number if designated is None else designated,
+            designate_elect=designated is not None,
             invoke_time=self._broker.clock.millis(),
         )
         answer = await self.controllers.ask(RequestCode.CONTROLLER_ELECT_MASTER, header)

@@ -61,10 +61,8 @@ def _unauthorized(message: str) -> Refused:
     return Refused(Code.UNAUTHORIZED, message)
 
 
-def check(admission: Admission | None, caller: Caller, request: Any, *, is_strict: bool, name: str) -> None:
+def check(admission: Admission, caller: Caller, request: Any, *, is_strict: bool, name: str) -> None:
     """Refuse a request whose caller is not let in. Raises `Refused`, or `RequestError`."""
-    if admission is None:
-        return
     signed = signed_by(caller)
 
     def proof(secret: str) -> bool:

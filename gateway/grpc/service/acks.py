@@ -30,9 +30,9 @@ from mqgateway.gateway.grpc.service.names import (
 from mqgateway.gateway.grpc.service.renewals import Key, Received, Renewals
 from mqgateway.gateway.grpc.service.sessions import Session, Sessions
 from mqgateway.gateway.grpc.service.status import (
+    OK,
     Code,
     Refused,
-    ok,
     refused_by_proxy,
     status,
     status_of,
@@ -124,8 +124,8 @@ class Acknowledger:
         except Exception as error:
             return result(status_of(error))
         if isinstance(done, Deferred):
-            return done.addCallbacks(lambda _: result(ok()), lambda failure: result(status_of(failure.value)))
-        return result(ok())
+            return done.addCallbacks(lambda _: result(OK), lambda failure: result(status_of(failure.value)))
+        return result(OK)
 
     def _current(
         self, session: Session | None, topic: str, group: str, message_id: str, text: str
@@ -161,7 +161,7 @@ class Acknowledger:
 
         def changed(handle: Handle) -> v2.ChangeInvisibleDurationResponse:
             text = self._handles.text(handle, topic, group)
-            return v2.ChangeInvisibleDurationResponse(status=ok(), receipt_handle=text)
+            return v2.ChangeInvisibleDurationResponse(status=OK, receipt_handle=text)
 
         return _both(current, change, changed)
 

@@ -6,12 +6,10 @@ Standard: `ContextInitPipeline`, `GrpcConstants`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
-from mqgateway.engine.message import pack_host
 from mqgateway.gateway.codec.codes import LanguageCode
-from mqgateway.gateway.grpc.call import Call, Peer
+from mqgateway.gateway.grpc.call import Call
 
 CLIENT_ID = "x-mq-client-id"
 LANGUAGE = "x-mq-language"
@@ -22,7 +20,6 @@ AUTHORIZATION = "authorization"
 _LANGUAGES = {language.name for language in LanguageCode}
 _OTHER_NAMES = {"GOLANG": "GO", "DOT_NET": "DOTNET", "C++": "CPP", "C#": "DOTNET", "NODEJS": "NODE_JS"}
 """What clients call themselves that have another name in the remoting protocol."""
-_NOWHERE = pack_host("0.0.0.0", 0)
 
 
 def language_of(text: str) -> str:
@@ -30,19 +27,6 @@ def language_of(text: str) -> str:
     name = text.strip().upper()
     name = _OTHER_NAMES.get(name, name)
     return name if name in _LANGUAGES else LanguageCode.OTHER.name
-
-
-def address_of(peer: Peer) -> str:
-    """`ip:port`, as the standard prints it."""
-    return f"{peer.host}:{peer.port}"
-
-
-def host_bytes_of(peer: Peer) -> bytes:
-    """The same, packed as a record holds it; of what is no address of the internet, nowhere."""
-    try:
-        return pack_host(peer.host.partition("%")[0], peer.port)
-    except OSError:
-        return _NOWHERE
 
 
 class Caller:
@@ -72,12 +56,12 @@ class Caller:
     @property
     def address(self) -> str:
         """`ip:port`."""
-        return address_of(self.call.peer)
+        return self.call.peer.address
 
-    @cached_property
+    @property
     def host_bytes(self) -> bytes:
         """The same, packed as a message's born host."""
-        return host_bytes_of(self.call.peer)
+        return self.call.peer.host_bytes
 
     def close(self, reason: str) -> None:
         """Nothing is asked more of a call than its answer."""

@@ -18,7 +18,7 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_group, checked_lite_topic, checked_topic
 from mqgateway.gateway.grpc.service.sessions import Session
 from mqgateway.gateway.grpc.service.settings import lite_quota
-from mqgateway.gateway.grpc.service.status import Code, Refused, ok
+from mqgateway.gateway.grpc.service.status import OK, Code, Refused
 
 QUOTA_SLACK = 300
 """How many more lite topics a request may name than a client may read."""
@@ -61,7 +61,7 @@ class LiteSubscribers:
             action, Subscriber(client_id, group), topic, frozenset(request.lite_topic_set), _start(request)
         )
         changed = change_subscriptions(self._broker, [change], client)
-        return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=ok()))
+        return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=OK))
 
     def left(self, session: Session, client: LiteClient) -> None:
         """A client has gone: it reads nothing any more."""

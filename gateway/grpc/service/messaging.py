@@ -116,6 +116,7 @@ class Messaging:
 
     def _unary(self, name: str, needs: Needs, answer: Answer) -> Unary:
         request_type, answer_type = getattr(v2, f"{name}Request"), getattr(v2, f"{name}Response")
+        full_name = f"{PACKAGE}.{name}Request"
         echoes = name == "ChangeInvisibleDuration"
 
         def refused(why: v2.Status, request: Any) -> Any:
@@ -126,7 +127,7 @@ class Messaging:
         def serve(request: Any, call: Call) -> Any:
             caller = Caller(call)
             try:
-                self._check(request, caller, needs)
+                self._check(request, full_name, caller, needs)
                 outcome = answer(request, caller)
             except Exception as error:
                 return _later(error, lambda why: refused(why, request))
@@ -142,10 +143,11 @@ class Messaging:
             session = self.sessions.of(caller, elapsed_millis(self._broker.clock))
             return self._receivers.receive(request, session, caller)
 
+        def refuse(caller: Caller, why: v2.Status) -> None:
+            end(caller, why, self._broker)
+
         needs = Needs.MASTER_OR_ACTING
-        return self._stream(
-            request, Caller(call), needs, receive, lambda one, why: end(one, why, self._broker)
-        )
+        return self._stream("ReceiveMessage", request, Caller(call), needs, receive, refuse)
 
     def _pull(self, request: v2.PullMessageRequest, call: Call) -> Deferred[None] | None:
         def refuse(caller: Caller, why: v2.Status) -> None:
@@ -155,10 +157,11 @@ class Messaging:
         def pull(caller: Caller) -> Deferred[None] | None:
             return self._offsets.pull(request, caller)
 
-        return self._stream(request, Caller(call), Needs.NO_TRACE, pull, refuse)
+        return self._stream("PullMessage", request, Caller(call), Needs.NO_TRACE, pull, refuse)
 
     def _stream(
         self,
+        name: str,
         request: Any,
         caller: Caller,
         needs: Needs,
@@ -167,7 +170,7 @@ class Messaging:
     ) -> Deferred[None] | None:
         """A call with a stream of answers, which ends with what was wrong, if anything was."""
         try:
-            self._check(request, caller, needs)
+            self._check(request, f"{PACKAGE}.{name}Request", caller, needs)
             outcome = serve(caller)
         except Exception as error:
             waiting = _later(error, lambda why: refuse(caller, why))
@@ -185,7 +188,7 @@ class Messaging:
 
         def check(command: v2.TelemetryCommand) -> Refusal:
             try:
-                self._check(command, caller, Needs.NOTHING)
+                self._check(command, f"{PACKAGE}.TelemetryCommand", caller, Needs.NOTHING)
             except Exception as error:
                 refusal: Refusal = _later(error, lambda why: why)
                 return refusal
@@ -201,16 +204,17 @@ class Messaging:
         client = Session(caller, 0) if session is None else session
         return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client))
 
-    def _check(self, request: Any, caller: Caller, needs: Needs) -> None:
+    def _check(self, request: Any, name: str, caller: Caller, needs: Needs) -> None:
         """What stands before every method. Raises `Refused`, `OperationError`."""
-        name = f"{PACKAGE}.{type(request).DESCRIPTOR.name}"
-        try:
-            access.check(self._admission, caller, request, is_strict=self._is_strict, name=name)
-        except RequestError as refusal:
-            raise _NotAdmitted(refusal.remark, refusal.until) from None
-        if not caller.client_id.strip():
+        if self._admission is not None:
+            try:
+                access.check(self._admission, caller, request, is_strict=self._is_strict, name=name)
+            except RequestError as refusal:
+                raise _NotAdmitted(refusal.remark, refusal.until) from None
+        client_id = caller.client_id
+        if not client_id.strip():
             raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
-        if len(caller.client_id) > self._broker.options.max_name_length:
+        if len(client_id) > self._broker.options.max_name_length:
             raise Refused(Code.BAD_REQUEST, "the client id is too long")
         if self._broker.controlled is not None:
             self._broker.controlled.is_authorized()

@@ -28,7 +28,7 @@ from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic, is_time, millis_of
 from mqgateway.gateway.grpc.service.properties import received_message
 from mqgateway.gateway.grpc.service.receiving import is_tagged, records_in, subscription_of
-from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status, topic_not_found
+from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status, topic_not_found
 
 DEADLINE_RESERVE_MILLIS = 100
 """How long before its deadline a pull is answered."""
@@ -104,7 +104,7 @@ class Offsets:
         done = OF_ANY_TOPIC.update_offset(
             self._broker, group, topic, request.message_queue.id, request.offset
         )
-        return then(done, lambda _: v2.UpdateOffsetResponse(status=ok()))
+        return then(done, lambda _: v2.UpdateOffsetResponse(status=OK))
 
     def get(self, request: v2.GetOffsetRequest) -> v2.GetOffsetResponse | Deferred[v2.GetOffsetResponse]:
         """How far a group has committed that it has come."""
@@ -117,7 +117,7 @@ class Offsets:
             if error.reason is Reason.QUERY_NOT_FOUND:
                 raise Refused(Code.OFFSET_NOT_FOUND, error.message) from None
             raise
-        return then(offset, lambda one: v2.GetOffsetResponse(status=ok(), offset=one))
+        return then(offset, lambda one: v2.GetOffsetResponse(status=OK, offset=one))
 
     def query(
         self, request: v2.QueryOffsetRequest
@@ -132,7 +132,7 @@ class Offsets:
             offset = OF_ANY_TOPIC.search_offset(self._broker, topic, queue_id, millis_of(request.timestamp))
         else:
             offset = OF_ANY_TOPIC.min_offset(self._broker, topic, queue_id)
-        return then(offset, lambda one: v2.QueryOffsetResponse(status=ok(), offset=one))
+        return then(offset, lambda one: v2.QueryOffsetResponse(status=OK, offset=one))
 
     def _topic(self, queue: v2.MessageQueue) -> str:
         """The topic of a queue that is there. Raises `Refused`."""

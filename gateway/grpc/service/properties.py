@@ -5,6 +5,7 @@ Standard: `SendMessageActivity.buildMessageProperty`, `GrpcConverter`, `MessageC
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from mqgateway.engine.message import (
@@ -75,11 +76,13 @@ OF_THE_BROKER = OF_THE_STANDARD | {
 NOT_SHOWN = OF_THE_BROKER | {PROPERTY_INNER_MULTI_DISPATCH}
 """Properties that are not told as a user's; the last may be set, as by it a message goes to light queues."""
 
-_DELAYED = (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_TIMER_DELIVER_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELAY_MS,
+_DELAYED = frozenset(
+    {
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_TIMER_DELIVER_MS,
+        PROPERTY_TIMER_DELAY_SEC,
+        PROPERTY_TIMER_DELAY_MS,
+    }
 )
 _NUMBER_DIGITS_MAX = 18
 
@@ -223,7 +226,7 @@ def message_type_of(properties: dict[str, str]) -> v2.MessageType:
     """What a stored message is. Standard: `TopicMessageType.parseFromMessageProperty`."""
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
         return v2.MessageType.TRANSACTION
-    if any(name in properties for name in _DELAYED):
+    if not _DELAYED.isdisjoint(properties):
         return v2.MessageType.DELAY
     if PROPERTY_SHARDING_KEY in properties:
         return v2.MessageType.FIFO
@@ -259,7 +262,7 @@ def received_message(
         born_timestamp=timestamp(stored.born_timestamp),
         born_host=properties.get(PROPERTY_BORN_HOST) or unpack_host(stored.born_host)[0],
         store_timestamp=timestamp(stored.store_timestamp),
-        store_host=format_host(stored.store_host),
+        store_host=_host_text(stored.store_host),
         queue_id=stored.queue_id,
         queue_offset=stored.queue_offset,
         delivery_attempt=consumed + 1,
@@ -284,10 +287,13 @@ def received_message(
         system.dead_letter_queue.CopyFrom(v2.DeadLetterQueue(topic=origin, message_id=origin_id))
     return v2.Message(
         topic=resource(stored.topic if topic is None else topic),
-        user_properties={name: value for name, value in properties.items() if name not in NOT_SHOWN},
+        user_properties={name: properties[name] for name in properties.keys() - NOT_SHOWN},
         system_properties=system,
         body=body,
     )
+
+
+_host_text = lru_cache(maxsize=256)(format_host)
 
 
 def _due(properties: dict[str, str], now: int) -> int | None:
@@ -304,8 +310,12 @@ def _number(text: str | None) -> int | None:
     return int(text)
 
 
+@lru_cache(maxsize=256)
 def resource(name: str) -> v2.Resource:
-    """A stored name with its namespace apart: `ns%topic`. Standard: `NamespaceUtil`."""
+    """A stored name with its namespace apart: `ns%topic`; to be put into messages, which copy it.
+
+    Standard: `NamespaceUtil`.
+    """
     for prefix in ("%RETRY%", "%DLQ%"):
         if name.startswith(prefix):
             inner = resource(name.removeprefix(prefix))

@@ -43,6 +43,7 @@ from mqgateway.gateway.grpc.service.renewals import Key, Received
 from mqgateway.gateway.grpc.service.sessions import Session, no_settings
 from mqgateway.gateway.grpc.service.settings import group_of
 from mqgateway.gateway.grpc.service.status import (
+    OK,
     Code,
     Refused,
     refused_by_proxy,
@@ -58,6 +59,8 @@ REQUEST_TIMEOUT = 3000
 """How long clients wait for answers unless they are told to wait for another time, ms."""
 ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
 """The version from which on clients know this code."""
+TOGETHER_BYTES = 64 * 1024
+"""Answers of so many bytes are sent together: fewer frames, and no second copy of all that was received."""
 TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
 
 
@@ -238,21 +241,22 @@ class Receivers:
             for one in found:
                 self._acknowledger.come_again(one.handle, topic, name, _lite_topic(one.stored))
             return
-        call.send(v2.ReceiveMessageResponse(status=status(Code.OK)))
+        now, inflated_max = self._broker.clock.millis(), self._broker.options.max_inflated_body
+        answers, size = [v2.ReceiveMessageResponse(status=OK)], 0
         for one in found:
             text = self._handles.text(one.handle, topic, name)
             message = received_message(
-                one.stored,
-                self._broker.clock.millis(),
-                self._broker.options.max_inflated_body,
-                handle=text,
-                topic=topic,
-                times_consumed=one.times,
+                one.stored, now, inflated_max, handle=text, topic=topic, times_consumed=one.times
             )
-            call.send(v2.ReceiveMessageResponse(message=message))
+            answers.append(v2.ReceiveMessageResponse(message=message))
+            size += one.stored.size
+            if size > TOGETHER_BYTES:
+                call.send(*answers)
+                answers, size = [], 0
             if asked.renews:
                 self._renew(asked, one, message.system_properties.message_id, text)
-        _finish(caller, self._broker)
+        call.send(*answers, _given_out(self._broker))
+        call.finish()
 
     def _renew(self, asked: Asked, one: Popped, message_id: str, text: str) -> None:
         wish = asked.wish
@@ -328,11 +332,10 @@ def _refuse(caller: Caller, failure: Failure) -> Failure | None:
 
 def end(caller: Caller, why: v2.Status, broker: Broker) -> None:
     """Answer with a status and no messages."""
-    caller.call.send(v2.ReceiveMessageResponse(status=why))
-    _finish(caller, broker)
-
-
-def _finish(caller: Caller, broker: Broker) -> None:
-    """The last answer says when messages were given out."""
-    caller.call.send(v2.ReceiveMessageResponse(delivery_timestamp=timestamp(broker.clock.millis())))
+    caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(broker))
     caller.call.finish()
+
+
+def _given_out(broker: Broker) -> v2.ReceiveMessageResponse:
+    """The last answer, which says when messages were given out."""
+    return v2.ReceiveMessageResponse(delivery_timestamp=timestamp(broker.clock.millis()))

@@ -18,7 +18,7 @@ from mqgateway.gateway.codec.bodies import QueueData, TopicRouteData
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Call
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic
-from mqgateway.gateway.grpc.service.status import Code, Refused, ok, topic_not_found
+from mqgateway.gateway.grpc.service.status import OK, Code, Refused, topic_not_found
 
 MASTER_ID = 0
 ANY_QUEUE = -1
@@ -72,7 +72,7 @@ class Routes:
                 for broker in brokers.get(data.broker_name, {}).values()
                 for queue_id, permission in enumerate(_permissions(data))
             ]
-            return v2.QueryRouteResponse(status=ok(), message_queues=queues)
+            return v2.QueryRouteResponse(status=OK, message_queues=queues)
 
         return self._broker.cluster.routes.route(topic).addCallback(answered)
 
@@ -99,7 +99,7 @@ class Routes:
             if not queues:
                 raise Refused(Code.FORBIDDEN, "no readable queue")
             assignments = [v2.Assignment(message_queue=queue) for queue in queues]
-            return v2.QueryAssignmentResponse(status=ok(), assignments=assignments)
+            return v2.QueryAssignmentResponse(status=OK, assignments=assignments)
 
         return self._broker.cluster.routes.route(topic).addCallback(answered)
 

@@ -49,12 +49,11 @@ from mqgateway.gateway.grpc.service.properties import (
 )
 from mqgateway.gateway.grpc.service.routes import MIXED, type_of
 from mqgateway.gateway.grpc.service.status import (
+    OK,
     Code,
     Refused,
-    ok,
     refused_by_proxy,
     status,
-    status_of_all,
     topic_not_found,
 )
 from mqgateway.gateway.grpc.service.transactions import Transactions
@@ -82,7 +81,7 @@ class Prepared(NamedTuple):
     sys_flag: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SentMessage:
     """A `MessageRequest` of a gRPC client."""
 
@@ -118,8 +117,8 @@ class Senders:
         first = request.messages[0]
         topic = checked_topic(first.topic)
         now = self._broker.clock.millis()
-        prepared = []
-        for message in request.messages:
+        prepared = [self._prepared(first, caller, now)]
+        for message in request.messages[1:]:
             if message.topic != first.topic:
                 raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
             prepared.append(self._prepared(message, caller, now))
@@ -146,7 +145,7 @@ class Senders:
         recalled = timers.recall(broker, topic, request.recall_handle, None, caller, now)
         return then(
             recalled,
-            lambda outcome: v2.RecallMessageResponse(status=ok(), message_id=outcome.message_id),
+            lambda outcome: v2.RecallMessageResponse(status=OK, message_id=outcome.message_id),
         )
 
     def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
@@ -217,13 +216,13 @@ class Senders:
         if len(messages) == 1 and first.sys_flag & SysFlag.TRANSACTION_MASK:
             self._transactions.prepared(first.message_id, outcome)
         entry = v2.SendResultEntry(
-            status=ok(),
+            status=OK,
             message_id=",".join([message.message_id for message in messages]),
-            transaction_id=outcome.transaction_id or "",
+            transaction_id=outcome.transaction_id,
             offset=outcome.queue_offset,
-            recall_handle=outcome.recall_handle or "",
+            recall_handle=outcome.recall_handle,
         )
-        return v2.SendMessageResponse(status=status_of_all([entry.status], ""), entries=[entry])
+        return v2.SendMessageResponse(status=OK, entries=[entry])
 
 
 def _check_type(expected: str, actual: str) -> None:

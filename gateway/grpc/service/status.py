@@ -54,9 +54,8 @@ def status(code: v2.Code, message: str | None = None) -> v2.Status:
     return v2.Status(code=code, message=Code.Name(code) if message is None else message)
 
 
-def ok() -> v2.Status:
-    """That it is done."""
-    return v2.Status(code=Code.OK, message="OK")
+OK = v2.Status(code=Code.OK, message="OK")
+"""That it is done; to be put into answers, which copy it."""
 
 
 def status_of(error: BaseException) -> v2.Status:

@@ -46,7 +46,7 @@ from mqgateway.gateway.grpc.service.sessions import (
     no_settings,
 )
 from mqgateway.gateway.grpc.service.settings import answered
-from mqgateway.gateway.grpc.service.status import Code, Refused, ok, status
+from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status
 from mqgateway.gateway.grpc.service.transactions import Transactions
 
 RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
@@ -124,7 +124,7 @@ class Clients:
         self._register(session)
         if not session.was_told_again:
             session.was_told_again = self.tell(session)
-        return v2.HeartbeatResponse(status=ok())
+        return v2.HeartbeatResponse(status=OK)
 
     def terminate(
         self, request: v2.NotifyClientTerminationRequest, caller: Caller
@@ -139,7 +139,7 @@ class Clients:
             raise no_settings()
         if session.is_consumer:
             checked_group(request.group)
-        return v2.NotifyClientTerminationResponse(status=ok())
+        return v2.NotifyClientTerminationResponse(status=OK)
 
     def lost(self, caller: Caller) -> None:
         """The stream of a client ended. One that reads lite topics says them anew when it is back."""

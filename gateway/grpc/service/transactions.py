@@ -22,7 +22,7 @@ from mqgateway.gateway.broker.produce.send import SendOutcome
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_topic
-from mqgateway.gateway.grpc.service.status import Code, Refused, ok, refused_by_proxy
+from mqgateway.gateway.grpc.service.status import OK, Code, Refused, refused_by_proxy
 
 FOREVER = 2**62
 COPIES_MAX = 64
@@ -76,7 +76,7 @@ class Transactions:
             if place is None:
                 raise refused_by_proxy(Code.INTERNAL_SERVER_ERROR, "cannot found transaction data")
             self._end(request, topic, place)
-            return v2.EndTransactionResponse(status=ok())
+            return v2.EndTransactionResponse(status=OK)
 
         return then(place, end)
 

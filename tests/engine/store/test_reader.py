@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.results import GetResult, GetStatus
-from tests.support.engine.store.stores import Bench, message, records
+from tests.support.engine.store.stores import Bench, batch, message, records
 
 A, B = java_hash("a"), java_hash("b")
 
@@ -265,3 +265,34 @@ def test_only_few_answers_are_kept_for_sharing() -> None:
     bench.store.on_arrivals = woken
     bench.put(*[message(queue_id=queue_id) for queue_id in range(40)])
     assert max(sizes) == 16
+
+
+def test_what_replicas_have_not_agreed_on_after_a_start_is_not_read() -> None:
+    bench = filled(5)
+    ends = [r.physical_offset + r.size for r in records(bench.store.get("orders", 0, 0, 32))]
+    agreement = bench.store.agree()
+    for count in range(5, 0, -1):
+        agreement.limit = ends[count - 1]
+        result = bench.store.get("orders", 0, 0, 32)
+        assert (result.status, result.next_offset) == (GetStatus.FOUND, count)
+        assert len(result.queue_offsets) == count
+        behind = bench.store.get("orders", 0, count, 32)
+        assert (behind.status, behind.next_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, count)
+    agreement.limit = ends[0] - 1
+    assert bench.store.get("orders", 0, 0, 32).next_offset == 0
+    agreement.limit = None
+    assert len(bench.store.get("orders", 0, 0, 32).queue_offsets) == 5
+
+
+def test_of_batches_neither() -> None:
+    bench = Bench()
+    for number in range(3):
+        body = batch(b"a%d" % number, b"b")
+        bench.store.put_inner_batch(message("batched", 0, body, {"UNIQ_KEY": "u"}))
+    bench.store.dispatch()
+    found = records(bench.store.get("batched", 0, 0, 32))
+    agreement = bench.store.agree()
+    agreement.limit = found[1].physical_offset + found[1].size
+    assert bench.store.get("batched", 0, 0, 32).next_offset == 4
+    behind = bench.store.get("batched", 0, 4, 32)
+    assert (behind.status, behind.next_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, 4)

@@ -63,6 +63,19 @@ def test_it_says_that_it_is_up_and_listens_to_its_parent(tmp_path: Path) -> None
     assert one.ends == 0, "it was stopping already"
 
 
+def test_it_has_a_port_for_grpc_where_its_file_names_one(tmp_path: Path) -> None:
+    one = Contained(tmp_path)
+    one.settings.broker.grpc_server_port = 18081
+    one.loop.wait_for(one.service.start())
+    assert one.service.grpc is not None and 18081 in one.loop.ports
+    one.loop.wait_for(one.service.stop())
+    assert not one.loop.ports
+    other = Contained(tmp_path / "other")
+    other.loop.wait_for(other.service.start())
+    assert other.service.grpc is None
+    other.loop.wait_for(other.service.stop())
+
+
 def test_it_ends_when_its_parent_is_gone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     one = Contained(tmp_path)
     one.loop.wait_for(one.service.start())

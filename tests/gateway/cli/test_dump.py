@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import pack_host
+from mqgateway.engine.raft.files.entry import encode
+from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.store import schema
 from mqgateway.engine.timers import schema as timers
 from mqgateway.gateway.cli.dump import DumpError, dump_file, kind_of
@@ -51,6 +54,10 @@ def entries(
         ("/s/consumequeue/orders/0/00000000000000000000", "consumequeue"),
         ("/s/index/20261121112233444", "index"),
         ("/s/checkpoint", "checkpoint"),
+        ("/s/dledger-n0/data/00000000000000000000", "dledger"),
+        ("/s/dledger-n0/index/00000000000000000000", "dledgerindex"),
+        ("/s/dledger-n0/checkpoint", "text"),
+        ("/s/dledger-n0/currterm.bak", "text"),
         ("/s/config/topics.json.bak", "table"),
     ],
 )
@@ -281,3 +288,29 @@ def test_nothing_in_a_file_is_a_control_sequence(tmp_path: Path, output: str) ->
         lines = list(dump_file(str(tmp_path / name), kind, 0, 10, output))
         assert lines
         assert not set(map(ord, "".join(lines))) & {*range(0x20), *range(0x7F, 0xA0)}
+
+
+def test_entries_of_a_dledger_member(tmp_path: Path) -> None:
+    log = FileLog(RealDisk(), str(tmp_path / "dledger-n0"), 2048)
+    for number in range(4):
+        log.append(3, record(log.place(len(record(0))) + 48, b"body %d" % number * 20))
+    log.append(4, b"no record")
+    log.append(4, bytes(1900))
+    shown = entries(tmp_path / "dledger-n0" / "data" / ("0" * 20))
+    assert [each.get("index") for each in shown] == [0, 1, 2, 3, 4, None]
+    told = shown[1]["record"]
+    assert isinstance(told, dict)
+    assert (told["topic"], told["physical_offset"]) == ("orders", shown[1]["at"] + 48)  # type: ignore[operator]
+    assert shown[4]["body"] == "no record"
+    assert "blank" in shown[5]
+    units = entries(tmp_path / "dledger-n0" / "index" / ("0" * 20))
+    assert [unit["position"] for unit in units[:5]] == [each["at"] for each in shown[:5]]
+    assert len(units) == 6
+
+
+def test_a_torn_entry(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(encode(0, 1, 0, b"whole") + encode(1, 1, 53, b"torn")[:-1])
+    assert [list(each)[-1] for each in entries(path, "dledger")] == ["body", "unreadable"]
+    path.write_bytes(b"\0\0\0\2" * 8)
+    assert "unreadable" in entries(path, "dledgerindex")[0]

@@ -71,3 +71,79 @@ def test_all_that_lives_is_seldom_looked_through_for_garbage() -> None:
     )
     threshold, frozen, *_ = done.stdout.split()
     assert int(threshold) == FULL_PASS_EVERY and int(frozen) > 10_000
+
+
+SUPERVISED = """
+import os, signal, socket, sys
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred, succeed
+
+heard = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+heard.bind("\\0mqgateway-run-%d" % os.getpid())
+heard.settimeout(10)
+os.environ["NOTIFY_SOCKET"] = "@mqgateway-run-%d" % os.getpid()
+os.environ["WATCHDOG_USEC"] = "100000"
+from mqgateway.gateway.cli.run import run
+
+def said(word):
+    while True:
+        lines = heard.recv(4096).decode().split("\\n")
+        if lines[0] == word:
+            print(*lines)
+            return
+
+class Fake:
+    status = "broker at port 10911"
+    def start(self): return succeed(None)
+    def drain(self):
+        print("draining")
+        {second}
+        return Deferred()
+    def stop(self):
+        print("stopped")
+        return succeed(None)
+
+def started(service):
+    reactor.callLater(0.2, begun)
+
+def begun():
+    said("READY=1")
+    said("WATCHDOG=1")
+    os.kill(os.getpid(), signal.SIGHUP)
+
+def reread(service):
+    print("read again")
+    reactor.callLater(0.05, os.kill, os.getpid(), signal.{first})
+
+code = run(lambda _: Fake(), started, None, reread)
+said("STOPPING=1")
+sys.exit(code)
+"""
+
+
+def run_supervised(first: str, second: str = "pass") -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", SUPERVISED.format(first=first, second=second)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_whoever_supervises_hears_of_all_and_a_second_signal_cuts_draining_short() -> None:
+    cut_short = "reactor.callLater(0, os.kill, os.getpid(), signal.SIGTERM)"
+    assert run_supervised("SIGTERM", cut_short) == [
+        "READY=1 STATUS=broker at port 10911",
+        "WATCHDOG=1",
+        "read again",
+        "draining",
+        "stopped",
+        "STOPPING=1 STATUS=draining",
+    ]
+
+
+def test_an_interrupt_does_not_drain() -> None:
+    assert run_supervised("SIGINT")[-2:] == ["stopped", "STOPPING=1 STATUS=stopping"]

@@ -16,8 +16,9 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import TlsMode
+from mqgateway.engine.options import Setting, TlsMode
 from mqgateway.gateway.access.signature import Credentials
+from mqgateway.gateway.cli import services
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
 from mqgateway.gateway.codec import headers
@@ -225,7 +226,8 @@ def test_the_neighbour_is_reached_where_it_listens(tmp_path: Path) -> None:
     loop.wait_for(both.stop())
 
 
-def test_a_name_server_alone(tmp_path: Path) -> None:
+def test_a_name_server_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "advice", lambda *_: [])  # what this machine lacks is none of ours
     loop = Loop()
     alone = Both(loop, namesrv_settings(tmp_path), None, began=0.0)
     assert loop.wait_for(alone.start()) is None
@@ -239,6 +241,8 @@ def test_a_name_server_alone(tmp_path: Path) -> None:
     assert summary.name_server is not None and summary.name_server.endswith(f":{NAMESRV_PORT}")
     assert summary.data == str(tmp_path / "namesrv")
     assert not summary.warnings
+    assert alone.status == f"name server at port {NAMESRV_PORT}"
+    assert loop.wait_for(alone.drain()) is None
     loop.wait_for(alone.stop())
     assert not loop.ports
 
@@ -345,4 +349,29 @@ def test_without_a_port_there_is_no_grpc(tmp_path: Path) -> None:
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
     loop.wait_for(both.start())
     assert both.grpc is None and both.summary().as_json()["grpc"] is None
+    loop.wait_for(both.stop())
+
+
+def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(tmp_path: Path) -> None:
+    loop = Loop()
+    broker, namesrv = broker_settings(tmp_path), namesrv_settings(tmp_path)
+    both = Both(loop, namesrv, broker, began=0.0)
+    assert both.status == ""
+    loop.wait_for(both.start())
+    assert both.status == f"name server at port {NAMESRV_PORT}, broker at port {BROKER_PORT}"
+    told = [
+        Setting("brokerPermission", "4", 1, "broker.conf"),
+        Setting("brokerClusterName", "other", 2, "broker.conf"),
+    ]
+    waiting = both.reread(told, [Setting("orderMessageEnable", "true", 1, "namesrv.conf")])
+    assert waiting == ["brokerClusterName"]
+    assert broker.broker.broker_permission == 4 and namesrv.options.get("orderMessageEnable") is True
+    loop.settle(0.5)
+    header = headers.GetRouteInfoRequestHeader(topic="TBW102")
+    answer = loop.ask(NAMESRV_PORT, RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+    assert b'"perm":4' in answer.body
+    assert loop.wait_for(both.drain()) is None
+    assert both.broker is not None
+    both.broker.recovery_seconds, both.broker.recovered = None, 0.42
+    assert both.status == "recovering, 42% of the log read"
     loop.wait_for(both.stop())

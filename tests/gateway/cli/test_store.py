@@ -8,9 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
+from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk
 from tests.support.engine.store.stores import Bench, message
+from tests.support.engine.upkeep.damage import filled
 
 
 def run(*arguments: object) -> Result:
@@ -173,3 +176,53 @@ def test_bytes_for_people(count: int, text: str) -> None:
 def test_times_for_people() -> None:
     assert in_time(0) == "1970-01-01 00:00:00 UTC"
     assert in_time(None) == "-"
+
+
+@pytest.fixture
+def member(tmp_path: Path) -> Path:
+    """The store of a member of a DLedger group on the real disk."""
+    onto_real_disk(into_ledger(filled(80), 1), tmp_path)
+    return tmp_path / "store"
+
+
+def test_a_members_store_is_checked_and_counted(member: Path, config: Path) -> None:
+    result = run("check", member, "-c", config)
+    assert result.exit_code == 0, result.output
+    assert "a DLedger member with entries 0 to " in result.stdout
+    found = as_json("check", member, "-c", config)
+    assert found["sound"]
+    assert (
+        found["dledger"]["committedIndex"] == found["dledger"]["lastIndex"] == found["dledger"]["entries"] - 1
+    )
+    assert found["dledger"]["firstIndex"] == 0
+    assert as_json("stats", member, "-c", config)["messages"] == found["records"]
+
+
+def test_a_members_store_becomes_an_ordinary_one(member: Path, config: Path, tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    result = run("convert", member, target, "-c", config)
+    assert result.exit_code == 0, result.output
+    assert "every record is as its entry" in result.stdout
+    assert run("check", target, "-c", config).exit_code == 0
+    told = as_json("convert", member.parent, tmp_path / "again", "-c", config)
+    assert (told["member"], told["notTakenOver"], told["errors"]) == ("dledger-n0", [], 0)
+    assert told["records"] > told["entries"] == told["lastIndex"] + 1
+    again = run("convert", member, target, "-c", config)
+    assert (again.exit_code, again.stderr) == (2, f"error: {target} is there already\n")
+    assert "is an ordinary store" in run("convert", target, tmp_path / "other", "-c", config).stderr
+
+
+def test_an_empty_member(tmp_path: Path) -> None:
+    FileLog(RealDisk(), str(tmp_path / "dledger-n1"), 4096).begin_anew(0, 0)
+    assert "a DLedger member without entries" in run("check", tmp_path).stdout
+    assert as_json("check", tmp_path)["dledger"]["lastIndex"] is None
+    result = run("convert", tmp_path, tmp_path.parent / "made-of-nothing")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The settings of the members' brokers."""
+    path = tmp_path / "broker.conf"
+    path.write_text("enableDLegerCommitLog=true\nmaxHashSlotNum=16\nmaxIndexNum=64\n")
+    return path

@@ -138,11 +138,11 @@ def test_of_a_group_that_nobody_knows_nothing_else_is_told() -> None:
 def test_many_queues_are_counted() -> None:
     queues = [Queue(Place("Orders", "broker-a", number), 0, 9, 10) for number in range(4)]
     (found,) = examine(replace(WELL, queues=queues))
-    assert found.values["queues"] == "4 queues"
+    assert found.values["queues"] == "broker-a:0, broker-a:1, broker-a:2, ... (4)"
     (found,) = examine(replace(WELL, queues=queues[:2]))
     assert found.values["queues"] == "broker-a:0, broker-a:1"
 
 
 def test_a_conflict_names_who_wants_what() -> None:
     (found,) = examine(_second(wants={"Orders": "TagA"}))
-    assert found.values["wanted"] == "* by one; TagA by two"
+    assert found.values["wanted"] == "* (one); TagA (two)"

@@ -47,6 +47,17 @@ def test_a_header_that_comes_twice_is_joined() -> None:
     assert client.service.calls[0].metadata["x-a"] == "1,2"
 
 
+def test_what_is_cancelled_knows_that_nobody_waits() -> None:
+    client = Client()
+    answer = client.call("Wait", "long")
+    ends_then: list[list[bool]] = []
+    client.service.waiting[0].addBoth(lambda _: ends_then.append(list(client.service.ends)))
+    client.h2.reset_stream(1)
+    client.pump()
+    assert not answer.has_ended
+    assert ends_then == [[True]]
+
+
 def test_an_answer_that_comes_later_is_told() -> None:
     client = Client()
     answer = client.call("Wait", "later")

@@ -48,7 +48,8 @@ def test_messages_behind_what_was_committed() -> None:
         host.send("T")
     host.broker.tables.offsets.commit("G", "T", 0, 1)
     host.broker.tables.offsets.commit("gone", "T", 0, 1)
-    assert list(host.reading().behind()) == [("T", "G", 2), None]
+    assert list(host.reading().behind(lambda topic: True)) == [("T", "G", 2), None]
+    assert list(host.reading().behind(lambda topic: topic != "T")) == [None, None]
     assert list(host.reading().offsets()) == [("T", "G", 1), None]
 
 

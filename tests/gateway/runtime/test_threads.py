@@ -76,3 +76,24 @@ def test_stopping_finishes_what_was_handed_over(loop: Loop) -> None:
     for _ in range(5):
         loop.perform()
     assert told == list(range(5))
+
+
+def test_what_is_handed_over_after_the_end_is_not_run(loop: Loop) -> None:
+    worker = ThreadWorker(loop)
+    worker.run(lambda: 1, print)
+    worker.stop()
+    worker.run(lambda: 2, print)
+    worker.stop()
+    assert loop.calls.qsize() == 1
+
+
+def test_as_many_work_at_once_as_there_are_threads(loop: Loop) -> None:
+    worker = ThreadWorker(loop, threads=3)
+    together = threading.Barrier(3)
+    told: list[object] = []
+    for _ in range(3):
+        worker.run(lambda: together.wait(10) >= 0, told.append)
+    for _ in range(3):
+        loop.perform()
+    worker.stop()
+    assert told == [True] * 3

@@ -136,6 +136,19 @@ def test_what_was_synced_of_what_was_cut_meanwhile_is_not_there() -> None:
     assert synced(log).synced_index == 5
 
 
+def test_what_is_found_is_synced_but_for_the_last_two_files() -> None:
+    log = opened(filled(20).disk)  # type: ignore[arg-type]
+    assert log.data.starts == [0, 512, 1024, 1536]
+    assert log.synced_index == 11
+    work = log.unsynced()
+    assert work is not None
+    assert len(work.files) == 2 + len(log.index.between(12 * 32, 20 * 32))
+    log.note_synced(work)
+    assert log.synced_index == 19
+    assert log.unsynced() is None
+    assert opened(filled(3).disk).synced_index == -1  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("position", [2048, 2048 + 100])
 def test_begin_anew(position: int) -> None:
     log = filled(20)

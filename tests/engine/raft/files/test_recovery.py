@@ -4,6 +4,7 @@ import pytest
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.raft.files.entry import encode
+from mqgateway.engine.raft.files.recovery import find_end
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from tests.engine.raft.files.test_file_log import FOLDER, SIZE, bodies, body_of, filled, opened, state
 
@@ -75,3 +76,12 @@ def test_a_file_without_an_entry_begins_where_it_does() -> None:
     log = filled(0)
     log.begin_anew(0, 1024)
     assert state(opened(log.disk)) == (0, 1024, -1, -1, 1024)
+
+
+@pytest.mark.parametrize("noted", [-1, 3, 12, 19, 99])
+def test_the_end_of_a_log_that_somebody_else_has_open(noted: int) -> None:
+    log = filled(20)
+    written(log.disk, 1536 + 164, b"x" * 20 + encode(22, 1, 1536 + 184, body_of(20)))
+    before = log.disk.operations
+    assert find_end(log.data, log.index, noted) == 1536 + 164
+    assert log.disk.operations == before

@@ -12,6 +12,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
 from tests.support.gateway.broker.controlled import BrokerSet, Replica
 from tests.support.gateway.broker.group import NAME_SERVER
+from tests.support.gateway.broker.helpers import pull_header
 from tests.support.gateway.remoting.pair import Talker
 
 MASTER, SLAVE, FENCED = RoleKind.MASTER, RoleKind.SLAVE, RoleKind.FENCED
@@ -100,6 +101,28 @@ def test_what_only_the_dead_master_had_is_cut() -> None:
     brokers.wait(1)
     assert same_logs(master, slave)
     assert slave.in_sync == {1, 2}
+
+
+def test_what_was_never_confirmed_is_not_read_after_a_start() -> None:
+    """It may be cut when this broker follows the next master, which gives its place to another message."""
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    master.send(3)
+    # The checkpoint has how far the log is confirmed.
+    brokers.wait(70)
+    assert master.store._checkpoint.confirm_physical_offset == master.store.max_physical_offset
+    slave.host.is_cut = True
+    assert master.try_to_send(b"of mine alone") is None
+    brokers.stop_controller()
+    master.kill().again()
+    assert master.kind is FENCED
+    assert master.code(RequestCode.PULL_MESSAGE, pull_header(offset=3, sys_flag=4, subscription="*")) == 19
+    assert master.bodies() == [b"hello"] * 3
+    brokers.start_controller()
+    slave.host.is_cut = False
+    brokers.wait(40)
+    assert slave.kind is not master.kind and same_logs(master, slave)
+    assert master.bodies() == slave.bodies()
 
 
 def test_a_master_that_died_unnoticed_waits_for_an_election() -> None:

@@ -8,8 +8,8 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.status import (
+    OK,
     Refused,
-    ok,
     refused_by_proxy,
     status,
     status_of,
@@ -51,7 +51,7 @@ def test_a_status_without_a_message_says_its_code() -> None:
 
 def test_the_status_of_several_results() -> None:
     bad = status(Code.FORBIDDEN, "no")
-    assert status_of_all([ok(), ok()], "") == ok()
+    assert status_of_all([OK, OK], "") == OK
     assert status_of_all([bad, bad], "").message == "FORBIDDEN"
-    assert status_of_all([bad, ok()], "").code == Code.MULTIPLE_RESULTS
+    assert status_of_all([bad, OK], "").code == Code.MULTIPLE_RESULTS
     assert status_of_all([], "none") == status(Code.INTERNAL_SERVER_ERROR, "none")

@@ -18,7 +18,7 @@ class MemoryLog:
         self.opened_at = self.end_offset = self.flushed_offset = self.last_timestamp = 0
         self.dirty_tail: OSError | None = None
         self.on_dirty_tail: Callable[[], None] = lambda: None
-        self._policy = policy
+        self.policy = policy
         self._data = bytearray()
 
     @property
@@ -29,7 +29,7 @@ class MemoryLog:
     @property
     def confirm_offset(self) -> int:
         """As the policy says."""
-        return self._policy(self)
+        return self.policy(self)
 
     @property
     def record_size_max(self) -> int:

@@ -43,10 +43,10 @@ class FakeCall:
         """Seconds until the deadline."""
         return self.left
 
-    def send(self, message: Any) -> None:
+    def send(self, *messages: Any) -> None:
         """Keep it, as the client would read it."""
         if self.ended is None:
-            self.sent.append(type(message).FromString(message.SerializeToString()))
+            self.sent += [type(one).FromString(one.SerializeToString()) for one in messages]
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:
         """The call is over."""

@@ -1,0 +1,166 @@
+"""A client's batch on its way into the log: cut into messages, and made records of.
+
+Most batches have messages of equal lengths; those are columns (`EvenBatch`), with next to no work in Python
+for each message. `PlainBatch` does the same for any batch, and says what the other has to give.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from itertools import count, repeat
+from zlib import crc32
+
+from mqgateway.engine.message import Message, lone_unique_keys
+from mqgateway.engine.store.dispatch import Batch, KeyedBatch
+from mqgateway.engine.store.record import (
+    ELEMENT_SIZE_MIN,
+    batch_sizes,
+    element_with_room_for_crc,
+    encode,
+    encode_batch,
+    record_size,
+    sealed_batch,
+    split_batch,
+)
+
+_SIZE_AND_LENGTH = struct.Struct(">i12xi")
+_LENGTH = struct.Struct(">h")
+
+
+class PlainBatch:
+    """The messages of a batch body; with `seals` their records have a checksum of all of them.
+
+    Raises `MessageIllegal` for bytes that do not add up, and where there is no room for a checksum.
+    """
+
+    def __init__(self, elements: bytes, seals: bool) -> None:
+        parts = split_batch(elements)
+        self._parts = [element_with_room_for_crc(part) for part in parts] if seals else parts
+        self._seals = seals
+
+    def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
+        """Bytes that the records take in the log."""
+        return batch_sizes(self._parts, topic, sys_flag)
+
+    def records(
+        self,
+        message: Message,
+        topic: tuple[int, bytes],
+        sizes: list[int],
+        sys_flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        store_timestamp: int,
+    ) -> bytes:
+        """The records, one behind the other; the arguments are as for `record.encode_batch`."""
+        pieces = encode_batch(
+            message, self._parts, topic, sizes, sys_flag, queue_offset, physical_offset, store_timestamp
+        )
+        return b"".join(sealed_batch(pieces) if self._seals else pieces)
+
+    def rows(self, sizes: list[int]) -> Batch:
+        """What is left to dispatch."""
+        return [(size, tail[2:]) for size, (_, _, tail) in zip(sizes, self._parts, strict=True)]
+
+    def keyed(self, sizes: list[int]) -> KeyedBatch | None:
+        """The same in short, where it is known that the properties say no more than unique keys."""
+        return None
+
+
+class EvenBatch:
+    """Messages with one flag, bodies of one length and properties of one length, as columns. See `cut`."""
+
+    def __init__(
+        self, flag: int, bodies: Sequence[bytes], properties: Sequence[bytes], properties_length: bytes
+    ) -> None:
+        self._flag = flag
+        self._bodies = bodies
+        self._properties = properties
+        self._properties_length = properties_length  # as two bytes
+
+    def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
+        """See `PlainBatch.sizes`."""
+        size = record_size(sys_flag, len(self._bodies[0]), len(topic[1]), len(self._properties[0]))
+        return [size] * len(self._bodies)
+
+    def records(
+        self,
+        message: Message,
+        topic: tuple[int, bytes],
+        sizes: list[int],
+        sys_flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        store_timestamp: int,
+    ) -> bytes:
+        """See `PlainBatch.records`. The first record is the model for what is the same in all."""
+        bodies, properties, size = self._bodies, self._properties, sizes[0]
+        model = encode(
+            message,
+            bodies[0],
+            properties[0],
+            topic,
+            size,
+            sys_flag,
+            self._flag,
+            queue_offset,
+            physical_offset,
+            store_timestamp,
+        )
+        begin, place, rest = model[:8], model[12:20], model[36 : record_size(sys_flag, 0, 0, 0) - 2]
+        between = topic[1] + self._properties_length
+        lengths = len(rest), len(bodies[0]), len(between), len(properties[0])
+        pack = struct.Struct(">8sI8sqq{}s{}s{}s{}s".format(*lengths)).pack
+        return b"".join(
+            map(
+                pack,
+                repeat(begin),
+                [crc32(body) & 0x7FFFFFFF for body in bodies],
+                repeat(place),
+                count(queue_offset),
+                count(physical_offset, size),
+                repeat(rest),
+                bodies,
+                repeat(between),
+                properties,
+            )
+        )
+
+    def rows(self, sizes: list[int]) -> Batch:
+        """See `PlainBatch.rows`."""
+        return list(zip(sizes, self._properties, strict=True))
+
+    def keyed(self, sizes: list[int]) -> KeyedBatch | None:
+        """See `PlainBatch.keyed`."""
+        keys = lone_unique_keys(self._properties)
+        return None if keys is None else KeyedBatch(sizes[0], keys)
+
+
+def cut(elements: bytes, seals: bool) -> EvenBatch | PlainBatch:
+    """The messages of a batch body. Raises as `PlainBatch` does."""
+    even = None if seals else _cut_evenly(elements)
+    return PlainBatch(elements, seals) if even is None else even
+
+
+def _cut_evenly(elements: bytes) -> EvenBatch | None:
+    """None where the messages are not all alike, or the lengths do not add up."""
+    total = len(elements)
+    if total < ELEMENT_SIZE_MIN:
+        return None
+    size, body_length = _SIZE_AND_LENGTH.unpack_from(elements)
+    properties_length = size - ELEMENT_SIZE_MIN - body_length
+    if body_length < 0 or not 0 <= properties_length < 1 << 15 or total % size:
+        return None
+    rows = struct.iter_unpack(f">i8x4si{body_length}s2s{properties_length}s", elements)
+    sizes, flags, body_lengths, bodies, properties_lengths, properties = zip(*rows, strict=True)
+    flag, length, number = flags[0], _LENGTH.pack(properties_length), len(bodies)
+    if not (
+        sizes.count(size)
+        == flags.count(flag)
+        == body_lengths.count(body_length)
+        == properties_lengths.count(length)
+        == number
+    ):
+        return None
+    return EvenBatch(int.from_bytes(flag, "big", signed=True), bodies, properties, length)

@@ -1,0 +1,262 @@
+"""Making an ordinary store of a DLedger member's: the way out of a group, for a broker by itself.
+
+    1. each entry's record is written to `TARGET.converting/commitlog`, as brokers write them (`convert_log`)
+    2. tables are copied, and where queues end whose messages have all gone
+    3. consume queues and index are made of the new log (`rebuild`), timers speak of it (`convert_timers`)
+    4. every record is read in both logs and compared, and the new store is checked (`check`)
+    5. `TARGET.converting` becomes `TARGET`
+
+The member's store is only read. Without the 48 bytes before each record, records lie elsewhere: physical
+offsets, and the message ids made of those, are new. Queue offsets are the records' own and stay, so groups go
+on where they are.
+
+Ended at any moment, it can be asked for again and goes on with the data file it was in. A log that is damaged
+is refused, and so is one that lacks entries that were committed: then another member has them. What lies
+behind the last committed entry is taken over: it may have been acknowledged, as members hear of that late.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.raft.files.entry import Head
+from mqgateway.engine.raft.files.properties import read_noted
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
+from mqgateway.engine.upkeep.check import check_store
+from mqgateway.engine.upkeep.convert_log import STATE, LogCopy, moved
+from mqgateway.engine.upkeep.convert_timers import TimerMove
+from mqgateway.engine.upkeep.copies import copy_file, copy_folder
+from mqgateway.engine.upkeep.findings import Findings, Part, Progress, Severity
+from mqgateway.engine.upkeep.layout import Layout, hold
+from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
+from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
+from mqgateway.engine.upkeep.queue_check import QueueCheck
+from mqgateway.engine.upkeep.rebuild import rebuild_store
+from mqgateway.engine.upkeep.walk import Walk
+
+CONVERTING = ".converting"
+"""After the target's name as long as it is not whole."""
+_OTHER_MEMBER = "convert the store of another member"
+_COPIED = "config", "compaction"
+_MADE = frozenset(
+    (
+        *("commitlog", "consumequeue", "batchconsumequeue", "consumequeue_ext", "index", "checkpoint"),
+        *("timerlog", "timerwheel", "queuetable", "lock", "abort", "abort.bak"),
+    )
+)
+"""What the new store has of its own, or needs no more."""
+_TIMERS = frozenset(("timercheck", "timercheck.bak"))
+_QUEUE_FILES = 2
+"""So many of a queue's files tell where it ends: the last one may be empty yet."""
+_RESERVE = 64 << 20
+_SIZE_KEPT = 1.15
+"""Room for the new log and what is derived of it, beside that of the old one's data."""
+_DERIVED = frozenset((Part.LOG, Part.QUEUE, Part.BATCH_QUEUE, Part.INDEX, Part.CHECKPOINT, Part.TIMER_LOG))
+
+
+@dataclass
+class ConvertReport:
+    """What was made of what. `entries` are those of the member, `records` all of the new log, with those of
+    an older one; `left_out` names what was not taken over from the member's folder; `findings` are about the
+    new store."""
+
+    root: str
+    target: str
+    member: str
+    entries: int = 0
+    last_index: int = -1
+    last_term: int = -1
+    committed: int = -1
+    records: int = 0
+    log_start: int = 0
+    log_end: int = 0
+    queues: int = 0
+    index_entries: int = 0
+    timers: int = 0
+    left_out: list[str] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""
+
+
+class _Convert:
+    """One conversion, step by step."""
+
+    def __init__(self, layout: Layout, target: str, progress: Progress) -> None:
+        self._layout, self._disk, self._progress = layout, layout.disk, progress
+        self._target, self._aside = target, target + CONVERTING
+        self._options = dataclasses.replace(
+            layout.options, store_path_root_dir=self._aside, store_path_commit_log=""
+        )
+        self._made = Layout(layout.disk, self._options)
+        self._findings = Findings()
+        files = find_log(layout, self._findings)
+        assert isinstance(files, LedgerFiles)
+        self._refuse(self._findings, frozenset(Part))
+        self._files = files
+        self._noted = read_noted(layout.disk, layout.ledger)
+        self._known_end = QueueCheck(layout, Findings(), None, _silent).known_end(files.end)
+        member = os.path.basename(layout.ledger)
+        self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)
+
+    def _refuse(self, findings: Findings, parts: frozenset[Part]) -> None:
+        for found in findings.kept:
+            if found.severity is Severity.ERROR and found.part in parts:
+                raise StoreUnavailable(f"{found.path}: {found.what}; {_OTHER_MEMBER}")
+
+    def run(self) -> ConvertReport:
+        """Convert."""
+        self._need_room()
+        self._write_log()
+        self._copy_tables()
+        self._make_derived()
+        self._compare()
+        self._check()
+        self._finish()
+        return self.report
+
+    def _need_room(self) -> None:
+        parent = os.path.dirname(self._target)
+        if not self._disk.is_dir(parent):
+            raise StoreUnavailable(f"there is no folder {parent} to put the new store into")
+        used = sum(self._files.file(start).used() for start in self._files.starts)
+        written = sum(size for _, size in self._new_log().look())
+        needed = int(max(0, used - written) * _SIZE_KEPT) + _RESERVE
+        free = self._disk.usage(parent)[1]
+        if free < needed:
+            raise StoreUnavailable(f"the new store needs about {needed} bytes, {free} are free in {parent}")
+
+    def _walk(
+        self, files: LedgerFiles, stage: str, on_entry: Callable[[Head], None] | None = None
+    ) -> LedgerWalk:
+        whole = self._files.end - (self._files.starts[0] if self._files.starts else 0)
+
+        def show(done: int, left: int) -> None:
+            self._progress(stage, whole - left + done, whole)
+
+        return LedgerWalk(files, self._findings, self._noted, self._is_past_end, show, on_entry)
+
+    def _is_past_end(self, position: int) -> bool:
+        return self._known_end <= position
+
+    def _new_log(self) -> FileQueue:
+        return FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size)
+
+    def _write_log(self) -> None:
+        """Step 1."""
+        copy = LogCopy(self._disk, self._aside, self._layout.root, self._files, self._new_log())
+        copy.take(lambda files: self._walk(files, "writing the log"))
+        self._refuse(self._findings, frozenset(Part))
+
+    def _copy_tables(self) -> None:
+        """Step 2, on nothing but the log."""
+        disk, root, aside = self._disk, self._layout.root, self._aside
+        for folder in (f"{aside}/{name}" for name in disk.subdirs(aside)):
+            if folder != self._made.commit_log:
+                disk.rmtree(folder)
+        for name in _COPIED:
+            copy_folder(disk, f"{root}/{name}", f"{aside}/{name}", _TIMERS.__contains__)
+        kinds = (self._layout.queues, self._made.queues), (self._layout.batch_queues, self._made.batch_queues)
+        for source, made in kinds:
+            for topic, queue_id, folder in self._layout.queue_folders(source):
+                names = [name for name in disk.listdir(folder) if name.isdigit()]
+                for name in names[-_QUEUE_FILES:]:
+                    copy_file(disk, f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
+        for name in disk.listdir(root):
+            if name not in _MADE and name not in _COPIED and name != self.report.member:
+                self.report.left_out.append(name)
+
+    def _make_derived(self) -> None:
+        """Step 3."""
+        report, disk = self.report, self._disk
+        made = rebuild_store(disk, self._options, discard=True, progress=self._progress)
+        self._refuse(made.findings, frozenset(Part))
+        report.records, report.queues, report.index_entries = made.records, made.queues, made.index_entries
+        report.log_start, report.log_end = made.log_start, made.log_end
+        timers = TimerMove(self._layout, self._files, self._made)
+        timers.run()
+        report.timers = timers.count
+
+    def _compare(self) -> None:
+        """Step 4: the same records in both logs. Writes the checkpoint, as the last one tells it."""
+        report = self.report
+
+        def count(head: Head) -> None:
+            report.entries += 1
+            report.last_index, report.last_term = head.index, head.term
+
+        findings, position, last = Findings(), 0, b""
+        walk = self._walk(self._files, "comparing the logs", count)
+        new = Walk(find_log(self._made, findings), findings, lambda _: True)
+        for old, made in zip_longest(walk.records(), new.records()):
+            if old is None or made is None:
+                raise StoreUnavailable("the logs have not the same number of records; remove the new one")
+            (data, at, _, size), (made_data, made_at, position, made_size) = old, made
+            last = made_data[made_at : made_at + made_size]
+            if moved(data[at : at + size], position) != last:
+                raise StoreUnavailable(f"the record at {position} of the new log is another; remove that log")
+        self._refuse(self._findings, frozenset(Part))
+        self._refuse(findings, frozenset(Part))
+        if report.committed > report.last_index:
+            what = f"entries up to {report.committed} were committed, the last one is {report.last_index}"
+            raise StoreUnavailable(f"{self._layout.ledger}: {what}; {_OTHER_MEMBER}")
+        self._write_checkpoint(position, store_timestamp(last[:STORE_TIME_HEAD_SIZE]) if last else 0)
+
+    def _write_checkpoint(self, position: int, timestamp: int) -> None:
+        checkpoint = Checkpoint(self._disk, self._made.checkpoint)
+        checkpoint.load()
+        checkpoint.physic_msg_timestamp = checkpoint.logics_msg_timestamp = timestamp
+        checkpoint.index_msg_timestamp = timestamp if self.report.index_entries else 0
+        checkpoint.logics_physical_offset = position
+        checkpoint.save().sync()
+        checkpoint.close()
+
+    def _check(self) -> None:
+        """Step 4: the new store by itself."""
+        checked = check_store(self._disk, self._options, progress=self._progress)
+        self._refuse(checked.findings, _DERIVED)
+        self.report.findings = checked.findings
+
+    def _finish(self) -> None:
+        """Step 5."""
+        disk = self._disk
+        disk.sync_dir(self._aside)
+        disk.rename(self._aside, self._target)
+        disk.sync_dir(os.path.dirname(self._target))
+        for name in (STATE, f"{STATE}.bak"):
+            if disk.exists(f"{self._target}/{name}"):
+                disk.unlink(f"{self._target}/{name}")
+        disk.sync_dir(self._target)
+
+
+def convert_store(
+    disk: Disk, options: StoreOptions, target: str, *, progress: Progress = lambda *_: None
+) -> ConvertReport:
+    """Make an ordinary store, in the folder `target`, of the DLedger member's of `options`.
+
+    Raises `StoreUnavailable` when there is none, a broker has it open, the target is there already, or the
+    log is not whole; `OSError`, as of a full disk. The target is then not there, and what was written waits
+    beside it to be gone on with.
+    """
+    layout = Layout(disk, options)
+    lock = hold(disk, layout)
+    try:
+        if not layout.ledger:
+            raise StoreUnavailable(f"{layout.root} is an ordinary store: it holds no folder dledger-ID")
+        if disk.exists(target):
+            raise StoreUnavailable(f"{target} is there already")
+        return _Convert(layout, target, progress).run()
+    finally:
+        if lock is not None:
+            lock.close()

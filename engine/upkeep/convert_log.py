@@ -1,0 +1,144 @@
+"""The records of a DLedger member's entries written as an ordinary commit log, a file of data at a time.
+
+What is written is synced with each file, and noted; so whoever was ended goes on with the file he was in. The
+last one is never noted, as it may grow.
+A record says where it lies, so it is another one elsewhere by eight bytes, and by its checksum where it has
+one of all of it. Files of an older commit log come first, and what is in them stays where it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.message import PROPERTY_CRC32
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.record import BLANK_SIZE, CRC_SIZE, blank, sealed
+from mqgateway.engine.tables.jsonfile import Table, load_table, write_table
+from mqgateway.engine.upkeep.ledger import LedgerFiles
+from mqgateway.engine.upkeep.walk import Walk
+
+STATE = "converting"
+"""The file that notes how far the log is written, as long as the store is not whole."""
+_BUFFER = 4 << 20
+_CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\1"
+
+
+def moved(record: bytes, position: int) -> bytes:
+    """The record as it is at another place of a log."""
+    record = b"".join((record[:28], position.to_bytes(8, "big"), record[36:]))
+    return sealed(record) if record.startswith(_CRC_PROPERTY, len(record) - CRC_SIZE) else record
+
+
+class Written(NamedTuple):
+    """How far the new log is: the member's files before `next_file` are in it, up to `end`."""
+
+    source: str
+    file_size: int
+    first_file: int
+    next_file: int
+    end: int
+
+
+class LogCopy:
+    """The new log below a folder; `end` is where it ends. What an earlier copy has written is there."""
+
+    def __init__(self, disk: Disk, root: str, source: str, files: LedgerFiles, log: FileQueue) -> None:
+        first = files.starts[0] if files.starts else 0
+        self._disk = disk
+        self._path = f"{root}/{STATE}"
+        self._source = files
+        self._log = log
+        self._written = Written(source, files.file_size, first, first, first)
+        self._buffer = bytearray()
+        noted = load_table(disk, self._path)
+        if noted is not None or disk.listdir(log.directory):
+            self._go_on(root, noted)
+        else:
+            disk.makedirs(log.directory)
+            disk.sync_dir(os.path.dirname(root))
+            self._save()
+        self._begin = self._written.end
+        self._file_end = self._begin - self._begin % log.file_size + log.file_size
+
+    def _go_on(self, root: str, noted: Table | None) -> None:
+        begun = self._written
+        if noted is None or set(noted) != set(Written._fields):
+            raise StoreUnavailable(f"{root} is there, and no conversion has begun it: remove it")
+        self._written = Written(**noted)
+        if self._written[:3] != begun[:3] or self._written.next_file > self._source.end:
+            raise StoreUnavailable(f"{root} is of another store, {self._written.source}: remove it")
+        for name in self._disk.listdir(self._log.directory):
+            if int(name) >= self._written.end:
+                self._disk.unlink(f"{self._log.directory}/{name}")
+        self._log.load(repair=True)
+        self._log.cut(self._written.end)
+
+    @property
+    def end(self) -> int:
+        """Where the log ends."""
+        return self._begin + len(self._buffer)
+
+    @property
+    def next_file(self) -> int:
+        """The file of the source that comes next."""
+        return self._written.next_file
+
+    def take(self, walk_since: Callable[[LedgerFiles], Walk]) -> None:
+        """Take over everything that is not there yet. Raises `OSError`."""
+        source = self._source
+        walk = walk_since(source.since(self.next_file))
+        file = self.next_file
+        for data, at, position, size in walk.records():
+            start = source.start_of(position)
+            if start != file:
+                self._begin_file(start)
+                file = start
+            self._append(data[at : at + size])
+        self._write_for_good()
+
+    def _begin_file(self, start: int) -> None:
+        """The next record is of another file of the source: what is there is noted, for good."""
+        if start <= self._source.divided:
+            self._roll()
+        self._write_for_good()
+        self._written = self._written._replace(next_file=start, end=self._begin)
+        self._save()
+
+    def _write_for_good(self) -> None:
+        self._write()
+        for file in self._log.between(self._written.end, self._begin):
+            file.sync()
+        self._disk.sync_dir(self._log.directory)
+
+    def _save(self) -> None:
+        write_table(self._disk, self._path, orjson.dumps(self._written._asdict()))
+
+    def _append(self, record: bytes) -> None:
+        if self.end + len(record) + BLANK_SIZE > self._file_end:
+            self._roll()
+        self._buffer += moved(record, self.end)
+        if len(self._buffer) >= _BUFFER:
+            self._write()
+
+    def _roll(self) -> None:
+        """End the file, unless nothing is in it."""
+        size = self._file_end - self.end
+        if size == self._log.file_size:
+            return
+        if size:
+            self._buffer += blank(size)
+            self._write()
+        self._begin = self._file_end
+        self._file_end += self._log.file_size
+
+    def _write(self) -> None:
+        if self._buffer:
+            self._log.write(self._begin, self._buffer)
+        self._begin += len(self._buffer)
+        self._buffer.clear()

@@ -1,0 +1,81 @@
+"""The timers of a DLedger member for a store whose records lie elsewhere.
+
+A unit of the timer log points at a record. That one's queue offset stays, so the new consume queue tells
+where it lies now. Wheel and checkpoint speak of places in the timer log, which stay. What a broker of ours
+has added to the checkpoint speaks of the commit log, and goes: then as much is looked through as after one of
+the standard.
+"""
+
+from __future__ import annotations
+
+from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.record import decode, examine
+from mqgateway.engine.timers.checkpoint import FILE_SIZE, STANDARD
+from mqgateway.engine.timers.timer_log import MAGIC_BLANK
+from mqgateway.engine.timers.timer_log import UNIT as TIMER_UNIT
+from mqgateway.engine.timers.timer_log import UNIT_SIZE as TIMER_UNIT_SIZE
+from mqgateway.engine.upkeep.copies import copy_file
+from mqgateway.engine.upkeep.findings import Findings, Part
+from mqgateway.engine.upkeep.layout import Layout, find_files, read
+from mqgateway.engine.upkeep.ledger import LedgerFiles
+
+_CHECKPOINT = "config/timercheck"
+_LOG, _WHEEL = "timerlog", "timerwheel"
+
+
+class TimerMove:
+    """Writes a store's timers for another one, which has its consume queues; `count` units were moved."""
+
+    def __init__(self, source: Layout, files: LedgerFiles, made: Layout) -> None:
+        self._source, self._files, self._made = source, files, made
+        self._disk = source.disk
+        self._queues: dict[tuple[str, int], FileQueue] = {}
+        self.count = 0
+
+    def run(self) -> None:
+        """Write them. Raises `OSError`."""
+        disk, source, made = self._disk, self._source.root, self._made.root
+        if not disk.exists(f"{source}/{_CHECKPOINT}"):
+            return
+        if disk.exists(f"{source}/{_WHEEL}"):
+            copy_file(disk, f"{source}/{_WHEEL}", f"{made}/{_WHEEL}")
+        disk.makedirs(f"{made}/{_LOG}")
+        for name in disk.listdir(f"{source}/{_LOG}"):
+            copy_file(disk, f"{source}/{_LOG}/{name}", f"{made}/{_LOG}/{name}", self._translate)
+        disk.sync_dir(f"{made}/{_LOG}")
+        head = disk.read_bytes(f"{source}/{_CHECKPOINT}")[: STANDARD.size]
+        disk.makedirs(f"{made}/config")
+        file = disk.open(f"{made}/{_CHECKPOINT}", create=True)
+        file.write(0, head.ljust(FILE_SIZE, b"\0"))
+        file.sync()
+        disk.sync_dir(f"{made}/config")
+
+    def _translate(self, data: bytearray) -> None:
+        """Let the units of a piece point at where their records lie now."""
+        for at in range(0, len(data) - TIMER_UNIT_SIZE + 1, TIMER_UNIT_SIZE):
+            size, previous, magic, written, delay, offset, length, *rest = TIMER_UNIT.unpack_from(data, at)
+            if size != TIMER_UNIT_SIZE or magic & 0xFFFFFFFF == MAGIC_BLANK:
+                continue
+            place = self._place_of(offset, length)
+            if place != offset:
+                TIMER_UNIT.pack_into(data, at, size, previous, magic, written, delay, place, length, *rest)
+                self.count += 1
+
+    def _place_of(self, offset: int, size: int) -> int:
+        """Where a record lies now; where there is none any more, the place it had."""
+        files = self._files
+        if not files.starts or not max(files.starts[0], files.divided) <= offset < files.end:
+            return offset
+        record = files.read(offset, size)
+        if not isinstance(examine(record, 0, offset, False), int):
+            return offset
+        message = decode(record)
+        key = message.topic, message.queue_id
+        queue = self._queues.get(key) or self._queues.setdefault(key, self._queue(*key))
+        unit = read(queue, message.queue_offset * UNIT_SIZE, UNIT_SIZE)
+        return int(UNIT.unpack(unit)[0]) if len(unit) == UNIT_SIZE else offset
+
+    def _queue(self, topic: str, queue_id: int) -> FileQueue:
+        folder = f"{self._made.queues}/{topic}/{queue_id}"
+        return find_files(self._made.pool, folder, Part.QUEUE, Findings(), "")

@@ -1,0 +1,92 @@
+"""What a broker does before it stops, if it may: producers go elsewhere, or another becomes master.
+
+Producers look at routes every 30 s. So name servers say that this broker takes no messages, and what still
+comes is taken: a send that is refused would be lost where it is one-way, and fail where its queue was chosen.
+Once none has come for a while, or `drainTimeoutMillis` is over, it is time; at once where name servers know
+no other broker. Under a controller nobody has to go elsewhere: another of those in sync is made master.
+Ours; the standard's broker ends as soon as it is told to.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from twisted.internet.defer import Deferred, succeed
+from twisted.python.failure import Failure
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.controlled.replica import ControlledReplica
+from mqgateway.gateway.runtime.loop import Clockwork
+from mqgateway.gateway.runtime.schedule import Call, Schedule
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+QUIET_MILLIS = 5000
+"""How long nothing must have come before producers are believed to be gone."""
+
+
+class Draining:
+    """`replica` is this broker as its controller knows it; None without one."""
+
+    def __init__(self, broker: Broker, replica: ControlledReplica | None, reactor: Clockwork) -> None:
+        self._broker = broker
+        self._replica = replica
+        self._reactor = reactor
+        self._schedule = Schedule(reactor)
+        self._put_total = -1
+        self._quiet_since = self._began = 0
+        self._looking: Call | None = None
+        self._drained: Deferred[None] | None = None
+
+    def begin(self) -> Deferred[None]:
+        """Fires when the broker may stop, at once where nobody would be helped; it may be cancelled."""
+        broker = self._broker
+        limit = broker.options.drain_timeout_millis
+        if not limit or not broker.role.is_master:
+            return succeed(None)
+        if self._replica is not None:
+            return self._hand_over(self._replica, limit)
+        return Deferred.fromCoroutine(self._send_away(limit))
+
+    async def _send_away(self, limit: int) -> None:
+        broker = self._broker
+        if not await broker.cluster.broker_directory.other_masters():
+            log.info("there is no other broker that producers could send to")
+            return
+        log.info("producers are told to send elsewhere, for %d ms at most", limit)
+        registration = broker.cluster.registration
+        registration.announcement.takes_messages = False
+        broker.tables.topics.data_version.next(broker.clock.millis())
+        registration.soon()
+        self._began = self._quiet_since = elapsed_millis(broker.clock)
+        self._drained = Deferred(lambda _: self._end())
+        self._looking = self._schedule.every(0, LOOK_SECONDS, self._look)
+        await self._drained
+
+    def _hand_over(self, replica: ControlledReplica, limit: int) -> Deferred[None]:
+        handed = Deferred.fromCoroutine(replica.hand_over())
+        handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
+
+        def failed(failure: Failure) -> None:
+            log.warning("no other master was made: %s", failure.getErrorMessage())
+
+        return handed.addErrback(failed)
+
+    def _look(self) -> None:
+        broker, now = self._broker, elapsed_millis(self._broker.clock)
+        if broker.stats.put_total != self._put_total:
+            self._put_total, self._quiet_since = broker.stats.put_total, now
+        is_quiet = now - self._quiet_since >= QUIET_MILLIS
+        if self._drained is not None and (
+            is_quiet or now - self._began >= broker.options.drain_timeout_millis
+        ):
+            log.info("no producer sends any more" if is_quiet else "producers still send; the broker stops")
+            drained, self._drained = self._drained, None
+            self._end()
+            drained.callback(None)
+
+    def _end(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()

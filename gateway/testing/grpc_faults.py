@@ -1,0 +1,136 @@
+"""The faults of `faults` for gRPC: what is ordered for requests strikes the methods that are like them.
+
+A fault for `SEND` strikes SendMessage too, one for a code of POP ReceiveMessage. The stream of Telemetry is
+a connection rather than a request: nothing but the end of its connection strikes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.grpc.call import Call, Methods, ServerStream, Status, Unary
+from mqgateway.gateway.testing.faults import Fault, Faults
+
+LIKE: dict[str, tuple[int, ...]] = {
+    "QueryRoute": (RequestCode.GET_ROUTEINFO_BY_TOPIC,),
+    "QueryAssignment": (RequestCode.QUERY_ASSIGNMENT,),
+    "Heartbeat": (RequestCode.HEART_BEAT,),
+    "SendMessage": (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_MESSAGE, RequestCode.SEND_BATCH_MESSAGE),
+    "ReceiveMessage": (RequestCode.POP_MESSAGE,),
+    "PullMessage": (RequestCode.PULL_MESSAGE,),
+    "AckMessage": (RequestCode.ACK_MESSAGE, RequestCode.BATCH_ACK_MESSAGE),
+    "ChangeInvisibleDuration": (RequestCode.CHANGE_MESSAGE_INVISIBLETIME,),
+    "ForwardMessageToDeadLetterQueue": (RequestCode.CONSUMER_SEND_MSG_BACK,),
+    "EndTransaction": (RequestCode.END_TRANSACTION,),
+    "NotifyClientTermination": (RequestCode.UNREGISTER_CLIENT,),
+    "RecallMessage": (RequestCode.RECALL_MESSAGE,),
+    "UpdateOffset": (RequestCode.UPDATE_CONSUMER_OFFSET,),
+    "GetOffset": (RequestCode.QUERY_CONSUMER_OFFSET,),
+    "QueryOffset": (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,),
+    "SyncLiteSubscription": (RequestCode.LITE_SUBSCRIPTION_CTL,),
+}
+"""The requests of the remoting protocol that methods are like."""
+
+
+class GrpcFaults:
+    """The methods of one server with the faults before them.
+
+    `pause` and `served` are as those of `Faults`; `cut` breaks the connection of a call.
+    """
+
+    def __init__(
+        self,
+        faults: Faults,
+        pause: Callable[[float], Deferred[None]],
+        served: Callable[[], None],
+        cut: Callable[[Call], None],
+    ) -> None:
+        self._faults = faults
+        self._pause = pause
+        self._served = served
+        self._cut = cut
+
+    def before(self, methods: Methods) -> Methods:
+        """The same methods, struck by what is ordered."""
+        return {path: self._struck(path.rpartition("/")[2], method) for path, method in methods.items()}
+
+    def _struck(self, name: str, method: Any) -> Any:
+        codes = LIKE.get(name)
+        if codes is None:
+            return method
+
+        def answer(request: Any, call: Call) -> Any:
+            fault = self._faults.striking(codes, topics_of(request))
+            if fault is None:
+                return method.answer(request, call)
+            return self._strike(fault, name, method, request, call)
+
+        return type(method)(method.request, answer)
+
+    def _strike(self, fault: Fault, name: str, method: Unary | ServerStream, request: Any, call: Call) -> Any:
+        if fault.what == "refuse":
+            return _refuse(fault, name, method, call)
+        if fault.what == "delay":
+
+            def carry_out(_: None) -> Any:
+                answer = method.answer(request, call)
+                self._served()
+                return answer
+
+            return self._pause(fault.seconds).addCallback(carry_out)
+        if fault.what == "cut":
+            self._cut(call)
+        elif fault.what == "drop_answer":
+            method.answer(request, _Unheard(call))  # type: ignore[arg-type]
+        return Deferred()  # which is cancelled when the client waits no more
+
+
+def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -> Any:
+    """The answer with the status that a response code is here."""
+    # Here, as it loads the messages.
+    from mqgateway.gateway.grpc import v2
+    from mqgateway.gateway.grpc.service.status import status
+
+    codes = {
+        ResponseCode.SYSTEM_BUSY: v2.Code.TOO_MANY_REQUESTS,
+        ResponseCode.REQUEST_CODE_NOT_SUPPORTED: v2.Code.NOT_IMPLEMENTED,
+        ResponseCode.TOPIC_NOT_EXIST: v2.Code.TOPIC_NOT_FOUND,
+        ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST: v2.Code.CONSUMER_GROUP_NOT_FOUND,
+    }
+    why = status(codes.get(fault.code, v2.Code.INTERNAL_SERVER_ERROR), fault.remark)
+    answer = getattr(v2, f"{name}Response")(status=why)
+    if isinstance(method, Unary):
+        return answer
+    call.send(answer)
+    call.finish()
+    return None
+
+
+class _Unheard:
+    """A call whose answers are lost."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def send(self, *messages: Any) -> None:
+        """Nobody hears it."""
+
+    def finish(self, status: Status = Status.OK, message: str = "") -> None:
+        """Nobody hears it."""
+
+
+def topics_of(request: Any) -> tuple[str, ...]:
+    """The topics that a request names."""
+    fields = type(request).DESCRIPTOR.fields_by_name
+    if "messages" in fields:
+        return tuple(message.topic.name for message in request.messages)
+    if "message_queue" in fields:
+        return (request.message_queue.topic.name,)
+    return (request.topic.name,) if "topic" in fields else ()

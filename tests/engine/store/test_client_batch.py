@@ -1,0 +1,164 @@
+"""A batch of equal lengths becomes the same records, queue units and index entries as any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import Message, lone_unique_key, lone_unique_keys, pack_host
+from mqgateway.engine.store import schema, writer
+from mqgateway.engine.store.client_batch import EvenBatch, PlainBatch, cut
+from mqgateway.engine.store.index_file import KeyHashes
+from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
+from mqgateway.engine.store.results import PutStatus
+from tests.support.engine.store.stores import Bench, message
+
+HOSTS = [pack_host("10.0.0.7", 5), pack_host("::1", 7)]
+TAILS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2TAGS\1a", b"\2KEYS\1k"]
+
+
+def elements(parts: list[tuple[int, bytes, bytes]]) -> bytes:
+    """The body of a batch of messages with these flags, bodies and properties."""
+    rows = [
+        {"magic": 0, "body_crc": 0, "flag": flag, "body": body, "properties": properties}
+        for flag, body, properties in parts
+    ]
+    return bytes(schema.BATCH.build(rows))
+
+
+def records(batch: EvenBatch | PlainBatch, topic: str, hosts: tuple[bytes, bytes]) -> bytes:
+    message = Message(topic, 3, b"", {}, 77, *hosts, 0, 1, 2, 99)
+    field, sys_flag = topic_field(topic, True), sys_flag_for(message)
+    sizes = batch.sizes(field, sys_flag)
+    made = batch.records(message, field, sizes, sys_flag, 1 << 40, 1 << 50, 1_700_000_000_000)
+    assert len(made) == sum(sizes)
+    return made
+
+
+@st.composite
+def alike(draw: st.DrawFn) -> list[tuple[int, bytes, bytes]]:
+    """Messages of equal lengths, with any flag."""
+    body, tail = draw(st.integers(0, 40)), draw(st.integers(0, 40))
+    one = st.tuples(
+        st.sampled_from([0, 0, 0, 7, -1]),
+        st.binary(min_size=body, max_size=body),
+        st.binary(min_size=tail, max_size=tail),
+    )
+    return draw(st.lists(one, min_size=1, max_size=40))
+
+
+unlike = st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=3), st.binary(max_size=3)), min_size=1)
+
+
+@given(alike() | unlike, st.sampled_from(["t", "x" * 200]), st.sampled_from(HOSTS), st.sampled_from(HOSTS))
+def test_the_records_are_the_same(
+    parts: list[tuple[int, bytes, bytes]], topic: str, born: bytes, stored: bytes
+) -> None:
+    data = elements(parts)
+    assert records(cut(data, False), topic, (born, stored)) == records(
+        PlainBatch(data, False), topic, (born, stored)
+    )
+
+
+def test_which_batches_are_even() -> None:
+    same = [(1, b"abc", b"de")] * 3
+    assert isinstance(cut(elements(same), False), EvenBatch)
+    assert isinstance(cut(elements(same), True), PlainBatch)  # there is a checksum to be added to each
+    for other in ((2, b"abc", b"de"), (1, b"ab", b"cde"), (1, b"abc", b"d")):
+        assert isinstance(cut(elements([*same, other]), False), PlainBatch)
+
+
+@given(alike(), st.data())
+def test_what_is_damaged_is_as_illegal(parts: list[tuple[int, bytes, bytes]], choose: st.DataObject) -> None:
+    data = bytearray(elements(parts))
+    at = choose.draw(st.integers(0, len(data) - 1))
+    data[at] ^= choose.draw(st.integers(1, 255))
+    damaged = bytes(data[: choose.draw(st.integers(0, len(data)))])
+    outcomes: list[Any] = []
+    for make in (cut, PlainBatch):
+        try:
+            outcomes.append(records(make(damaged, False), "t", (HOSTS[0], HOSTS[0])))
+        except MessageIllegal as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
+
+
+keys = st.text("0123456789ABCDEFxyz", min_size=32, max_size=32).map(str.encode)
+
+
+@given(st.lists(keys, min_size=1, max_size=40), st.sampled_from(TAILS), st.booleans())
+def test_unique_keys_are_those_that_are_found_one_by_one(
+    names: list[bytes], tail: bytes, is_spoilt: bool
+) -> None:
+    texts = [b"UNIQ_KEY\1" + name + tail for name in names]
+    if is_spoilt:
+        texts[-1] = texts[-1].replace(names[-1], b"-" * 32)
+    found = lone_unique_keys(texts)
+    if found is not None:
+        assert list(found) == [lone_unique_key(text) for text in texts]
+    assert (found is not None) == (tail in TAILS[:4] and not is_spoilt)
+
+
+@given(st.lists(keys, min_size=1), st.text(max_size=20))
+def test_their_hashes_are_those_of_each(names: list[bytes], topic: str) -> None:
+    hashes = KeyHashes()
+    assert hashes.of_unique_keys(topic, names) == [hashes.of_bytes(topic, name) for name in names]
+
+
+def test_short_properties_have_no_unique_keys() -> None:
+    assert lone_unique_keys([b""]) is None
+    assert lone_unique_keys([b"UNIQ_KEY\1A"] * 2) is None
+
+
+def test_what_is_left_to_dispatch() -> None:
+    names = [f"7F00000100002A139F5545CA0EDB{number:04X}".encode() for number in range(3)]
+    data = elements([(0, b"b", b"UNIQ_KEY\1" + name) for name in names])
+    batch = cut(data, False)
+    sizes = batch.sizes(topic_field("t", True), 0)
+    keyed = batch.keyed(sizes)
+    assert keyed is not None
+    assert (keyed.size, list(keyed.keys)) == (record_size(0, 1, 2, 41), names)
+    assert batch.rows(sizes) == PlainBatch(data, False).rows(sizes)
+    assert batch.rows(sizes) == [(keyed.size, b"UNIQ_KEY\1" + name) for name in names]
+
+
+def disk_after(properties: list[list[bytes]], topic: str, **changes: Any) -> tuple[Any, ...]:
+    """All bytes on disk, and who was told, after batches of messages with these properties."""
+    bench = Bench(**changes)
+    bench.put(message(topic=topic))
+    for texts in properties:
+        data = elements([(0, b"x" * 20, text) for text in texts])
+        assert bench.store.put_batch(message(topic=topic, properties={}), data).status is PutStatus.PUT_OK
+    bench.store.dispatch()
+    arrivals = list(bench.arrivals)
+    bench.store.stop()
+    return {path: bench.disk.read_bytes(path) for path in bench.disk.files("/store")}, arrivals
+
+
+@pytest.mark.parametrize("topic", ["orders", "batched"])
+@pytest.mark.parametrize("changes", [{}, {"flush_disk_type": "SYNC_FLUSH"}])
+def test_the_disk_is_the_same(topic: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"7F00000100002A139F5545CA0ED{number:05X}".encode() for number in range(20)]
+    keyed = [b"UNIQ_KEY\1" + name + b"\2WAIT\1true" for name in names]
+    tagged = [text + b"\2TAGS\1a" for text in keyed]
+    batches = [keyed[:1], keyed[1:12], tagged[:5], keyed[12:], [*keyed[:2], *tagged[:2]]]
+    evenly = disk_after(batches, topic, **changes)
+    monkeypatch.setattr(writer, "cut", PlainBatch)
+    plainly = disk_after(batches, topic, **changes)
+    assert evenly == plainly
+    assert any(set(data) - {0} for path, data in evenly[0].items() if "index" in path)
+
+
+def test_a_batch_that_waits_when_its_topic_goes_enters_no_queue() -> None:
+    bench = Bench()
+    data = elements([(0, b"x", b"UNIQ_KEY\1" + bytes([65 + n]) * 32) for n in range(3)])
+    bench.store.put_batch(message(properties={}), data)
+    bench.store._dispatch.forget("orders")
+    bench.store.dispatch()
+    assert bench.store.max_offset("orders", 0) == 0
+    assert bench.arrivals == []
+    assert len(bench.store.query("orders", "A" * 32, 9, 0, 1 << 60).records) == 1

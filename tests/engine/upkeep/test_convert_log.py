@@ -1,0 +1,83 @@
+"""Records as they are elsewhere, and a log that is copied a file at a time."""
+
+from pathlib import Path
+
+import pytest
+
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
+from mqgateway.engine.upkeep.convert_log import LogCopy, moved
+from mqgateway.engine.upkeep.findings import Findings
+from mqgateway.engine.upkeep.layout import Layout
+from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
+from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
+from mqgateway.engine.upkeep.walk import Walk
+from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk, records_of
+from tests.support.engine.upkeep.damage import filled
+
+
+def told(record: bytes) -> tuple[object, ...]:
+    """What a record says, but for where it lies."""
+    message = decode(record)
+    place = message.topic, message.queue_id, message.queue_offset
+    return (*place, message.body, message.properties, message.store_timestamp, message.size)
+
+
+def test_a_record_elsewhere() -> None:
+    record = records_of(filled(10), [f"{0:020d}"])[3]
+    elsewhere = moved(record, 7_000_000)
+    assert examine(elsewhere, 0, 7_000_000, True) == len(record)
+    assert told(elsewhere) == told(record)
+
+
+def test_a_checksum_of_all_of_it_is_made_anew() -> None:
+    disk = filled(10, enabled_append_prop_crc=True)
+    record = records_of(disk, [f"{0:020d}"])[3]
+    assert record == sealed(record)
+    elsewhere = moved(record, 7_000_000)
+    assert elsewhere[-11:] != record[-11:]
+    assert examine(elsewhere, 0, 7_000_000, True) == len(record)
+    assert len(with_room_for_crc(b"")) == 20
+
+
+def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) -> None:
+    settings = onto_real_disk(into_ledger(filled(80), 1), tmp_path)
+    disk = RealDisk()
+    files = find_log(Layout(disk, settings), Findings())
+    assert isinstance(files, LedgerFiles)
+    root = str(tmp_path / "new")
+
+    class Stopped(Exception):
+        pass
+
+    def copied(stop_at: int = -1) -> LogCopy:
+        log = FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size)
+        copy = LogCopy(disk, root, "source", files, log)
+
+        def walk_since(part: LedgerFiles) -> Walk:
+            seen.append(part.starts[0] if part.starts else -1)
+            return LedgerWalk(part, Findings(), Noted(), lambda _: True, lambda done, _: stop(done))
+
+        def stop(done: int) -> None:
+            if stop_at >= 0 and done >= stop_at:
+                raise Stopped
+
+        copy.take(walk_since)
+        return copy
+
+    seen: list[int] = []
+    with pytest.raises(Stopped):
+        copied(8192)
+    later = Path(f"{root}/commitlog/{1 << 20:020d}")
+    later.write_bytes(bytes(files.file_size))
+    whole = copied()
+    assert seen == [0, 8192 - 4096]
+    assert whole.next_file == files.starts[-1]
+    assert not later.exists()
+    assert copied().end == whole.end
+    assert seen[2] == files.starts[-1]
+    with pytest.raises(StoreUnavailable, match="is of another store, source: remove it"):
+        LogCopy(disk, root, "another", files, FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size))

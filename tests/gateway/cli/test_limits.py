@@ -1,0 +1,70 @@
+"""What is told of a machine that allows too little, and what is not."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+from mqgateway.gateway.cli.limits import advice, read_kernel
+
+GOOD = {
+    "/proc/sys/net/core/somaxconn": "4096\n",
+    "/proc/sys/vm/swappiness": "60\n",
+    "/proc/swaps": "Filename\n",
+}
+
+
+def told(files: int = 65_536, **changed: str) -> list[str]:
+    found = GOOD | changed
+
+    def read(path: str) -> str:
+        if path not in found:
+            raise FileNotFoundError(path)
+        return found[path]
+
+    return list(advice(files, 20_000, 1024, read))
+
+
+def test_a_machine_as_it_should_be() -> None:
+    assert told() == told(files=-1) == told(files=20_000) == []
+    assert list(advice(-1, 10, 1, read_kernel)) == [
+        text for text in advice(-1, 10, 1, read_kernel) if "swappiness" in text
+    ]
+
+
+def test_too_few_open_files_name_the_setting_and_the_remedy() -> None:
+    (text,) = told(files=1024)
+    assert "1024 files may" in text and "maxConnections=20000" in text and "LimitNOFILE" in text
+
+
+def test_a_short_queue_of_connections() -> None:
+    (text,) = told(**{"/proc/sys/net/core/somaxconn": "128"})
+    assert "somaxconn=128" in text and "sysctl -w net.core.somaxconn=1024" in text
+
+
+def test_swapping_is_told_of_where_there_is_swap() -> None:
+    (text,) = told(**{"/proc/swaps": "Filename\n/dev/vdb partition 1 0 -2\n"})
+    assert "vm.swappiness=60" in text
+    assert told(**{"/proc/swaps": "Filename\n/dev/vdb 1\n", "/proc/sys/vm/swappiness": "1"}) == []
+
+
+def test_files_of_the_kernel_that_are_missing_or_strange() -> None:
+    assert list(advice(-1, 1, 1, lambda path: "many")) == []
+
+    def missing(path: str) -> str:
+        raise PermissionError(path)
+
+    assert list(advice(-1, 1, 1, missing)) == []
+
+
+def test_a_process_takes_as_many_open_files_as_it_may_have() -> None:
+    program = (
+        "import resource\n"
+        "from mqgateway.gateway.cli.limits import raise_open_files\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 512))\n"
+        "print(raise_open_files(), resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert done.stdout.split("\n")[0] == "512 (512, 512)", done.stderr
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] != 512

@@ -1,0 +1,165 @@
+"""What the packages are made of is there and fits together; that they work is for `compat_tests`."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import tarfile
+from configparser import RawConfigParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from mqgateway.engine.options import load_properties
+from mqgateway.gateway.cli.controller import ControllerSettings
+from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+from tests.house.source import ROOT
+
+PACKAGING = ROOT / "packaging"
+UNITS = sorted((PACKAGING / "systemd").glob("*.service"))
+SCRIPTS = [
+    PACKAGING / "room",
+    PACKAGING / "image" / "fill",
+    *(path for path in sorted((PACKAGING / "image" / "bin").iterdir()) if path.name != "healthcheck"),
+    *(PACKAGING / "deb" / name for name in ("postinstall", "preremove", "postremove")),
+]
+STANDARD = ("mqnamesrv", "mqbroker", "mqcontroller", "mqbrokercontainer", "mqadmin", "mqproxy", "mqshutdown")
+
+
+class Unit(RawConfigParser):
+    """A unit's file; of a name that stands several times the last counts here."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(strict=False, delimiters="=", interpolation=None)
+        self.read(path)
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
+@pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
+def test_a_unit_is_told_watched_reread_and_shut_in(path: Path) -> None:
+    service = Unit(path)["Service"]
+    assert (service["Type"], service["NotifyAccess"], service["User"]) == ("notify", "main", "rocketmq")
+    assert service["ExecReload"] == "/bin/kill -HUP $MAINPID"
+    assert int(service["WatchdogSec"]) > 0 and int(service["LimitNOFILE"]) > 21_000
+    shut_in = ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices", "ProtectKernelTunables")
+    assert all(service[name] == "yes" for name in shut_in) and service["ProtectSystem"] == "strict"
+    # Extensions of libraries may make code at run time by libffi.
+    assert "MemoryDenyWriteExecute" not in service
+    program, *arguments = service["ExecStart"].split()
+    assert program == "/opt/mqgateway/bin/mqgateway" and "--data-dir" in arguments
+
+
+def test_units_differ_in_what_they_run_only() -> None:
+    hardening = {path.read_text().partition("# It needs its folder")[2] for path in UNITS}
+    assert len(UNITS) == 4 and len(hardening) == 1
+
+
+def test_a_broker_may_drain_for_less_than_a_stop_may_take() -> None:
+    service = Unit(PACKAGING / "systemd" / "mqgateway-broker@.service")["Service"]
+    millis = re.fullmatch(r"MQGATEWAY_DRAIN_TIMEOUT_MILLIS=(\d+)", service["Environment"])
+    assert millis and int(millis[1]) / 1000 + 30 < int(service["TimeoutStopSec"])
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_plain_sh_and_may_be_run(path: Path) -> None:
+    assert path.read_text().startswith("#!/bin/sh\n") and path.stat().st_mode & 0o111
+    assert subprocess.run(["sh", "-n", path]).returncode == 0
+
+
+def test_the_image_has_the_standards_scripts() -> None:
+    assert {path.name for path in (PACKAGING / "image" / "bin").iterdir()} >= {
+        *STANDARD,
+        "docker-entrypoint.sh",
+    }
+
+
+def test_stopping_by_script_without_a_server() -> None:
+    """The words and exit codes of Apache's script."""
+    script = PACKAGING / "image" / "bin" / "mqshutdown"
+
+    def said(*words: str) -> tuple[int, str]:
+        done = subprocess.run(["sh", script, *words], capture_output=True, text=True)
+        return done.returncode, done.stdout.strip()
+
+    assert said("controller") == (255, "No mqcontroller running.")
+    assert said("brokerContainer") == (255, "No broker container running.")
+    assert said()[0] == 0 and said("bogus")[1].startswith("Useage: mqshutdown broker")
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose-mixed.yaml"])
+def test_compose_files_name_the_quick_starts_services(name: str) -> None:
+    found: dict[str, Any] = yaml.safe_load((PACKAGING / "image" / name).read_text())
+    services = found["services"]
+    assert services["namesrv"]["command"] == "sh mqnamesrv"
+    assert services["broker"]["command"].startswith("sh mqbroker -c ")
+    for service in services.values():
+        for volume in service.get("volumes", ()):
+            source = volume.partition(":")[0]
+            assert source in found["volumes"] or (PACKAGING / "image" / source).is_file()
+    ours = f"${{MQGATEWAY_IMAGE:-mqgateway:{version()}}}"
+    assert services["namesrv"]["image"] == services["broker"]["image"] == ours
+
+
+def version() -> str:
+    found = re.search(r"^version = (.*)$", (ROOT / "setup.cfg").read_text(), re.MULTILINE)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *sorted((PACKAGING / "image" / "conf").glob("broker.conf")),
+        *(PACKAGING / "deb" / "conf").glob("*.conf"),
+    ],
+    ids=lambda path: f"{path.parents[1].name}-{path.stem}",
+)
+def test_shipped_settings_are_right(path: Path) -> None:
+    kinds = {"broker": BrokerSettings, "namesrv": NamesrvSettings, "controller": ControllerSettings}
+    options = kinds[path.stem]().options
+    assert options.apply(load_properties(path.read_text(), str(path))) == []
+
+
+def test_the_package_is_made_of_files_that_are_there() -> None:
+    described = yaml.safe_load((PACKAGING / "deb" / "nfpm.yaml").read_text())
+    sources = [one["src"] for one in described["contents"]] + list(described["scripts"].values())
+    named = [source for source in sources if not source.startswith(("/", "$"))]
+    assert len(named) > 8 and all((ROOT / source).is_file() for source in named)
+
+
+@pytest.fixture(scope="module")
+def wheels() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("wheels", ROOT / "scripts" / "wheels.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_source_distribution_is_packed_the_same_each_time(wheels: ModuleType, tmp_path: Path) -> None:
+    for name, order, mode in (("a", ("x", "y"), 0o600), ("b", ("y", "x"), 0o664)):
+        folder = tmp_path / name
+        folder.mkdir()
+        for each in order:
+            (folder / each).write_text(each)
+            (folder / each).chmod(mode)
+        with tarfile.open(folder / "it.tar.gz", "w:gz") as packed:
+            for each in order:
+                packed.add(folder / each, each)
+        wheels.normalise(folder / "it.tar.gz", 1_700_000_000)
+    assert (tmp_path / "a" / "it.tar.gz").read_bytes() == (tmp_path / "b" / "it.tar.gz").read_bytes()
+    with tarfile.open(tmp_path / "a" / "it.tar.gz") as packed:
+        assert [(one.name, one.mode, one.mtime, one.uid) for one in packed] == [
+            ("x", 0o644, 1_700_000_000, 0),
+            ("y", 0o644, 1_700_000_000, 0),
+        ]
+
+
+def test_what_is_shipped_is_there(wheels: ModuleType) -> None:
+    assert all((ROOT / name).exists() for name in wheels.SHIPPED)

@@ -1,0 +1,333 @@
+"""A cluster through whatever a seed brings, and what must hold of it.
+
+Brokers, controllers and name servers die, some with the power of their machine; they are frozen for long or
+for a moment, cut off in one direction or in both; disks and lines are slow, clocks go at different speeds,
+operators have masters elected. Meanwhile clients send, read and commit. What must hold:
+
+- what was acknowledged is in the log at the end, at the offset that was told, and nothing is in it twice;
+- what a consumer has read stays at its offset, and in the end it has read all that was acknowledged;
+- no two brokers acknowledge in one epoch, and nobody acknowledges anything when another one has been master
+  for longer than a lease may last beyond that;
+- all is well again within `HEAL_SECONDS` after the last fault: one master, everybody in sync, logs alike byte
+  for byte, epochs alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mqgateway.engine.ha.role import RoleKind, RoleState
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import ElectMasterRequestHeader
+from tests.sim.clients import Client, Consumer, Producer
+from tests.sim.machines import SET, TOPIC, Addresses, Broker, Controller, Etcd, Machine, NameServer
+from tests.sim.world import World
+from tests.support.topics import topic_header
+
+HEAL_SECONDS = 60
+BEYOND_SECONDS = 2.0
+"""For how long a master may go on beside its successor, that was elected since nobody heard of it: who is in
+sync and was heard of counts for six tenths of 2.5 s, and that on a clock of its own speed."""
+BEYOND_OPERATORS_SECONDS = 8.0
+"""The same after an operator's election, of which a master may hear with its next question only."""
+WRITES = (RequestCode.SEND_MESSAGE_V2, RequestCode.UPDATE_CONSUMER_OFFSET)
+
+
+@dataclass
+class Profile:
+    """What a cluster consists of, and what may happen to it. With `power` logs are on disk before anything is
+    acknowledged, and machines of brokers lose their power."""
+
+    brokers: int = 3
+    controllers: int = 1
+    name_servers: int = 1
+    power: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+PROFILES = {
+    "processes die": Profile(),
+    "machines lose power": Profile(power=True),
+    "minInSyncReplicas=2, five brokers": Profile(5, name_servers=2, settings={"min_in_sync_replicas": 2}),
+    "three controllers": Profile(controllers=3, name_servers=2),
+}
+"""All with `allAckInSyncStateSet=true`."""
+
+
+class Broken(AssertionError):
+    """Something does not hold."""
+
+
+class History:
+    """One seed in one profile. `told` is what happened, `checks` how often each invariant was looked at."""
+
+    def __init__(self, seed: int, profile: Profile) -> None:
+        self.profile = profile
+        self.world = World(seed)
+        self.random = self.world.random
+        self.told: list[str] = []
+        self.faults: Counter[str] = Counter()
+        self.checks: Counter[str] = Counter()
+        self._by_epoch: dict[int, Broker] = {}
+        self._reigns: list[tuple[float, int, Broker]] = []
+        self._operators_election = -BEYOND_OPERATORS_SECONDS
+        self._broken: list[str] = []
+        """What was found where an exception would be taken for an answer."""
+        cluster = Addresses(profile.controllers, profile.name_servers)
+        self.etcd = Etcd(self.world) if profile.controllers > 1 else None
+        self.name_servers = [NameServer(self.world, number) for number in range(profile.name_servers)]
+        self.controllers = [Controller(self.world, number, cluster) for number in range(profile.controllers)]
+        self.run(2)
+        self.brokers: list[Broker] = []
+        for number in range(profile.brokers):
+            self.brokers.append(self._broker(number + 1, cluster))
+            self.run(4)
+        self.everybody: list[Machine] = [*self.brokers, *self.controllers, *self.name_servers]
+        self._begin_traffic(cluster)
+
+    def _broker(self, number: int, cluster: Addresses) -> Broker:
+        profile = self.profile
+        return Broker(
+            self.world, number, cluster, self._took, self._answered, power=profile.power, **profile.settings
+        )
+
+    def _begin_traffic(self, cluster: Addresses) -> None:
+        world, places = self.world, [one.place for one in self.brokers]
+        given = cluster.name_server_list, places
+        self.producers = [Producer(world, number, *given, 1.0) for number in (1, 2)]
+        self.consumers = [Consumer(world, number, *given, 1.0, on_changed=self._changed) for number in (3, 4)]
+        self.clients: list[Client] = [*self.producers, *self.consumers]
+        leading = next(one for one in self.brokers if one.leads)
+        self.ask(leading.place, RequestCode.UPDATE_AND_CREATE_TOPIC, topic_header(TOPIC))
+        # Logs that part before everybody has anything have no epoch in common, and are not cut.
+        self._until(lambda: len(self.acknowledged) > 0 and self._is_whole(), "the set is not whole at first")
+
+    @property
+    def acknowledged(self) -> dict[bytes, int]:
+        """The offsets that all producers were told."""
+        return {body: at for one in self.producers for body, at in one.acknowledged.items()}
+
+    def ask(self, address: str, code: RequestCode, header: Any) -> None:
+        """Ask as a client; the answer does not matter."""
+        asked = self.producers[0]._remoting.request(address, RemotingCommand.request(code, header))
+        asked.addErrback(lambda _: None)
+
+    def run(self, seconds: float) -> None:
+        """Let time pass. Raises `Broken`."""
+        self.world.run(seconds)
+        if self._broken:
+            raise Broken(self._broken[0])
+
+    def play(self, steps: int) -> None:
+        """So many faults and pauses, then the end. Raises `Broken`."""
+        for _ in range(steps):
+            if self.random.random() < 0.7:
+                self.fault()
+            seconds = self.random.choice((0.2, 0.5, 1, 3, 8))
+            self.told.append(f"{seconds} s")
+            self.run(seconds)
+        self.heal()
+        self.check()
+
+    # What is looked at all the time.
+
+    def _took(self, broker: Broker, role: RoleState) -> None:
+        if role.kind is RoleKind.MASTER and all(epoch != role.epoch for _, epoch, _ in self._reigns):
+            self._reigns.append((self.world.now, role.epoch, broker))
+
+    def _answered(self, broker: Broker, code: int) -> None:
+        if code not in WRITES:
+            return
+        kind, _, epoch = broker.role
+        if kind is not RoleKind.MASTER:
+            if code == RequestCode.SEND_MESSAGE_V2:
+                self._broken.append(f"{broker}, which is {kind.value}, acknowledges in epoch {epoch}")
+            return
+        if code == RequestCode.SEND_MESSAGE_V2:
+            self.checks["one master acknowledges in an epoch"] += 1
+            if self._by_epoch.setdefault(epoch, broker) is not broker:
+                self._broken.append(f"{broker} and {self._by_epoch[epoch]} acknowledge in epoch {epoch}")
+        self.checks["nobody acknowledges beside its successor"] += 1
+        now = self.world.now
+        if now - self._operators_election < BEYOND_OPERATORS_SECONDS:
+            return
+        for since, other, successor in self._reigns:
+            if other > epoch and successor is not broker and now - since > BEYOND_SECONDS:
+                self._broken.append(
+                    f"{broker} acknowledges {code} in epoch {epoch}, {now - since:.1f} s after {successor} "
+                    f"has become master in epoch {other}"
+                )
+
+    def _changed(self, offset: int, before: bytes, after: bytes) -> None:
+        self._broken.append(f"{before!r} was read at {offset}, where {after!r} is now")
+
+    # Faults.
+
+    def fault(self) -> None:
+        """One thing happens; what is wrong already is put in order as often."""
+        if self.random.random() < 0.45:
+            machine = self.random.choice(self.everybody)
+            self._tell("mend", machine)
+            self.mend(machine)
+            return
+        name = self.random.choice(tuple(FAULTS))
+        leading = [one for one in self.brokers if one.leads]
+        machine = self.random.choice(
+            self.random.choice((self.everybody, self.brokers, leading or self.brokers))
+        )
+        if not machine.is_dead:
+            self._tell(name, machine)
+            self.faults[name] += 1
+            FAULTS[name](self, machine)
+
+    def _tell(self, what: str, machine: Machine) -> None:
+        self.told.append(f"{what} {machine}")
+
+    def kill(self, machine: Machine) -> None:
+        """The process dies; of a controller, whose file is synced, the machine may lose its power."""
+        is_synced = isinstance(machine, Controller) or (isinstance(machine, Broker) and self.profile.power)
+        machine.die(self.random.randrange(1000) if is_synced and self.random.random() < 0.5 else None)
+
+    def freeze(self, machine: Machine) -> None:
+        """The process is stopped until it is mended."""
+        machine.process.freeze()
+
+    def stall(self, machine: Machine) -> None:
+        """The process is stopped for a moment."""
+        process = machine.process
+        process.freeze()
+        self.world.at(self.random.choice((0.2, 0.6, 1.0, 2.0, 4.0)), None, process.thaw)
+
+    def cut_off(self, machine: Machine) -> None:
+        """Nothing gets to the other machines and from them; clients are elsewhere."""
+        for other in self.everybody:
+            self.world.cuts |= {(machine.address, other.address), (other.address, machine.address)}
+
+    def cut(self, machine: Machine) -> None:
+        """Nothing gets to one other machine, or from it."""
+        other = self.random.choice([one for one in self.everybody if one is not machine])
+        pair = (machine.address, other.address)
+        self.world.cuts.add(pair if self.random.random() < 0.5 else pair[::-1])
+
+    def deafen(self, machine: Machine) -> None:
+        """Nothing of the other machines gets to it, or nothing of it to them."""
+        is_deaf = self.random.random() < 0.5
+        for other in self.everybody:
+            pair = (other.address, machine.address)
+            self.world.cuts.add(pair if is_deaf else pair[::-1])
+
+    def slow_disk(self, machine: Machine) -> None:
+        """Whatever waits for the disk waits long."""
+        machine.disk_seconds = self.random.choice((0.05, 0.3, 1.0, 3.0))
+
+    def slow_line(self, machine: Machine) -> None:
+        """What is sent to it or by it takes its time."""
+        self.world.slowness[machine.address] = self.random.choice((0.05, 0.2, 0.7))
+
+    def drift(self, machine: Machine) -> None:
+        """Its clock goes at another speed."""
+        machine.drift(self.random.uniform(0.96, 1.04))
+
+    def elect(self, machine: Machine) -> None:
+        """An operator has a master elected."""
+        leading = [one for one in self.controllers if one.leads]
+        member = self.random.choice(self.brokers)
+        if not leading or member.is_dead:
+            return
+        self._operators_election = self.world.now
+        header = ElectMasterRequestHeader(
+            cluster_name="DefaultCluster", broker_name=SET, broker_id=member.number, designate_elect=True
+        )
+        place = f"{leading[0].address}:{leading[0].service.peer.port}"
+        self.ask(place, RequestCode.CONTROLLER_ELECT_MASTER, header)
+
+    def mend(self, machine: Machine) -> None:
+        """It is as it should be, but for its clock."""
+        machine.disk_seconds = 0
+        self.world.mend(machine.address)
+        if machine.is_dead:
+            machine.start()
+        else:
+            machine.process.thaw()
+
+    # The end.
+
+    def heal(self) -> None:
+        """Everything is mended. Raises `Broken` where the cluster does not heal."""
+        self.told.append("heal")
+        for machine in self.everybody:
+            self.mend(machine)
+        self._until(self._is_whole, "the set does not heal")
+        for one in self.producers:
+            one.is_over = True
+        self.run(4)
+        self._until(self._is_whole, "the set does not stay whole")
+        self._until(self._is_read, "consumers do not come to the end")
+        self.checks[f"whole within {HEAL_SECONDS} s"] += 1
+
+    def _until(self, holds: Callable[[], bool], problem: str) -> None:
+        for _ in range(HEAL_SECONDS * 2):
+            self.run(0.5)
+            if holds():
+                return
+        states = [(one, one.role, one.in_sync, one.store.max_physical_offset) for one in self.brokers]
+        raise Broken(f"{problem}: {states}")
+
+    def _is_whole(self) -> bool:
+        leading = [one for one in self.brokers if one.leads]
+        if len(leading) != 1 or len(leading[0].in_sync) != len(self.brokers):
+            return False
+        return len({one.store.max_physical_offset for one in self.brokers}) == 1
+
+    def _is_read(self) -> bool:
+        end = self.brokers[0].store.max_offset(TOPIC, 0)
+        return all(one.offset >= end for one in self.consumers)
+
+    def check(self) -> None:
+        """Raises `Broken`."""
+        (master,) = [one for one in self.brokers if one.leads]
+        bodies = master.bodies()
+        for body, offset in self.acknowledged.items():
+            self.checks["acknowledged is there, at its offset"] += 1
+            if offset >= len(bodies) or bodies[offset] != body:
+                raise Broken(f"{body!r} was acknowledged at {offset}")
+        self.checks["no message is twice in a log"] += 1
+        if len(bodies) != len(set(bodies)):
+            raise Broken("a message is twice in the log")
+        for consumer in self.consumers:
+            self._check_read(consumer, bodies)
+        logs = [one.log() for one in self.brokers]
+        self.checks["logs are alike byte for byte"] += 1
+        if any(log != logs[0] for log in logs):
+            raise Broken("logs differ")
+        epochs = [one.service.group.controlled.epochs.entries for one in self.brokers]  # type: ignore[union-attr]
+        if any(one != epochs[0] for one in epochs):
+            raise Broken(f"epochs differ: {epochs}")
+
+    def _check_read(self, consumer: Consumer, bodies: list[bytes]) -> None:
+        for offset, body in consumer.read.items():
+            self.checks["what was read stays"] += 1
+            if offset >= len(bodies) or bodies[offset] != body:
+                raise Broken(f"{body!r} was read at {offset}, and is not there")
+        self.checks["all that was acknowledged was read"] += 1
+        missing = self.acknowledged.keys() - set(consumer.read.values())
+        if missing:
+            raise Broken(f"{sorted(missing)[:3]} were never read")
+
+
+FAULTS: dict[str, Callable[[History, Any], None]] = {
+    "kill": History.kill,
+    "freeze": History.freeze,
+    "stall": History.stall,
+    "cut off": History.cut_off,
+    "cut": History.cut,
+    "deafen": History.deafen,
+    "slow disk": History.slow_disk,
+    "slow line": History.slow_line,
+    "drift": History.drift,
+    "elect": History.elect,
+}

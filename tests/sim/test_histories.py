@@ -1,0 +1,38 @@
+"""Clusters through generated histories: nothing acknowledged is lost, nobody leads beside another one.
+
+`MQGATEWAY_SIM_SEEDS` (2) is how many seeds run, from `MQGATEWAY_SIM_SEED` (0) on, of `MQGATEWAY_SIM_STEPS`
+(40) steps each, in each profile; `python -m tests.sim` runs many.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.sim.history import PROFILES, Broken, History
+
+FIRST = int(os.environ.get("MQGATEWAY_SIM_SEED", "0"))
+SEEDS = int(os.environ.get("MQGATEWAY_SIM_SEEDS", "2"))
+STEPS = int(os.environ.get("MQGATEWAY_SIM_STEPS", "40"))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
+def test_what_was_acknowledged_is_kept(seed: int, profile: str) -> None:
+    history = History(seed, PROFILES[profile])
+    try:
+        history.play(STEPS)
+    except Broken:
+        print(f"seed {seed}: " + ", ".join(history.told))
+        raise
+    assert history.checks["acknowledged is there, at its offset"] > 0
+    assert history.checks["all that was acknowledged was read"] == len(history.consumers)
+
+
+def test_a_seed_is_one_history() -> None:
+    first, second = (History(7, PROFILES["processes die"]) for _ in range(2))
+    for one in (first, second):
+        one.play(10)
+    assert first.told == second.told
+    assert first.acknowledged == second.acknowledged

@@ -1,0 +1,37 @@
+"""The pages that are made of declarations have everything that is declared."""
+
+import re
+
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.mqadmin.commands import PLACES
+from mqgateway.gateway.nouns import PLACES as NOUNS
+from website.reference import SERVERS, commands, request_codes, settings
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of all tables."""
+    return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in page.splitlines() if line.startswith("| ")]
+
+
+def test_every_setting_has_a_row() -> None:
+    parts = settings().split("\n## ")[1:]
+    assert [part.partition("\n")[0] for part in parts] == list(SERVERS)
+    for part, make in zip(parts, SERVERS.values(), strict=True):
+        named = [row[0].strip("`") for row in rows(part) if row[0].startswith("`")]
+        assert sorted(named) == sorted(make().names())
+    assert "| `flushDiskType` | `ASYNC_FLUSH` |" in parts[0]
+
+
+def test_every_command_has_a_heading() -> None:
+    headings = {line.removeprefix("### ") for line in commands().splitlines() if line.startswith("### ")}
+    assert headings == {*(f"mqadmin {name}" for name in PLACES), *(f"mqgateway {name}" for name in NOUNS)}
+    assert "usage: mqadmin updateTopic" in commands()
+
+
+def test_every_code_is_answered_or_has_a_reason() -> None:
+    told = [row for row in rows(request_codes()) if row[0].isdigit()]
+    assert [int(row[0]) for row in told] == sorted(RequestCode)
+    assert not [row for row in told if len(row) < 3]
+    by_name = {row[1].strip("`"): row for row in told}
+    assert by_name["SEND_MESSAGE"][2].strip() == "broker"
+    assert "name server" in by_name["GET_ROUTEINFO_BY_TOPIC"][2]
