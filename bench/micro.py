@@ -208,13 +208,14 @@ class Server:
         for name, text in ACCESS if asks else ():
             settings.set(name, text)
         store_options = StoreOptions(store_path_root_dir=str(folder))
-        self.reactor: Any = Loop()
+        reactor: Any = Loop()
+        self.reactor = reactor
         self.service = BrokerService(
             options,
             store_options,
             RemotingOptions(),
             TlsOptions(),
-            reactor=self.reactor,
+            reactor=reactor,
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),

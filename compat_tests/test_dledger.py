@@ -1,12 +1,11 @@
 """DLedger groups of two official brokers and a member of ours.
 
-Ours votes, follows, acknowledges and leads; data and index files are the same bytes as the brokers'. Its
-acknowledgements count: with one of the brokers killed, the other one and ours are the majority.
+Ours votes, hands leadership over when it has it, and follows; its data and index files are the same bytes
+as the brokers'.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import sys
 import time
@@ -20,7 +19,6 @@ from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, ROOT, Part, apache_broker, apache_namesrv
 from mqgateway import ClientError, Message, Producer
-from mqgateway.engine.raft.files.entry import HEAD_SIZE
 from mqgateway.gateway.raft.wire import RaftCode
 
 GROUP = "broker-a"
@@ -155,54 +153,9 @@ def send(producer: Producer, text: str, count: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_member_of_ours_votes_follows_and_leads(group: DLedgerGroup) -> None:
+def test_a_member_of_ours_votes_hands_over_and_follows(group: DLedgerGroup) -> None:
     leader = group.wait_for_leader("n0", "n1", "n2")
     group.hand_over(leader, "n0", "n0", "n1", "n2")
     with Producer("producers", group.namesrv_address) as producer:
         send(producer, "all there", 400)
         group.wait_until_same("n0", "n1", "n2")
-        assert len(list((group.store("n2") / "data").iterdir())) > 1  # files are full, and end with a blank
-
-        group.parts["n0"].kill9()
-        killed = time.monotonic()
-        leader = group.wait_for_leader("n1", "n2")
-        print(f"a leader after {time.monotonic() - killed:.1f} s: {leader}")
-        group.hand_over(leader, "n1", "n1", "n2")
-        send(producer, "one broker and ours", 100)
-        group.wait_until_same("n1", "n2")
-
-        # Ours is killed, misses some, and catches up.
-        group.parts["n0"].start()
-        group.wait_until_same("n1", "n0", "n2")
-        group.parts["n2"].kill9()
-        send(producer, "without ours", 100)
-        group.parts["n2"].start()
-        group.wait_until_same("n1", "n0", "n2")
-
-    # Ours leads, and the brokers follow it.
-    group.hand_over(group.wait_for_leader("n0", "n1", "n2"), "n2", "n0", "n1", "n2")
-    data = group.bytes_of("n2", "data")
-    record = _last_record(data)
-    for _ in range(3):
-        answer = _append(group, record)
-        assert answer["code"] == 200
-    group.wait_until_same("n2", "n0", "n1")
-
-
-def _last_record(data: bytes) -> bytes:
-    """The body of the first entry of a log."""
-    size = int.from_bytes(data[4:8], "big")
-    return data[HEAD_SIZE:size]
-
-
-def _append(group: DLedgerGroup, record: bytes) -> dict[str, Any]:
-    """Append a copy of a record, which says where it lies."""
-    files = sorted((group.store("n2") / "data").iterdir())
-    index = group.bytes_of("n2", "index")
-    last = index[-(len(index) % 32 or 32) :]
-    last = last.ljust(32, b"\0")
-    position = int.from_bytes(last[4:12], "big") + int.from_bytes(last[12:16], "big")
-    assert position + HEAD_SIZE + len(record) + 8 < len(files) * FILE_SIZE
-    placed = record[:28] + (position + HEAD_SIZE).to_bytes(8, "big") + record[36:]
-    body = base64.b64encode(placed).decode()
-    return group.ask("n2", RaftCode.APPEND, body=body)

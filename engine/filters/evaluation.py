@@ -9,6 +9,7 @@ Standard: `Expression.evaluate` of `ComparisonExpression`, `LogicExpression` and
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from math import copysign, isnan
@@ -41,6 +42,8 @@ Convert = Callable[[Any], Any]
 INT_LIMIT = 2**31
 LONG_LIMIT = 2**63
 
+_SURELY_SHORT = 10
+"""Fewer digits than these are a number of 32 bits."""
 _WHOLE = re.compile(r"[+-]?\d+")
 _REAL = re.compile(
     r"[\x00-\x20]*(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
@@ -52,6 +55,12 @@ _TESTS: dict[str, Callable[[int], bool]] = {
     "<=": lambda answer: answer <= 0,
     ">": lambda answer: answer > 0,
     ">=": lambda answer: answer >= 0,
+}
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 _HOLDS: dict[str, Callable[[str, str], bool]] = {
     "CONTAINS": lambda text, part: part in text,
@@ -84,8 +93,12 @@ def _build(node: Node, depth: int) -> Evaluate:
             return _until(False, [_build(one, depth) for one in operands])
         case Or(operands):
             return _until(True, [_build(one, depth) for one in operands])
+        case Equal(Property(name), Constant(str() as text)):
+            return _equal_text(name, text)
         case Equal(left, right):
             return _equal(_build(left, depth), _build(right, depth), _comparison(left.kind, right.kind))
+        case Ordered(sign, Property(name), Constant(int() as number, (Kind.INT | Kind.LONG) as kind)):
+            return _ordered_number(name, _READ[kind], _SIGNS[sign], number)
         case Ordered(sign, left, right):
             compare = _by_size if left.kind is right.kind is Kind.TEXT else _comparison(left.kind, right.kind)
             return _ordered(_build(left, depth), _build(right, depth), compare, _TESTS[sign])
@@ -148,6 +161,26 @@ def _ordered(left: Evaluate, right: Evaluate, compare: Compare, test: Callable[[
             return None
         other = right(properties)
         return None if other is None else test(compare(one, other))
+
+    return evaluate
+
+
+def _equal_text(name: str, text: str) -> Evaluate:
+    """What most conditions are, in short; see `_equal`."""
+
+    def evaluate(properties: Properties) -> Any:
+        value = properties.get(name)
+        return None if value is None else value == text
+
+    return evaluate
+
+
+def _ordered_number(name: str, read: Convert, holds: Callable[[Any, Any], bool], number: int) -> Evaluate:
+    """The same of a property and a whole number; see `_ordered`."""
+
+    def evaluate(properties: Properties) -> Any:
+        value = properties.get(name)
+        return None if value is None else holds(read(value), number)
 
     return evaluate
 
@@ -218,6 +251,8 @@ def _fail(one: bool, other: str) -> int:
 
 
 def _read_whole(text: str, limit: int) -> int:
+    if len(text) < _SURELY_SHORT and text.isdecimal() and text.isascii():
+        return int(text)
     if _WHOLE.fullmatch(text) is None or not (text.isascii() or max(text) <= "\uffff"):
         raise ValueError(f"{text!r} is no whole number")
     value = int(text)

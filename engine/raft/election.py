@@ -258,7 +258,7 @@ class Elector:
         if tally is None or self._must_raise or tally.term != self._state.term:
             return
         self._last_outcome, longer = tally.judge(self._settings)
-        log.info("the vote of %s: %s, %s", self._state.self_id, tally, self._last_outcome.value)
+        log.debug("the vote of %s: %s, %s", self._state.self_id, tally, self._last_outcome.value)
         if self._last_outcome is Outcome.PASSED:
             self._state.lead(now)
         elif self._last_outcome is not Outcome.REVOTE_IMMEDIATELY:

@@ -16,7 +16,8 @@ from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, A
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
-from mqgateway.engine.store.record import properties_of, store_timestamp
+from mqgateway.engine.store.properties_text import PropertiesText
+from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
 MAX_PULL_BYTES = 128 << 20
@@ -258,7 +259,7 @@ class Reader:
             record = ahead.pop()
             if record is None:
                 removed = True
-            elif accept(properties_of(record)):
+            elif accept(PropertiesText(properties_text_of(record))):
                 records.append(record)
                 offsets.append(offset)
                 total += size
@@ -329,7 +330,7 @@ class Reader:
             [record] = self._records(queue, [(unit.base_offset, unit.physical_offset, unit.size)])
             if record is None:
                 removed = True
-            elif not callable(accept) or accept(properties_of(record)):
+            elif not callable(accept) or accept(PropertiesText(properties_text_of(record))):
                 records.append(record)
                 offsets.append(unit.base_offset)
                 count += unit.messages
@@ -395,7 +396,7 @@ class Reader:
         return max(first, low - 1) if upper else min(low, end)
 
 
-def _before(data: bytes, limit: int) -> bytes:
+def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:
     """The units of records that end before a place of the log."""
     end = len(data) - len(data) % UNIT_SIZE
     while end:

@@ -235,9 +235,14 @@ def topic_of(record: bytes) -> bytes:
 
 def properties_of(record: bytes) -> dict[str, str]:
     """The properties of a record that is known to be valid."""
+    return parse_properties(properties_text_of(record))
+
+
+def properties_text_of(record: bytes) -> str:
+    """The same as they are stored."""
     _, at = _topic_place(record)
     end = at + 2 + int(_I2.unpack_from(record, at)[0])
-    return parse_properties(record[at + 2 : end].decode("utf-8", "replace"))
+    return record[at + 2 : end].decode("utf-8", "replace")
 
 
 def _topic_place(record: bytes) -> tuple[int, int]:

@@ -359,6 +359,11 @@ def back_up(
     be read, and `OSError`; then nothing is left of it.
     """
     layout = Layout(disk.read_only(), options)
+    if layout.ledger:
+        raise StoreUnavailable(
+            f"{layout.root} is a DLedger member's, whose log is in {layout.ledger}: stop the broker and copy "
+            "the whole store, or convert it"
+        )
     if not disk.is_dir(layout.commit_log):
         raise StoreUnavailable(f"{layout.root} holds no store: there is no folder {layout.commit_log}")
     if any(

@@ -79,7 +79,9 @@ class _Check:
         topics = topics_of(self._tables)
         names = None if topics is None else {name.encode() for name in topics}
         self._queues = QueueCheck(layout, findings, names, progress)
-        self._index = IndexCheck(layout, findings, is_unclean)
+        # A member makes queues and index only of what it knows to be committed: its next start goes on there.
+        self._lags = is_unclean or self._ledger is not None
+        self._index = IndexCheck(layout, findings, self._lags)
         self._checkpoint = read_checkpoint(layout, findings)
         self._known_end = self._queues.known_end(self._files.end)
         self._last_timestamp = 0
@@ -120,7 +122,7 @@ class _Check:
         report.log_start = walk.end
         point = self._checkpoint.logics_offset
         self._point_is_record = point in (0, report.log_start) or point < report.log_start
-        queues.start(report.log_start, walk.is_damaged, report.is_unclean)
+        queues.start(report.log_start, walk.is_damaged, self._lags)
         index.start(report.log_start, walk.is_damaged)
         with_index, count, last_timestamp = index.is_there, 0, 0
         for data, at, position, size in walk.records():

@@ -85,7 +85,7 @@ class GrpcFaults:
         if fault.what == "cut":
             self._cut(call)
         elif fault.what == "drop_answer":
-            method.answer(request, _Unheard(call))  # type: ignore[arg-type]
+            method.answer(request, _Unheard(call))
         return Deferred()  # which is cancelled when the client waits no more
 
 
@@ -95,7 +95,7 @@ def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -
     from mqgateway.gateway.grpc import v2
     from mqgateway.gateway.grpc.service.status import status
 
-    codes = {
+    codes: dict[int, v2.Code] = {
         ResponseCode.SYSTEM_BUSY: v2.Code.TOO_MANY_REQUESTS,
         ResponseCode.REQUEST_CODE_NOT_SUPPORTED: v2.Code.NOT_IMPLEMENTED,
         ResponseCode.TOPIC_NOT_EXIST: v2.Code.TOPIC_NOT_FOUND,

@@ -3,10 +3,21 @@
 from math import inf, isnan
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mqgateway.engine.filters.evaluation import build, read_double, read_int, read_long
+from mqgateway.engine.filters.evaluation import (
+    _TESTS,
+    _comparison,
+    _ordered,
+    build,
+    read_double,
+    read_int,
+    read_long,
+)
 from mqgateway.engine.filters.sql import NESTING_MAX, parse
 from mqgateway.engine.filters.tokens import ExpressionError
+from mqgateway.engine.filters.tree import Constant, Equal, Kind, Ordered, Property
 
 FAILS = "fails"
 GIVEN = {"n": "5", "real": "5.5", "s": "abc", "t": "true", "empty": "", "many": "3000000000"}
@@ -158,3 +169,32 @@ def test_depth_has_a_limit_that_long_lists_do_not_meet() -> None:
     assert outcome(" OR ".join(["n = 4"] * 500 + ["n = 5"])) is True
     with pytest.raises(ExpressionError, match="inside one another"):
         build(parse("n" + " IS NULL" * (NESTING_MAX + 1)).root)
+
+
+@given(
+    st.sampled_from(["<", "<=", ">", ">="]),
+    st.sampled_from([Kind.INT, Kind.LONG]),
+    st.integers(-3, 3) | st.sampled_from([2**31 - 1, -(2**31), 2**31]),
+    st.sampled_from(["", "0", "-1", "+2", "x", "1.5", "٣", "999999999", "2147483648", "9223372036854775808"])
+    | st.integers(-4, 4).map(str),
+)
+def test_a_property_and_a_number_are_compared_as_anything_is(
+    sign: str, kind: Kind, number: int, text: str
+) -> None:
+    long_way = _ordered(
+        lambda properties: properties.get("a"), lambda _: number, _comparison(Kind.TEXT, kind), _TESTS[sign]
+    )
+    quick = build(Ordered(sign, Property("a"), Constant(number, kind)))
+    for properties in ({"a": text}, {}):
+        outcomes: list[object] = []
+        for evaluate in (quick, long_way):
+            try:
+                outcomes.append(evaluate(properties))
+            except ValueError:
+                outcomes.append(ValueError)
+        assert outcomes[0] == outcomes[1]
+
+
+def test_a_property_and_a_text_are_equal_as_anything_is() -> None:
+    quick = build(Equal(Property("a"), Constant("x", Kind.TEXT)))
+    assert [quick(properties) for properties in ({"a": "x"}, {"a": "y"}, {})] == [True, False, None]

@@ -122,6 +122,9 @@ def test_what_it_does_not_understand_is_refused_and_nothing_is_left(place: Place
     (place.root / "compaction" / "compactionLog" / "t").mkdir(parents=True)
     with pytest.raises(StoreUnavailable, match="compaction topics"):
         place.back_up()
+    (place.root / "dledger-n0" / "data").mkdir(parents=True)
+    with pytest.raises(StoreUnavailable, match="is a DLedger member's"):
+        place.back_up()
     assert list(place.target.iterdir()) == []
 
 

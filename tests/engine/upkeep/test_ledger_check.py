@@ -5,12 +5,23 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.files.properties import write_progress, write_vote
+from mqgateway.engine.store.record import decode
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.findings import Part
 from mqgateway.engine.upkeep.rebuild import rebuild_store
 from mqgateway.engine.upkeep.stats import count_store
-from tests.support.engine.raft.ledgers import DATA, INDEX, LEDGER, into_ledger, onto_real_disk
+from tests.support.engine.raft.ledgers import (
+    DATA,
+    FILE_SIZE,
+    INDEX,
+    INDEX_FILE_SIZE,
+    LEDGER,
+    append_record,
+    into_ledger,
+    onto_real_disk,
+)
 from tests.support.engine.store.stores import options
 from tests.support.engine.upkeep.damage import change, check, filled, findings, the_finding
 
@@ -84,3 +95,17 @@ def test_figures(older: int) -> None:
     assert (figures.messages, figures.queues, figures.log_start) == (52, 4, 0)
     assert figures.first_timestamp == 1_700_000_000_000
     assert figures.log_end == check(into_ledger(filled(40), older)).log_end
+
+
+def test_what_was_not_committed_yet_need_not_be_in_queues_and_index() -> None:
+    """As of a follower that was stopped in good order: it hears of the last commit a second late."""
+    disk = into_ledger(filled(40))
+    log = FileLog(disk, LEDGER, FILE_SIZE, INDEX_FILE_SIZE)
+    last = log.entry(log.end_index)
+    assert last is not None
+    following = (decode(last.body).queue_offset + 1).to_bytes(8, "big")
+    append_record(log, last.body[:20] + following + last.body[28:], log.end_term)
+    report = check(disk)
+    assert (report.records, report.units) == (53, 52)
+    assert [finding.part for finding in report.findings.kept if finding.severity == "error"] == []
+    assert {finding.part for finding in report.findings.kept} >= {Part.QUEUE, Part.INDEX}

@@ -66,6 +66,7 @@ class Client:
 def client(server: Server) -> Iterator[Client]:
     made = Client(server)
     with made.channel:
+        grpc.channel_ready_future(made.channel).result(PATIENCE)  # so that short waits are for answers only
         yield made
 
 

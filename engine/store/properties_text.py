@@ -1,0 +1,54 @@
+"""The properties of a stored message, looked up where they are asked for.
+
+A reader that chooses by properties asks for one or two of them: to find those in the text takes less than to
+take all of it apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, parse_properties
+
+
+class PropertiesText(Mapping[str, str]):
+    """What `parse_properties` would give for a text."""
+
+    __slots__ = ("_parsed", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._parsed: dict[str, str] | None = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The value of a property, `default` where it is not there."""
+        if self._parsed is not None:
+            return self._parsed.get(name, default)
+        text = self._text
+        at = text.rfind(name + NAME_VALUE_SEPARATOR)
+        if at < 0:
+            return default
+        begin = at + len(name) + 1
+        end = text.find(PROPERTY_SEPARATOR, begin)
+        value = text[begin:] if end < 0 else text[begin:end]
+        if value and name and (at == 0 or text[at - 1] == PROPERTY_SEPARATOR):
+            return value
+        return self._all().get(name, default)  # it is not plain to see
+
+    def __getitem__(self, name: str) -> str:
+        return self._all()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, str]:
+        if self._parsed is None:
+            self._parsed = parse_properties(self._text)
+        return self._parsed
