@@ -21,10 +21,10 @@ HOME = "index.md"
 PARTS = {
     "Guide": ("from-apache", "commands", "client", "testing", "spark"),
     "Operations": (
+        "packages",
         "operations",
         "ha",
         "durability",
-        "packages",
         "console",
         "metrics",
         "stuck-groups",
