@@ -20,7 +20,16 @@ ROOT = Path(__file__).parent.parent
 HOME = "index.md"
 PARTS = {
     "Guide": ("from-apache", "commands", "client", "testing", "spark"),
-    "Operations": ("operations", "ha", "durability", "console", "metrics", "stuck-groups", "security"),
+    "Operations": (
+        "packages",
+        "operations",
+        "ha",
+        "durability",
+        "console",
+        "metrics",
+        "stuck-groups",
+        "security",
+    ),
     "Reference": (
         *(place.removesuffix(".md") for place in PAGES),
         *("compatibility", "benchmarks"),
