@@ -15,9 +15,8 @@ from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
 TABLE_SIZE: Final = 4096
-"""Bytes of a connection's table, each entry with `ENTRY_SIZE` more:
-what HTTP/2 begins with, as we say nothing
-of it."""
+"""Bytes of a connection's table, each entry with `ENTRY_SIZE` more: what HTTP/2 begins with, as we say
+nothing of it."""
 ENTRY_SIZE: Final = 32
 _NUMBER_BYTES_MAX: Final = 5
 
