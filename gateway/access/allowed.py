@@ -23,21 +23,27 @@ Question = tuple[str | int | None, ...]
 
 
 class Watched(Mapping[str, str]):
-    """Header fields, and in `seen` the names of those that were looked at, whether they are there or not."""
+    """Header fields, and in `seen` the names of those that were looked at, whether they are there or not.
+
+    Who goes through all of them, or counts them, hangs on fields that another request may have beside
+    these: `is_whole` is true then.
+    """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         self._fields = fields
         self.seen: set[str] = set()
+        self.is_whole = False
 
     def __getitem__(self, name: str) -> str:
         self.seen.add(name)
         return self._fields[name]
 
     def __iter__(self) -> Iterator[str]:
-        self.seen.update(self._fields)
+        self.is_whole = True
         return iter(self._fields)
 
     def __len__(self) -> int:
+        self.is_whole = True
         return len(self._fields)
 
 
@@ -64,8 +70,11 @@ class Allowed:
         """The answer is yes, and hung on the fields that were looked at.
 
         With other values others may be looked at: then questions of the code have more parts from now on,
-        and those that were kept before are not asked again.
+        and those that were kept before are not asked again. Nothing is kept of a request whose fields were
+        looked at as a whole.
         """
+        if fields.is_whole:
+            return
         looked_at = self._looked_at.get(code, ())
         if not fields.seen.issubset(looked_at):
             self._looked_at[code] = looked_at = tuple(sorted(fields.seen.union(looked_at)))

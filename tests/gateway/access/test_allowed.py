@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from mqgateway.gateway.access.allowed import ALLOWED_MAX, VALUE_MAX, Allowed, Watched
 from mqgateway.gateway.access.policies import Acl
 from mqgateway.gateway.access.users import User
@@ -69,11 +73,18 @@ def test_which_fields_count_may_hang_on_the_value_of_others() -> None:
     assert knows(allowed, b="t", c="x")
 
 
-def test_who_looks_at_all_fields_has_seen_all() -> None:
+def test_a_field_that_is_asked_for_was_looked_at() -> None:
     watched = Watched({"a": "1", "b": "2"})
-    assert dict(watched) == {"a": "1", "b": "2"}
-    assert watched.seen == {"a", "b"}
-    assert "c" not in watched and watched.seen == {"a", "b", "c"}
+    assert watched["a"] == "1" and watched.get("c") is None and "d" not in watched
+    assert watched.seen == {"a", "c", "d"} and not watched.is_whole
+
+
+@pytest.mark.parametrize("look", [list, len, dict, bool])
+def test_nothing_is_kept_where_all_fields_were_looked_at(look: Callable[[Watched], object]) -> None:
+    allowed, watched = Allowed(), Watched({"b": "t"})
+    assert look(watched)
+    allowed.add("alice", HERE, 310, watched, ALICE, ACL)
+    assert len(allowed) == 0 and not knows(allowed, b="t", more="x")
 
 
 def test_the_oldest_are_forgotten() -> None:
