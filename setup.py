@@ -26,6 +26,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/flush.py",
     "mqgateway/engine/store/index_file.py",
     "mqgateway/engine/store/log.py",
+    "mqgateway/engine/store/log_on_files.py",
     "mqgateway/engine/store/read_windows.py",
     "mqgateway/engine/store/reader.py",
     "mqgateway/engine/store/record.py",

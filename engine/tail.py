@@ -14,11 +14,14 @@ def messages_since(
 ) -> Iterator[StoredMessage | None]:
     """The messages whose records lie at `offset`, where one must begin, or behind it, and hold `hint`; None
     for each that does not, as it takes its time to read it."""
-    offset = max(offset, store.min_physical_offset)
-    while offset < store.max_physical_offset:
-        record = store.record_at(offset)
+    lead = store.lead
+    at = max(offset, store.min_physical_offset)
+    if lead and at % file_size and store.record_at(at) is not None:
+        at -= lead  # a record's own place, and not where one ends
+    while at < store.max_physical_offset:
+        record = store.record_at(at + lead) if at % file_size + lead < file_size else None
         if record is None:  # the blank end of a file
-            offset += file_size - offset % file_size
+            at += file_size - at % file_size
             continue
-        offset += len(record)
+        at += lead + len(record)
         yield decode(record) if hint in record else None

@@ -16,7 +16,7 @@ from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Durability
-from mqgateway.engine.store.log import Log, store_time
+from mqgateway.engine.store.log import Log, oldest_store_time
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 
@@ -168,7 +168,7 @@ class Administration:
             "commitLogMinOffset": str(commit_log.min_offset),
             "commitLogMaxOffset": str(commit_log.end_offset),
             "dispatchBehindBytes": str(self.dispatch_behind_bytes),
-            "earliestMessageTimeStamp": str(store_time(commit_log, commit_log.min_offset)),
+            "earliestMessageTimeStamp": str(oldest_store_time(commit_log)),
             "pageCacheLockTimeMills": "0",
             "remainTransientStoreBufferNumbs": str(0x7FFFFFFF),
             "remainHowManyDataToFlush": in_words(commit_log.end_offset - self._durability.commit.flushed),

@@ -9,41 +9,21 @@ could mix the two. Standard: `CommitLog`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from mqgateway.engine.disk import Disk, File, Slices
+from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
-from mqgateway.engine.store.log import ConfirmPolicy, Log, confirm_policy, written
+from mqgateway.engine.store.log import ConfirmPolicy, confirm_policy, written
+from mqgateway.engine.store.log_on_files import LogOnFiles
 from mqgateway.engine.store.record import BLANK_SIZE, blank
 
 _NEWEST_SHARE = 32
 """The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
 
 
-def _nothing() -> None:
-    return
-
-
-class CommitLog(Log):
+class CommitLog(LogOnFiles):
     """Appends and reads bytes; see `Log`. `policy` says how far they are confirmed."""
 
-    __slots__ = (
-        "_end",
-        "_file",
-        "_start",
-        "dirty_tail",
-        "end_offset",
-        "file_size",
-        "files",
-        "flushed_offset",
-        "last_timestamp",
-        "newest",
-        "on_dirty_tail",
-        "opened_at",
-        "policy",
-    )
+    __slots__ = ("_end",)
 
     def __init__(
         self,
@@ -53,18 +33,12 @@ class CommitLog(Log):
         newest: int = 0,
         policy: ConfirmPolicy = written,
     ) -> None:
-        self.files = FileQueue(pool, directory, file_size)
-        self.newest = newest
-        self.file_size = file_size
-        self.end_offset = 0
-        self.flushed_offset = self.opened_at = 0
-        self.last_timestamp = 0
-        self.dirty_tail: OSError | None = None
-        self.on_dirty_tail: Callable[[], None] = _nothing
-        self.policy = policy
-        self._file: File | None = None
-        self._start = 0
+        super().__init__(FileQueue(pool, directory, file_size), newest, policy)
         self._end = 0
+
+    def load(self, clean: bool) -> None:
+        """Find the files; after an unclean stop those that were cut short get their length back."""
+        self.files.load(repair=not clean)
 
     def cut(self, offset: int) -> None:
         """Go on writing at `offset`; what lies after it is forgotten."""
@@ -84,16 +58,6 @@ class CommitLog(Log):
         self.files.pool.clear()
         if self._file is not None:
             self._file = self.files.file(self._start)
-
-    @property
-    def min_offset(self) -> int:
-        """The first offset still there. Standard: `getMinPhyOffset`."""
-        return self.files.starts[0] if self.files.starts else self.end_offset
-
-    @property
-    def confirm_offset(self) -> int:
-        """Up to where records are confirmed by the policy. Standard: `getConfirmOffset`."""
-        return self.policy(self)
 
     @property
     def record_size_max(self) -> int:
@@ -165,73 +129,18 @@ class CommitLog(Log):
         self.dirty_tail = None
         self._end = self._start + self.file_size
 
-    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
-        """`size` bytes of one file, or None when they are not (or no longer) in the log."""
-        if offset + size > self.end_offset or offset < 0:
-            return None
-        start = offset - offset % self.file_size
-        if start == self._start:
-            file = self._file
-            assert file is not None
-        elif not self.files.starts or start < self.files.starts[0] or offset + size > start + self.file_size:
-            return None
-        else:
-            file = self.files.file(start)
-        if may_wait or offset >= self.end_offset - self.newest:
-            data = file.read(offset - start, size)
-            return data if len(data) == size else None
-        ready = file.read_ready(offset - start, size)
-        if ready is None:
-            raise ColdRead(offset, [(file, offset - start, size)])
-        return ready
 
-    def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
-        """`read` for each (anything, offset, size): the way for records that lie apart."""
-        found: list[bytes | None] = []
-        buffer: Slices | None = None
-        begin = end = 0
-        for number, (_, offset, size) in enumerate(places):
-            if buffer is None or not begin <= offset <= end - size:
-                window = self._window(offset)
-                if window is not None:
-                    buffer, begin, end = window
-            if buffer is not None and begin <= offset <= end - size:
-                found.append(buffer[offset - begin : offset - begin + size])
-                continue
-            try:
-                found.append(self.read(offset, size, may_wait))
-            except ColdRead:
-                raise ColdRead(offset, self.pieces(places[number:])) from None
-        return found
-
-    def _window(self, offset: int) -> tuple[Slices, int, int] | None:
-        """What is in memory around an offset, and where in the log that begins and ends."""
-        files = self.files
-        start = offset - offset % self.file_size
-        if not 0 <= offset < self.end_offset or start not in files.starts:
-            return None
-        length = min(self.end_offset - start, self.file_size)
-        place, windows = (files.directory, start), files.pool.windows
-        window = windows.get(place, files.file(start), offset - start, length, self.file_size)
-        return None if window is None else (window[0], start + window[1], start + window[2])
-
-    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
-        """Where each (anything, offset, size) lies; those that are not in the log are left out."""
-        starts, first = self.files.starts, self.min_offset
-        return [
-            (self.files.file(start), offset - start, size)
-            for _, offset, size in places
-            if first <= offset and (start := self.files.start_of(offset)) in starts
-        ]
+def newest_bytes(options: StoreOptions, memory: int) -> int:
+    """How many of a log's last bytes are taken to be in memory, on a machine with so many bytes of it."""
+    return memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
 
 
 def commit_log_of(options: StoreOptions, disk: Disk, root: str, memory: int) -> CommitLog:
     """The commit log of a store in a folder, on a machine with so many bytes of memory."""
-    newest = memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
     return CommitLog(
         FilePool(disk),
         options.store_path_commit_log or f"{root}/commitlog",
         options.mapped_file_size_commit_log,
-        newest,
+        newest_bytes(options, memory),
         confirm_policy(options),
     )

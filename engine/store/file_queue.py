@@ -15,6 +15,7 @@ from itertools import pairwise
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.framing import BARE, Framing
 from mqgateway.engine.store.read_windows import ReadWindows
 
 _GAPS_MAX = 10_000
@@ -77,15 +78,17 @@ class FilePool:
 
 
 class FileQueue:
-    """The files of one log. `starts` are their first offsets, ascending."""
+    """The files of one log. `starts` are their first offsets, ascending; `framing` is what is around its
+    records, if it holds any."""
 
-    __slots__ = ("directory", "disk", "file_size", "pool", "starts")
+    __slots__ = ("directory", "disk", "file_size", "framing", "pool", "starts")
 
-    def __init__(self, pool: FilePool, directory: str, file_size: int) -> None:
+    def __init__(self, pool: FilePool, directory: str, file_size: int, framing: Framing = BARE) -> None:
         self.disk = pool.disk
         self.pool = pool
         self.directory = directory
         self.file_size = file_size
+        self.framing = framing
         self.starts: list[int] = []
 
     def look(self) -> list[tuple[int, int]]:

@@ -214,6 +214,9 @@ class Durability:
 
     def flush(self) -> None:
         """Start a sync of the log, unless one is running or there is nothing to sync."""
+        if self._log.syncs_itself:
+            self.follow()
+            return
         if not self.commit.begin(self._log.end_offset):
             return
         self._last_flush = elapsed_millis(self._clock)
@@ -231,6 +234,12 @@ class Durability:
             return self._clock.monotonic() - began
 
         self._worker.run(work, lambda outcome: self._flushed(outcome, size))
+
+    def follow(self) -> None:
+        """The log, which syncs itself, may be on stable storage further than before."""
+        if self._log.flushed_offset > self.commit.flushed:
+            self.commit.flushed = self._log.flushed_offset
+            self.commit.answer()
 
     def _flushed(self, outcome: float | Exception, size: int) -> None:
         if not self._running:
@@ -491,6 +500,8 @@ class Durability:
         checkpoint = self._checkpoint
         checkpoint.logics_physical_offset = current.physical_offset
         checkpoint.logics_msg_timestamp = current.store_timestamp
+        if self._log.syncs_itself:
+            checkpoint.physic_msg_timestamp = current.store_timestamp
         self._note_confirmed()
         for _, (_, end_timestamp, *_) in current.index_headers:
             checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, end_timestamp)

@@ -21,8 +21,14 @@ from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, store_timestamp
 
+ENDLESS = 1 << 63
+"""Behind every offset."""
 ConfirmPolicy = Callable[["Log"], int]
 """Up to where a log is confirmed."""
+
+
+class LogBusy(OSError):
+    """Nothing is taken at the moment: too much is under way, or another one is about to write this log."""
 
 
 class Log(Protocol):
@@ -31,7 +37,9 @@ class Log(Protocol):
     `end_offset` is the offset after the last record (the greatest physical offset), `last_timestamp` that
     record's store time in ms, kept by who writes it; `flushed_offset` is up to where who syncs has come,
     `opened_at` up to where others have written, `policy` what confirms a record. The `newest` bytes are
-    taken to be in memory. `dirty_tail` is what went wrong while a failed write has left something behind
+    taken to be in memory. Records from `settled_offset` on were not confirmed when the log was opened, as
+    others have to agree on them. One that `syncs_itself` moves `flushed_offset`, and nobody else syncs it
+    while it is open. `dirty_tail` is what went wrong while a failed write has left something behind
     `end_offset`; `on_dirty_tail` is told.
     """
 
@@ -41,6 +49,8 @@ class Log(Protocol):
     opened_at: int
     end_offset: int
     flushed_offset: int
+    settled_offset: int
+    syncs_itself: bool
     last_timestamp: int
     policy: ConfirmPolicy
     dirty_tail: OSError | None
@@ -58,12 +68,19 @@ class Log(Protocol):
     def record_size_max(self) -> int:
         """The largest record that it can hold."""
 
+    def load(self, clean: bool) -> None:
+        """Find the files, before `cut` says where they end; `clean` is whether the last stop was. Raises
+        `CorruptFile` and `OSError`."""
+
+    def drop_first_file(self) -> None:
+        """Give up the oldest file; there are others. Raises `OSError`."""
+
     def cut(self, offset: int) -> None:
         """Go on writing at `offset`; what lies after it is forgotten. Standard: `truncateDirtyFiles`."""
 
     def reserve(self, size: int) -> int:
         """Where a record (or the records of one batch, together) of `size` bytes will lie. Raises `OSError`
-        when there is no room."""
+        when there is no room, and `LogBusy`."""
 
     def write(self, data: bytes) -> None:
         """Write at the reserved place. Raises `OSError`, and then nothing has moved."""
@@ -140,6 +157,11 @@ def record_at(log: Log, offset: int, may_wait: bool = True) -> bytes | None:
     if record is None or int.from_bytes(record[28:36], "big") != offset:
         return None
     return record
+
+
+def oldest_store_time(log: Log) -> int:
+    """Store time in ms of the first record still there; -1 when there is none."""
+    return store_time(log, log.min_offset + log.files.framing.lead)
 
 
 def store_time(log: Log, offset: int, may_wait: bool = True) -> int:

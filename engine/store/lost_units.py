@@ -125,7 +125,8 @@ class LostUnits:
 def rewind(checkpoint: Checkpoint, files: FileQueue, position: int) -> None:
     """Let the checkpoint, durably, promise nothing derived of records after a position. Raises `OSError`."""
     is_first = not files.starts or position <= files.starts[0]
-    time = 0 if is_first else store_timestamp(files.read(position, STORE_TIME_HEAD_SIZE))
+    place = position if position % files.file_size else position + files.framing.lead
+    time = 0 if is_first else store_timestamp(files.read(place, STORE_TIME_HEAD_SIZE))
     checkpoint.logics_physical_offset = 0 if is_first else position
     checkpoint.logics_msg_timestamp = time
     checkpoint.save().sync()

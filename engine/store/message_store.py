@@ -38,7 +38,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.lmq import has_lmq
-from mqgateway.engine.store.log import Agreement, Log, record_at, store_time
+from mqgateway.engine.store.log import Agreement, Log, oldest_store_time, record_at
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
@@ -205,6 +205,8 @@ class MessageStore:
             self._log.policy.limit = self._checkpoint.confirm_physical_offset
         self._disk.sync_dir(self.root)
         yield from recovery.run(clean)
+        for place in recovery.unsettled:
+            self.raw.take(place)
         end = self._log.end_offset
         if not clean:
             # What only the page cache may hold counts as flushed from now on, so it must be.
@@ -286,7 +288,8 @@ class MessageStore:
     def _stop_in_order(self) -> None:
         """Not after a start that failed, which leaves everything to the next one."""
         self._is_open = False
-        self._dispatch_up_to(self._log.end_offset)
+        log = self._log
+        self._dispatch_up_to(log.confirm_offset if log.syncs_itself else log.end_offset)
         if self.compaction is not None:
             self.compaction.stop()
         clean = self._durability.stop()
@@ -369,6 +372,16 @@ class MessageStore:
         One sync serves all who wait; it starts with `dispatch` or `tick`. Standard: `GroupCommitService`.
         """
         self._durability.wait(end_offset, done)
+
+    def begin_anew(self) -> None:
+        """Others have begun the log anew, behind all that was in it: queues begin with what comes."""
+        self._dispatch.waiting.clear()
+        self.admin.delete_topics(list(self._queues.table))
+        self.raw.forget_end()
+
+    def log_synced(self) -> None:
+        """The log, which syncs itself, has done so: answer who waited for that."""
+        self._durability.follow()
 
     def dispatch(self) -> None:
         """Make readable what was put since the last call, as far as it may be seen, and tell who arrived.
@@ -532,7 +545,7 @@ class MessageStore:
 
     def earliest_store_time(self) -> int:
         """When the oldest message in the log was stored, in ms; -1 for an empty log."""
-        return store_time(self._log, self._log.min_offset)
+        return oldest_store_time(self._log)
 
     def consume_queue_units(
         self, topic: str, queue_id: int, index: int, count: int, *, may_wait: bool = True
@@ -555,6 +568,11 @@ class MessageStore:
     def confirm_offset(self) -> int:
         """Up to where messages may be seen. Standard: `getConfirmOffset`."""
         return self._log.confirm_offset
+
+    @property
+    def lead(self) -> int:
+        """How many bytes of the log come before each record."""
+        return self._log.files.framing.lead
 
     @property
     def max_physical_offset(self) -> int:

@@ -18,7 +18,7 @@ from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessag
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, enters_queue, inner_batch, request_of
+from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue, inner_batch, request_of
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, has_lmq, lmq_offsets
 from mqgateway.engine.store.log import Log
@@ -106,6 +106,47 @@ class RawLog:
         """The log was cut where a record ends: what is known of its last ones is so no more."""
         self._rest = b""
         self._last = -1
+
+    def take(self, offset: int) -> None:
+        """Others have had a record written at `offset`, the last one: leave it to dispatch, for when it is
+        confirmed. Bytes that are none enter no queue."""
+        head = self._log.read(offset, START.size)
+        record = None if head is None else self._log.read(offset, START.unpack(head)[0])
+        if record is None or isinstance(examine(record, 0, offset, self._check_crc), Invalid):
+            log.error("what lies at %d of the log is no record, and is in no queue", offset)
+            return
+        self._take(decode(record))
+
+    def retreat(self, end: int) -> None:
+        """The log, which others write, ends at `end` now; what came after was not confirmed. Its queue
+        offsets are given again."""
+        waiting = self._dispatch.waiting
+        while waiting and waiting[-1].physical_offset + waiting[-1].size > end:
+            waiting.pop()
+        for queue in self._queues:
+            queue.next_offset = queue.max_offset
+        for request in waiting:
+            self._expect(request)
+        self._commit.retreat(end)
+        self.forget_end()
+
+    def _expect(self, request: DispatchRequest) -> None:
+        """Count the messages that wait for their queues as in them."""
+        queue, properties = request.queue, request.properties
+        if queue is None:
+            return
+        base, count = request.queue_offset, 1
+        if not isinstance(properties, dict):  # one of a client's batch, whose properties nobody has parsed
+            queue.next_offset = base + 1
+            return
+        if isinstance(queue, BatchConsumeQueue):
+            base, count = inner_batch(properties) or (base, 1)
+        queue.next_offset = base + count
+        if self._light and PROPERTY_INNER_MULTI_DISPATCH in properties:
+            for name, offset in lmq_offsets(request.topic, properties):
+                light = self._queue(name, LMQ_QUEUE_ID)
+                if light is not None:
+                    light.next_offset = offset + 1
 
     def append(self, offset: int, data: bytes) -> None:
         """Append what lies at `offset` of the master's log; `dispatch` of the store makes it readable.

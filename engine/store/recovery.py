@@ -22,6 +22,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.framing import BARE
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.lmq import lmq_offsets
 from mqgateway.engine.store.log import Log
@@ -67,21 +68,24 @@ class Recovery:
         self.ended_by = ""
         self.damaged: list[Damage] = []
         self._end = 0
+        self.unsettled: list[int] = []
+        """Where records lie, at the end of the log, that others have yet to agree on."""
 
     def judge(self, clean: bool, fill_gaps: bool) -> None:
         """Look whether all files of the log are there, before anything is changed. Raises `MissingLogFiles`,
-        unless gaps are to be filled, `CorruptFile` for a file of a wrong length, and `OSError`."""
+        unless gaps are to be filled, which a commit log's may be, `CorruptFile` for a file of a wrong length,
+        and `OSError`."""
         self._checkpoint.read()
         try:
             look_for_lost(self._files, self._queues, self._checkpoint.logics_physical_offset, not clean)
         except MissingLogFiles as lost:
-            if not fill_gaps:
+            if not fill_gaps or self._files.framing is not BARE:
                 raise
             fill(self._files, lost.starts)
 
     def run(self, clean: bool) -> Steps[None]:
         """Recover. Raises `OSError`, and `CorruptFile` for files of a wrong length."""
-        self._files.load(repair=not clean)
+        self._log.load(clean)
         begin, after = yield from self._begin_clean() if clean else self._begin_unclean()
         lost = LostUnits(
             self._files, self._queues, self._dispatch, self._checkpoint, self._check_crc, self._progress
@@ -118,11 +122,15 @@ class Recovery:
             self._files, begin, self._check_crc, self._progress, durable_until=checkpoint.physic_msg_timestamp
         )
         is_gapless = True
+        settled = self._log.settled_offset
+        self.unsettled.clear()
         if self._files.starts:
             for number, (data, at, position, _size) in enumerate(scan.records()):
                 if number % RECORDS_A_STEP == 0:
                     yield
-                if position > after:
+                if position > after and position >= settled:
+                    self.unsettled.append(position)
+                elif position > after:
                     follows = self._dispatch.repeat(decode(data, at))
                     # Units of damaged records are missing for good.
                     is_gapless &= follows or bool(scan.damaged)
@@ -223,9 +231,10 @@ class Recovery:
 
     def _first_file(self, old_enough: Callable[[int, int], bool]) -> int:
         """Start of the newest file whose first record is valid and old enough, or of the first file."""
+        lead = self._files.framing.lead
         for start in reversed(self._files.starts):
-            if valid_at(self._files, start, True):
-                stored = decode(self._record(start)).store_timestamp
+            if valid_at(self._files, start + lead, True):
+                stored = decode(self._record(start + lead)).store_timestamp
                 if old_enough(start, stored):
                     return start
         return self._files.starts[0] if self._files.starts else 0

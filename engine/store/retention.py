@@ -170,10 +170,10 @@ class Retention:
         if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
             self._to_delete = 0
             return
-        if files.starts[1] > self._log.flushed_offset:
+        if files.starts[1] > min(self._log.flushed_offset, self._log.confirm_offset):
             return  # a start after a power cut could find it again, unfinished
         self._to_delete -= 1
-        files.drop_first(1)
+        self._log.drop_first_file()
 
     def _go_on_sweeping(self) -> None:
         """Let queues and index follow the log, some at a time."""

@@ -59,7 +59,8 @@ class Damage(NamedTuple):
 
 
 class Scan:
-    """Reads valid records from a position on; afterwards `end` is where they end and `ended_by` says why.
+    """Reads valid records from a position on, which is a record's or where a file begins; afterwards `end` is
+    where they end and `ended_by` says why.
 
     `durable_until` is the store time in ms up to which records are known to have been on stable storage:
     the log is not believed to end before them.
@@ -74,7 +75,8 @@ class Scan:
         durable_until: int = 0,
     ) -> None:
         self._files = files
-        self._begin = begin
+        self._framing = files.framing
+        self._begin = begin = self._framing.begin(begin, files.file_size)
         self._check_crc = check_crc
         self._progress = progress
         self._durable_until = durable_until
@@ -98,6 +100,7 @@ class Scan:
 
     def _file_records(self, file_end: int) -> Iterator[tuple[memoryview, int, int, int]]:
         """Records up to the blank; without one `ended_by` is set."""
+        lead, size_at, examine = self._framing
         wanted = CHUNK
         while True:
             if self._progress is not None:
@@ -110,14 +113,14 @@ class Scan:
                     break
                 if found == 0:
                     return
-                self._last = self.end
-                yield data, at, self.end, found
+                self._last = self.end + lead
+                yield data, at + lead, self.end + lead, found - lead
                 self.end += found
                 at += found
             whole = begin + len(data) == file_end or (not at and len(data) == wanted > CHUNK)
             if not whole and not at:
                 # A record larger than what was read: once more with all that its size asks for.
-                wanted = int.from_bytes(data[:4], "big")
+                wanted = int.from_bytes(data[size_at : size_at + 4], "big")
                 whole = not CHUNK < wanted <= file_end - self.end
             elif at:
                 wanted = CHUNK
@@ -155,14 +158,16 @@ class Scan:
         return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
 
     def _next_valid(self, position: int, file_end: int) -> int | None:
-        """The next record that is valid and was durable, in this file or first in the next."""
+        """Where the next record, with what comes before it, begins that is valid and was durable, in this
+        file or first in the next."""
+        lead = self._framing.lead
         while position < file_end:
             data = self._files.read(position, min(CHUNK, file_end - position))
             for at in _record_starts(data):
                 if self._was_durable(position + at):
-                    return position + at
+                    return position + at - lead
             position += max(1, len(data) - BLANK_SIZE)
-        return file_end if self._was_durable(file_end) else None
+        return file_end if self._was_durable(file_end + lead) else None
 
     def _was_durable(self, position: int) -> bool:
         return valid_at(self._files, position, True) > 0 and self._time_at(position) <= self._durable_until

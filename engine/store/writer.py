@@ -25,10 +25,10 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.client_batch import cut
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue
+from mqgateway.engine.store.dispatch import Batch, Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
-from mqgateway.engine.store.log import Log
+from mqgateway.engine.store.log import Log, LogBusy
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     count_batch,
@@ -72,6 +72,7 @@ class Writer:
         self._statistics = statistics
         self._store_host = store_host
         self._seals = options.enabled_append_prop_crc
+        self._lead = commit_log.files.framing.lead
         self._record_size_max = min(
             options.max_message_size + _RECORD_OVERHEAD_MAX, commit_log.record_size_max
         )
@@ -183,6 +184,9 @@ class Writer:
         offset = self._reserve_for_batch(sizes, total)
         if isinstance(offset, PutResult):
             return offset
+        if self._lead:
+            records = bytearray(batch.records(message, topic, sizes, sys_flag, 0, 0, 0))
+            return self._put_each(message, queue, records, batch.rows(sizes), sys_flag, began)
         now = self._clock.millis()
         queue_offset = queue.next_offset
         failed = self._write(batch.records(message, topic, sizes, sys_flag, queue_offset, offset, now))
@@ -224,6 +228,9 @@ class Writer:
         offset = self._reserve_for_batch(sizes, total)
         if isinstance(offset, PutResult):
             return offset
+        if self._lead:
+            rows = [row for part in batch.parts for row in part]
+            return self._put_each(message, queue, batch.records, rows, sys_flag, began)
         now = self._clock.millis()
         queue_offset = queue.next_offset
         place_batch(batch.records, sizes, sys_flag, queue_offset, offset, now, self._seals)
@@ -238,6 +245,40 @@ class Writer:
             at += length
             number += len(part)
         return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
+
+    def _put_each(
+        self,
+        message: Message,
+        queue: AnyQueue,
+        records: bytearray,
+        rows: Batch,
+        sys_flag: int,
+        began: float,
+    ) -> PutResult:
+        """Put the records of a batch, which lie one behind another, one by one: in this log each has
+        something before it. What was put before one that fails stays. Standard:
+        `DLedgerCommitLog.asyncPutMessages`."""
+        now, first, offsets, at = self._clock.millis(), queue.next_offset, list[int](), 0
+        for row in rows:
+            size = row[0]
+            offset = self._reserve(size)
+            if isinstance(offset, PutResult):
+                return offset
+            record, number = records[at : at + size], queue.next_offset
+            place_batch(record, [size], sys_flag, number, offset, now, self._seals)
+            failed = self._write(bytes(record))
+            if failed is not None:
+                return failed
+            queue.next_offset = number + 1
+            self._dispatch.add(
+                DispatchRequest(message.topic, queue, [row], sys_flag, number, offset, size, now)
+            )
+            offsets.append(offset)
+            at += size
+        self._log.last_timestamp = now
+        self._statistics.put(len(offsets), at, self._clock.monotonic() - began)
+        end = self._log.end_offset
+        return PutResult(_PUT_OK, message.store_host, first, offsets[0], end, now, offsets)
 
     def _reserve_for_batch(self, sizes: list[int], total: int) -> int | PutResult:
         most = self._options.max_batch_messages
@@ -281,6 +322,8 @@ class Writer:
     def _reserve(self, size: int) -> int | PutResult:
         try:
             return self._log.reserve(size)
+        except LogBusy as busy:
+            return self._refuse(PutStatus.OS_PAGE_CACHE_BUSY, str(busy))
         except OSError as error:
             return self._failed(error)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mqgateway.engine.raft.files.entry import BLANK_MAGIC, HEAD_SIZE, Head
+from mqgateway.engine.raft.files.entry import BLANK_MAGIC, HEAD_SIZE, Head, examine_whole
 from mqgateway.engine.raft.files.entry import examine as examine_entry
 from mqgateway.engine.raft.files.properties import Noted
 from mqgateway.engine.store.file_queue import FileQueue
@@ -57,7 +57,7 @@ class LedgerWalk(Walk):
     def _examine(self, view: memoryview, at: int, position: int) -> int | Invalid:
         if position < self._divided:
             return examine(view, at, position, True)
-        head = self._entry(view, at, position)
+        head = examine_whole(view, at, position, True)
         if not isinstance(head, Head):
             return 0 if head is None else head
         last = self.last
@@ -70,20 +70,6 @@ class LedgerWalk(Walk):
         if self._on_entry is not None:
             self._on_entry(head)
         return head.size
-
-    def _entry(self, view: memoryview, at: int, position: int) -> Head | Invalid | None:
-        """The entry at a place, with a whole record in it; None for a blank."""
-        head = examine_entry(view, at, position)
-        if not isinstance(head, Head):
-            return head
-        if head.size > len(view) - at:
-            return Invalid(f"the entry's size is {head.size} with {len(view) - at} bytes there")
-        found = examine(view[: at + head.size], at + HEAD_SIZE, position + HEAD_SIZE, True)
-        if isinstance(found, Invalid):
-            return found
-        if found != head.body_size:
-            return Invalid(f"a record of {found} bytes is in an entry for {head.body_size}")
-        return head
 
     def _blank_size(self, data: bytes, at: int, position: int) -> int:
         if position < self._divided:
@@ -111,7 +97,7 @@ class LedgerWalk(Walk):
         if isinstance(head, Invalid) or not BLANK_SIZE < head.size <= file_end - position:
             return False
         data = memoryview(self._files.read(position, head.size))
-        return isinstance(self._entry(data, 0, position), Head)
+        return isinstance(examine_whole(data, 0, position, True), Head)
 
 
 def walk_of(

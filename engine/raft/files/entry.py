@@ -14,6 +14,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from mqgateway.engine.store import record
+from mqgateway.engine.store.framing import Framing
 from mqgateway.engine.store.record import Invalid
 
 MAGIC = 1
@@ -87,3 +89,29 @@ def examine(data: bytes | memoryview, at: int, position: int) -> Head | Invalid 
     if head.body_size < 0 or head.size != HEAD_SIZE + head.body_size:
         return Invalid(f"the entry's size is {head.size}, its body's {head.body_size}")
     return head
+
+
+def examine_whole(data: memoryview, at: int, position: int, check_crc: bool) -> Head | Invalid | None:
+    """As `examine`, and in the entry is a whole record, which says where it lies."""
+    head = examine(data, at, position)
+    if not isinstance(head, Head):
+        return head
+    if head.size > len(data) - at:
+        return Invalid(f"the entry's size is {head.size} with {len(data) - at} bytes there")
+    found = record.examine(data[: at + head.size], at + HEAD_SIZE, position + HEAD_SIZE, check_crc)
+    if isinstance(found, Invalid):
+        return found
+    if found != head.body_size:
+        return Invalid(f"a record of {found} bytes is in an entry for {head.body_size}")
+    return head
+
+
+def _size_of(data: memoryview, at: int, position: int, check_crc: bool) -> int | Invalid:
+    head = examine_whole(data, at, position, check_crc)
+    if isinstance(head, Head):
+        return head.size
+    return 0 if head is None else head
+
+
+ENTRIES = Framing(HEAD_SIZE, 4, _size_of)
+"""Records in entries, one in each. Standard: `DLedgerCommitLog`."""

@@ -60,7 +60,9 @@ class FileLog(RaftLog):
     """The log in a member's folder; see `RaftLog`.
 
     Opening it recovers. Raises `OSError`, and `CorruptFile` where files are missing, have a wrong length, or
-    lack more than a torn end. `is_whole` tells of bodies at the end whether they are.
+    lack more than a torn end. `is_whole` tells of bodies at the end whether they are; `data` is where the
+    entries lie, made of the folder where it is not given. After a `clean` stop the end is looked for where it
+    was noted.
     """
 
     def __init__(
@@ -70,15 +72,17 @@ class FileLog(RaftLog):
         file_size: int,
         index_file_size: int = INDEX_FILE_SIZE,
         is_whole: IsWhole = _always,
+        data: FileQueue | None = None,
+        *,
+        clean: bool = False,
     ) -> None:
         self.disk = disk
         self.folder = folder
-        pool = FilePool(disk, _OPEN_FILES)
-        self.data = FileQueue(pool, f"{folder}/data", file_size)
-        self.index = FileQueue(pool, f"{folder}/index", index_file_size)
+        self.data = data or FileQueue(FilePool(disk, _OPEN_FILES), f"{folder}/data", file_size)
+        self.index = FileQueue(self.data.pool, f"{folder}/index", index_file_size)
         make_directories(disk, folder)
         noted = read_noted(disk, folder)
-        found = recover(self.data, self.index, is_whole)
+        found = recover(self.data, self.index, is_whole, noted.end if clean else NO_INDEX)
         self.begin_index, self.begin_position = found.begin_index, found.begin_position
         self.end_index, self.end_position = found.end_index, found.end_position
         self.end_term = found.end_term
@@ -173,10 +177,7 @@ class FileLog(RaftLog):
         """Forget every entry behind `index`. Raises `OSError`, and then the next write clears the rest."""
         if index >= self.end_index:
             return
-        position, term = self.begin_position, NO_INDEX
-        if index >= self.begin_index:
-            _, position, size, _, term = INDEX_UNIT.unpack(self._units(index, 1))
-            position += size
+        position, term = self.end_of(index)
         self._is_dirty = True
         self.end_index, self.end_position, self.end_term = index, position, term
         self.committed_index = min(self.committed_index, index)
@@ -240,6 +241,25 @@ class FileLog(RaftLog):
             for number, (position, _) in enumerate(places)
         ]
 
+    def end_of(self, index: int) -> tuple[int, int]:
+        """The position behind an entry, and its term; for the one before the first, where that begins and
+        -1. Raises `OSError`."""
+        if index < self.begin_index:
+            return self.begin_position, NO_INDEX
+        _, position, size, _, term = INDEX_UNIT.unpack(self._units(index, 1))
+        return position + size, term
+
+    def last_before(self, position: int) -> int:
+        """The index of the last entry that ends at a position, or before it. Raises `OSError`."""
+        low, high = self.begin_index - 1, self.end_index
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.end_of(middle)[0] <= position:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
     def _units(self, index: int, count: int) -> bytes:
         return self.index.read(index * INDEX_UNIT_SIZE, count * INDEX_UNIT_SIZE)
 
@@ -269,11 +289,15 @@ class FileLog(RaftLog):
         self._cut_to = self.end_index
         return Unsynced(self.disk, files, directories, self.end_index)
 
+    @property
+    def synced_position(self) -> int:
+        """Before which all is on stable storage."""
+        return self._synced_position
+
     def note_synced(self, done: Unsynced) -> None:
         """What `unsynced` gave is on stable storage, but for what was cut meanwhile."""
         index = min(done.until, self._cut_to)
         if index <= self.synced_index:
             return
         self.synced_index = index
-        _, position, size, _, _ = INDEX_UNIT.unpack(self._units(index, 1))
-        self._synced_position = position + size
+        self._synced_position, _ = self.end_of(index)

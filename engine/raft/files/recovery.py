@@ -39,8 +39,9 @@ class Recovered(NamedTuple):
     end_position: int
 
 
-def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole) -> Recovered:
-    """Find the end, and mend what lies behind it. Raises `OSError`, and `CorruptFile` for files that are
+def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -1) -> Recovered:
+    """Find the end, and mend what lies behind it; it is looked for from the entry that was `noted` last, if
+    that is where the index says. Raises `OSError`, and `CorruptFile` for files that are
     missing, have a wrong length or lack too much."""
     data.load(repair=True)
     _load_index(index)
@@ -53,7 +54,7 @@ def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole) -> Recovered:
         return Recovered(0, data.starts[0], -1, -1, data.starts[0])
     if index.starts and index.starts[0] > first.index * INDEX_UNIT_SIZE:
         index.destroy()
-    start = next(
+    start = _noted_head(data, index, noted) or next(
         (
             head
             for number in data.starts[-_LAST_FILES::-1]
@@ -75,6 +76,15 @@ def head_at(data: FileQueue, position: int) -> Head | None:
     return found if isinstance(found, Head) else None
 
 
+def _noted_head(data: FileQueue, index: FileQueue, noted: int) -> Head | None:
+    """The head of the entry that was noted, if it is where the index says."""
+    unit = _unit(index, noted) if noted >= 0 else b""
+    if len(unit) < INDEX_UNIT_SIZE:
+        return None
+    head = head_at(data, INDEX_UNIT.unpack(unit)[1])
+    return head if head is not None and unit_of(head) == unit else None
+
+
 def find_end(data: FileQueue, index: FileQueue, noted: int) -> int:
     """Where the log ends, found without changing anything, in files that somebody else may have open.
 
@@ -82,11 +92,8 @@ def find_end(data: FileQueue, index: FileQueue, noted: int) -> int:
     bytes are an entry.
     """
     begin = next((start for start in reversed(data.starts) if head_at(data, start)), 0)
-    unit = _unit(index, noted) if noted >= 0 else b""
-    if len(unit) == INDEX_UNIT_SIZE:
-        head = head_at(data, INDEX_UNIT.unpack(unit)[1])
-        begin = head.position if head is not None and unit_of(head) == unit else begin
-    end = begin
+    known = _noted_head(data, index, noted)
+    end = begin = begin if known is None else known.position
     for head in _heads(data, begin, lambda *_: True):
         end = head.position + head.size
     return end

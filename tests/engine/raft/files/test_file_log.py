@@ -271,3 +271,31 @@ def test_power_cuts_lose_nothing_that_was_synced(seed: int) -> None:
         with contextlib.suppress(PowerCut):
             history.live(60)
         history.power_goes(100 * seed + life)
+
+
+def test_after_a_clean_stop_only_what_came_after_the_noted_end_is_looked_at() -> None:
+    log = synced(filled(60))
+    log.save_progress()
+    disk = log.disk
+    seen: list[int] = []
+
+    def look(body: bytes, position: int) -> bool:
+        seen.append(position)
+        return is_whole(body, position)
+
+    again = FileLog(disk, FOLDER, SIZE, INDEX_SIZE, look, clean=True)
+    assert (state(again), len(seen)) == (state(log), 1)
+    assert bodies(again) == bodies(log)
+    # An index that does not have it is not believed.
+    disk.open(f"{FOLDER}/index/{again.index.starts[-1]:020}").truncate(0)
+    seen.clear()
+    assert state(FileLog(disk, FOLDER, SIZE, INDEX_SIZE, look, clean=True)) == state(log)
+    assert len(seen) > 1
+
+
+def test_an_entry_is_found_by_where_it_ends() -> None:
+    log = filled(12)
+    ends = [log.end_of(index)[0] for index in range(12)]
+    assert [log.last_before(end) for end in ends] == list(range(12))
+    assert [log.last_before(end - 1) for end in ends] == list(range(-1, 11))
+    assert log.end_of(-1) == (0, -1)

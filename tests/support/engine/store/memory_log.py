@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
-from mqgateway.engine.store.log import ConfirmPolicy
+from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy
 
 
 class MemoryLog:
@@ -19,6 +19,7 @@ class MemoryLog:
         self.dirty_tail: OSError | None = None
         self.on_dirty_tail: Callable[[], None] = lambda: None
         self.policy = policy
+        self.settled_offset, self.syncs_itself = ENDLESS, False
         self._data = bytearray()
 
     @property
@@ -35,6 +36,13 @@ class MemoryLog:
     def record_size_max(self) -> int:
         """As much as there is room for."""
         return self.file_size
+
+    def load(self, clean: bool) -> None:
+        """There are no files."""
+
+    def drop_first_file(self) -> None:
+        """Never asked for: there are none."""
+        raise AssertionError
 
     def cut(self, offset: int) -> None:
         """Forget what lies after `offset`; an empty log goes on there."""

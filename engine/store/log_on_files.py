@@ -1,0 +1,131 @@
+"""The reading side of a log kept in files, which is the same whoever writes it.
+
+`_file` is the open file that starts at `_start`, where records are being written; -1 where that is nobody's
+business here. Standard: `CommitLog.getMessage`, `DLedgerCommitLog.getMessage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mypy_extensions import mypyc_attr
+
+from mqgateway.engine.disk import File, Slices
+from mqgateway.engine.store.cold import ColdRead, Piece
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
+
+
+def _nothing() -> None:
+    return
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)  # a group's log is one, and is not compiled
+class LogOnFiles(Log):
+    """Reads records of `files`, the last `newest` bytes without asking whether they are in memory; see
+    `Log`."""
+
+    __slots__ = (
+        "_file",
+        "_start",
+        "dirty_tail",
+        "end_offset",
+        "file_size",
+        "files",
+        "flushed_offset",
+        "last_timestamp",
+        "newest",
+        "on_dirty_tail",
+        "opened_at",
+        "policy",
+        "settled_offset",
+        "syncs_itself",
+    )
+
+    def __init__(self, files: FileQueue, newest: int, policy: ConfirmPolicy) -> None:
+        self.files = files
+        self.newest = newest
+        self.file_size = files.file_size
+        self.end_offset = 0
+        self.flushed_offset = self.opened_at = 0
+        self.settled_offset = ENDLESS
+        self.syncs_itself = False
+        self.last_timestamp = 0
+        self.dirty_tail: OSError | None = None
+        self.on_dirty_tail: Callable[[], None] = _nothing
+        self.policy = policy
+        self._file: File | None = None
+        self._start = 0
+
+    @property
+    def min_offset(self) -> int:
+        """The first offset still there. Standard: `getMinPhyOffset`."""
+        return self.files.starts[0] if self.files.starts else self.end_offset
+
+    @property
+    def confirm_offset(self) -> int:
+        """Up to where records are confirmed by the policy. Standard: `getConfirmOffset`."""
+        return self.policy(self)
+
+    def drop_first_file(self) -> None:
+        """Give up the oldest file; there are others."""
+        self.files.drop_first(1)
+
+    def read(self, offset: int, size: int, may_wait: bool = True) -> bytes | None:
+        """`size` bytes of one file, or None when they are not (or no longer) in the log."""
+        if offset + size > self.end_offset or offset < 0:
+            return None
+        start = offset - offset % self.file_size
+        if start == self._start:
+            file = self._file
+            assert file is not None
+        elif not self.files.starts or start < self.files.starts[0] or offset + size > start + self.file_size:
+            return None
+        else:
+            file = self.files.file(start)
+        if may_wait or offset >= self.end_offset - self.newest:
+            data = file.read(offset - start, size)
+            return data if len(data) == size else None
+        ready = file.read_ready(offset - start, size)
+        if ready is None:
+            raise ColdRead(offset, [(file, offset - start, size)])
+        return ready
+
+    def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
+        """`read` for each (anything, offset, size): the way for records that lie apart."""
+        found: list[bytes | None] = []
+        buffer: Slices | None = None
+        begin = end = 0
+        for number, (_, offset, size) in enumerate(places):
+            if buffer is None or not begin <= offset <= end - size:
+                window = self._window(offset)
+                if window is not None:
+                    buffer, begin, end = window
+            if buffer is not None and begin <= offset <= end - size:
+                found.append(buffer[offset - begin : offset - begin + size])
+                continue
+            try:
+                found.append(self.read(offset, size, may_wait))
+            except ColdRead:
+                raise ColdRead(offset, self.pieces(places[number:])) from None
+        return found
+
+    def _window(self, offset: int) -> tuple[Slices, int, int] | None:
+        """What is in memory around an offset, and where in the log that begins and ends."""
+        files = self.files
+        start = offset - offset % self.file_size
+        if not 0 <= offset < self.end_offset or start not in files.starts:
+            return None
+        length = min(self.end_offset - start, self.file_size)
+        place, windows = (files.directory, start), files.pool.windows
+        window = windows.get(place, files.file(start), offset - start, length, self.file_size)
+        return None if window is None else (window[0], start + window[1], start + window[2])
+
+    def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
+        """Where each (anything, offset, size) lies; those that are not in the log are left out."""
+        starts, first = self.files.starts, self.min_offset
+        return [
+            (self.files.file(start), offset - start, size)
+            for _, offset, size in places
+            if first <= offset and (start := self.files.start_of(offset)) in starts
+        ]
