@@ -58,6 +58,11 @@ class Replicas:
         """How many logs a send is to be in by the settings."""
         return max(self._options.in_sync_replicas, self._options.min_in_sync_replicas)
 
+    @property
+    def patience(self) -> int:
+        """How long a send waits, in ms."""
+        return self._options.slave_timeout
+
     def add(self, feed: Feed, now: int) -> None:
         """A slave has come."""
         self.feeds.append(feed)
@@ -102,7 +107,7 @@ class Replicas:
         if need <= 1 or self.high_water_mark(need) >= end:
             done(PutStatus.PUT_OK)
             return
-        waiter = _Waiter(end, now + self._options.slave_timeout, done)
+        waiter = _Waiter(end, now + self.patience, done)
         self._waiting.setdefault(need, deque()).append(waiter)
 
     def acknowledged(self) -> None:

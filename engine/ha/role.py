@@ -63,10 +63,10 @@ class Role:
         self._set(RoleState(kind, broker_id, epoch))
 
     @staticmethod
-    def initial(configured: BrokerRole, broker_id: int, *, is_controlled: bool = False) -> Role:
-        """The role a broker starts in, as `brokerRole` and `brokerId` say; under a controller it has neither
-        role nor id yet."""
-        if is_controlled:
+    def initial(configured: BrokerRole, broker_id: int, *, is_told: bool = False) -> Role:
+        """The role a broker starts in, as `brokerRole` and `brokerId` say; where a controller or an election
+        decides it has neither role nor id yet."""
+        if is_told:
             return Role(RoleKind.FENCED, UNKNOWN_ID)
         kind = RoleKind.SLAVE if configured is BrokerRole.SLAVE else RoleKind.MASTER
         return Role(kind, broker_id)

@@ -11,7 +11,6 @@ from mqgateway.engine.options.reasons import (
     NO_BILLING,
     NO_BIT_MAPS,
     NO_COLD,
-    NO_DLEDGER,
     NO_JRAFT,
     NO_JVM,
     NO_LITE_FIGURES,
@@ -187,11 +186,6 @@ STORE_ACCEPTED = (
         syncMasterFlushOffsetWhenStartup=false maxChecksumRange=1073741824
         maxSlaveResendLength=268435456
         """,
-    ),
-    *accepted(
-        NO_DLEDGER,
-        "storePathDLedgerCommitLog= dLegerGroup= dLegerPeers= dLegerSelfId= preferredLeaderId= "
-        "enableBatchPush=false",
     ),
     *accepted(
         "batch consume queues are searched in another way, and queries answer 64 messages",

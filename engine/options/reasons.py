@@ -14,7 +14,6 @@ OWN_TIMERS = "timers are delivered one by one, tried until that works, and count
 NO_BIT_MAPS = "consume queues keep no bit maps of filters"
 NO_REPLICAS = "a broker has no replicas"
 NO_JRAFT = "the standard's second kind of controllers is not spoken here"
-NO_DLEDGER = "logs in a DLedger group are not supported yet"
 OWN_ACCESS_TABLES = "users and policies are in memory, and in files of the store's folder"
 LAG_AS_COMMITTED = "the lag of a group is counted from what it committed, whatever it filters"
 NO_BILLING = "statistics are kept for people and metrics, not for bills"

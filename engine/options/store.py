@@ -8,9 +8,10 @@ from enum import StrEnum
 
 from mqgateway.engine.options.accepted import STORE_ACCEPTED
 from mqgateway.engine.options.compaction import CompactionOptions
+from mqgateway.engine.options.ledger import LedgerOptions
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
-from mqgateway.engine.options.reasons import NO_DLEDGER, NO_ROCKSDB, OWN_WAY
+from mqgateway.engine.options.reasons import NO_ROCKSDB, OWN_WAY
 from mqgateway.engine.options.replication import ReplicationOptions
 from mqgateway.engine.options.timers import TimerOptions
 
@@ -255,6 +256,7 @@ class LmqOptions(Options):
 @dataclass(kw_only=True)
 class StoreOptions(
     ReplicationOptions,
+    LedgerOptions,
     TimerOptions,
     CompactionOptions,
     DelayOptions,
@@ -265,13 +267,5 @@ class StoreOptions(
     PathOptions,
 ):
     """All settings of the message store."""
-
-    enable_d_leger_commit_log: bool = option(
-        False,
-        "Keep the log in a DLedger group.",
-        name="enableDLegerCommitLog",
-        no_effect=NO_DLEDGER,
-        unavailable={"true": NO_DLEDGER},
-    )
 
     also_accepted = STORE_ACCEPTED

@@ -114,9 +114,13 @@ class Member:
             self._quorum.advance()
             self.push(now)
 
+    def check(self) -> None:
+        """Whether entries are taken. Raises `AppendRefused`."""
+        self._quorum.check()
+
     def append(self, body: bytes, token: object, now: int) -> Entry:
-        """Append an entry, and answer with this token once it is committed; `push` is to follow. Raises
-        `AppendRefused`, and `ValueError` for one that no file can hold."""
+        """Append an entry, and answer with this token (None: nobody waits) once it is committed; `push` is to
+        follow. Raises `AppendRefused`, and `ValueError` for one that no file can hold."""
         entry = self._quorum.append(body, now)
         self._quorum.wait(entry, token, now)
         if not self.settings.rules.acknowledges_synced:

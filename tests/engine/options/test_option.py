@@ -69,11 +69,11 @@ def test_bytes_may_have_a_unit(text: str, size: int) -> None:
 
 
 def test_what_we_do_not_do_is_refused_with_the_reason() -> None:
-    """A broker that was told to keep its log in a group must not keep it by itself."""
-    bad = refused("enable_d_leger_commit_log", "true")
-    assert "DLedger" in bad.what
-    assert bad.suggestion == "false"
-    assert declared("enable_d_leger_commit_log").parse("false") is False
+    """A broker that was told to keep its queues in a database must not keep them in files."""
+    bad = refused("store_type", "defaultRocksDB")
+    assert "RocksDB" in bad.what
+    assert bad.suggestion == "default"
+    assert declared("store_type").parse("default") == "default"
 
 
 def test_accepted_properties_get_their_type_from_their_default() -> None:

@@ -1,0 +1,42 @@
+"""Sends wait until the majority has them, or it takes too long."""
+
+from __future__ import annotations
+
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.raft.ledger_log import LedgerLog
+from mqgateway.engine.raft.quorum_replicas import QuorumReplicas
+from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.testing.crash_disk import CrashDisk
+
+
+class Ends:
+    """Where the log ends."""
+
+    position = 1000
+    min_offset = 0
+
+
+def replicas() -> QuorumReplicas:
+    ledger = LedgerLog(CrashDisk(), "/dledger-n0", 4096, 0)
+    return QuorumReplicas(StoreOptions(), Ends(), ledger, 2500)
+
+
+def test_a_send_waits_until_the_group_has_committed_it() -> None:
+    waiting, told = replicas(), list[PutStatus]()
+    need = waiting.need(0)
+    waiting.wait(100, 0, need, told.append)
+    waiting.wait(200, 0, need, told.append)
+    waiting.ledger.committed = 150
+    waiting.acknowledged()
+    assert told == [PutStatus.PUT_OK]
+    waiting.wait(120, 0, need, told.append)
+    assert told == [PutStatus.PUT_OK] * 2
+
+
+def test_a_send_that_waited_too_long_is_not_in_enough_logs() -> None:
+    waiting, told = replicas(), list[PutStatus]()
+    waiting.wait(100, 1000, waiting.wanted, told.append)
+    waiting.expire(3499)
+    assert told == []
+    waiting.expire(3500)
+    assert told == [PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH]
