@@ -4,8 +4,10 @@ Nothing is read or written yet: the store is started and the tables are loaded b
 Standard: `BrokerController.initialize`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.engine.compaction import Compaction
 from mqgateway.engine.configuration import Configuration
@@ -18,6 +20,7 @@ from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.ha.role import Role
 from mqgateway.engine.options import OptionSet
 from mqgateway.engine.pop.foreign import ForeignMessages
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
@@ -44,6 +47,9 @@ from mqgateway.gateway.broker.tables import Tables
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
+if TYPE_CHECKING:
+    from mqgateway.gateway.broker.ledger.member import LedgerMember
+
 
 def build_broker(
     environment: Environment, settings: OptionSet, *, client: RemotingClient, clockwork: Clockwork
@@ -53,12 +59,13 @@ def build_broker(
     role = Role.initial(
         environment.store_options.broker_role,
         options.broker_id,
-        is_controlled=options.enable_controller_mode,
+        is_told=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
     )
-    store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals))
+    ledger = _ledger_log(environment)
+    store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger)
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
-    produce = ProduceState(environment, store, role, _replicas(environment, store))
+    produce = ProduceState(environment, store, role, _replicas(environment, store, ledger))
     timers = _timers(environment, store, stats)
     broker = Broker(
         environment=environment,
@@ -83,8 +90,23 @@ def build_broker(
     return broker
 
 
-def _replicas(environment: Environment, store: MessageStore) -> Replicas:
+def _ledger_log(environment: Environment) -> Log | None:
+    """The log that a DLedger group keeps; None for a broker that is in none, which has no use for the
+    modules."""
+    options = environment.store_options
+    if not options.enable_d_leger_commit_log:
+        return None
+    from mqgateway.gateway.broker.ledger.parts import ledger_log
+
+    return ledger_log(environment)
+
+
+def _replicas(environment: Environment, store: MessageStore, ledger: Log | None) -> Replicas:
     """Who messages wait for."""
+    if ledger is not None:
+        from mqgateway.gateway.broker.ledger.parts import quorum_replicas
+
+        return quorum_replicas(environment, store, ledger)
     if environment.options.enable_controller_mode:
         return AgreedReplicas(environment.store_options, store.raw, store.agree())
     return Replicas(environment.store_options, store.raw)
@@ -102,6 +124,7 @@ def _store(
     role: Role,
     topics: TopicTable,
     on_arrivals: Callable[[list[Arrival]], None],
+    commit_log: Log | None,
 ) -> MessageStore:
     """The log and its queues. Of topics that want it so, each key's newest message is kept."""
     options, worker = environment.store_options, environment.worker
@@ -114,6 +137,7 @@ def _store(
         on_arrivals=on_arrivals,
         is_batch_topic=topics.has_batch_queues,
         aside=environment.reader,
+        commit_log=commit_log,
     )
     if not role.is_master:
         store.gate = closed_gate(role.state.kind)
@@ -192,6 +216,12 @@ class Group(NamedTuple):
     membership: Membership
     escape: Escape | None
     controlled: ControlledReplica | None
+    ledger: LedgerMember | None
+
+    @property
+    def after_read(self) -> Callable[[], None]:
+        """What follows the requests of one read."""
+        return self.replication.after_read if self.ledger is None else self.ledger.after_read
 
 
 def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
@@ -217,7 +247,18 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     if isinstance(replicas, AgreedReplicas):
         controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
         broker.controlled = controlled
-    return Group(replication, services, membership, escape, controlled)
+    ledger = _ledger_member(broker, reactor)
+    if ledger is not None:
+        replication.leader_sends_log = ledger.is_following
+    return Group(replication, services, membership, escape, controlled, ledger)
+
+
+def _ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember | None:
+    if not broker.store_options.enable_d_leger_commit_log:
+        return None
+    from mqgateway.gateway.broker.ledger.parts import ledger_member
+
+    return ledger_member(broker, reactor)
 
 
 def _epochs_path(environment: Environment) -> str:

@@ -105,6 +105,8 @@ class Beat:
         group.membership.tick()
         if group.controlled is not None:
             group.controlled.tick()
+        if group.ledger is not None:
+            group.ledger.tick()
         if self.puts_no_more:
             return
         elapsed = FOREVER if self.nobody_waits else elapsed_millis(broker.clock)

@@ -3,20 +3,21 @@
 Producers look at routes every 30 s. So name servers say that this broker takes no messages, and what still
 comes is taken: a send that is refused would be lost where it is one-way, and fail where its queue was chosen.
 Once none has come for a while, or `drainTimeoutMillis` is over, it is time; at once where name servers know
-no other broker. Under a controller nobody has to go elsewhere: another of those in sync is made master.
+no other broker. Under a controller or in a DLedger group nobody has to go elsewhere: another member is made
+master.
 Ours; the standard's broker ends as soon as it is told to.
 """
 
 from __future__ import annotations
 
 import logging
+from typing import Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.controlled.replica import ControlledReplica
 from mqgateway.gateway.runtime.loop import Clockwork
 from mqgateway.gateway.runtime.schedule import Call, Schedule
 
@@ -27,10 +28,17 @@ QUIET_MILLIS = 5000
 """How long nothing must have come before producers are believed to be gone."""
 
 
-class Draining:
-    """`replica` is this broker as its controller knows it; None without one."""
+class Replica(Protocol):
+    """A broker that another one of its group can replace."""
 
-    def __init__(self, broker: Broker, replica: ControlledReplica | None, reactor: Clockwork) -> None:
+    async def hand_over(self) -> None:
+        """Have another one made master, if there is one. May fail."""
+
+
+class Draining:
+    """`replica` is this broker as its controller or its DLedger group knows it; None without either."""
+
+    def __init__(self, broker: Broker, replica: Replica | None, reactor: Clockwork) -> None:
         self._broker = broker
         self._replica = replica
         self._reactor = reactor
@@ -65,7 +73,7 @@ class Draining:
         self._looking = self._schedule.every(0, LOOK_SECONDS, self._look)
         await self._drained
 
-    def _hand_over(self, replica: ControlledReplica, limit: int) -> Deferred[None]:
+    def _hand_over(self, replica: Replica, limit: int) -> Deferred[None]:
         handed = Deferred.fromCoroutine(replica.hand_over())
         handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
 

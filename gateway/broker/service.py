@@ -137,7 +137,7 @@ class BrokerService:
         self.broker = build_broker(environment, everything, client=self._client, clockwork=reactor)
         self.group = join_group(self.broker, self._client, reactor)
         self.beat = Beat(self.broker, self.group, self._schedule)
-        self._draining = Draining(self.broker, self.group.controlled, reactor)
+        self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, reactor)
         self.broker.clients.on_notice = self._tell_clients_soon
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
@@ -155,7 +155,7 @@ class BrokerService:
             self.dispatcher,
             remoting,
             tls=ServerTls(tls, disk),
-            after_read=self.group.replication.after_read,
+            after_read=self.group.after_read,
         )
 
     @property
@@ -201,7 +201,7 @@ class BrokerService:
         stopped = self.broker.cluster.registration.stop()
         stopped.addCallback(lambda _: gatherResults([self.server.stop(), self._client.close()]))
         stopped.addCallback(lambda _: self._put_no_more())
-        stopped.addCallback(lambda _: self.group.replication.settle())
+        stopped.addCallback(lambda _: (self.group.ledger or self.group.replication).settle())
         stopped.addCallback(lambda _: None if self._is_closed else self._close())
         stopped.chainDeferred(self._stopped)
 
@@ -233,6 +233,8 @@ class BrokerService:
         if self.fast_port:
             self.server.listen(bind, self.fast_port, self.fast_dispatcher)
         self.group.replication.listen(bind, self.broker.environment.ha_port)
+        if self.group.ledger is not None:
+            self.group.ledger.start(self._remoting)
         self._before_registering()
 
     def _up(self, _: None) -> Deferred[None]:
@@ -328,6 +330,8 @@ class BrokerService:
     def _close(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""
         self.group.replication.stop()
+        if self.group.ledger is not None:
+            self.group.ledger.stop()
         self._schedule.stop()
         self.broker.pop.orders.persist()
         self.broker.tables.persist()

@@ -93,7 +93,13 @@ def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> It
         yield host, port, setting
         if port > FAST_PORT_DISTANCE:
             yield host, port - FAST_PORT_DISTANCE, f"the VIP port, {FAST_PORT_DISTANCE} below {setting}"
-        yield host, broker.store.ha_listen_port or port + 1, "haListenPort (--set haListenPort=PORT)"
+        if not broker.store.enable_d_leger_commit_log:
+            yield host, broker.store.ha_listen_port or port + 1, "haListenPort (--set haListenPort=PORT)"
+    if broker is not None and broker.store.enable_d_leger_commit_log:
+        from mqgateway.engine.raft.settings import peers_of  # few brokers need it
+
+        own = peers_of(broker.store.d_leger_peers)[broker.store.d_leger_self_id]
+        yield broker.remoting.bind_address, int(own.rpartition(":")[2]), "dLegerPeers"
     if broker is not None and broker.options.origin("grpcServerPort") != ASSUMED_BY_SERVE:
         # Taken by somebody else, the port that nobody asked for is done without.
         yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"

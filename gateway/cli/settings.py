@@ -76,8 +76,13 @@ class BrokerSettings:
         self.options.set("bitMapLengthConsumeQueueExt", str(bloom.bits), "maxErrorRateOfBloomFilter")
 
     def _settle_role(self) -> None:
-        """A master has the id 0, a slave another one; where a controller decides, it says which. Raises
-        `ConfigError`. Standard: `BrokerStartup`."""
+        """A master has the id 0, a slave another one; where a controller or a DLedger group decides,
+        that says which. Raises `ConfigError`. Standard: `BrokerStartup`."""
+        if self.store.enable_d_leger_commit_log:
+            from mqgateway.gateway.broker.ledger.settings import member_settings  # few brokers need it
+
+            member_settings(self.broker, self.store)
+            return
         if self.broker.enable_controller_mode:
             if not self.broker.controller_addr:
                 raise ConfigError(

@@ -32,6 +32,9 @@ def assume_file_sizes(options: OptionSet, disk: Disk, small: bool) -> None:
     """Set the lengths that nobody has set; `small` says which a new store gets. Raises `OSError`."""
     root = str(options.get("storePathRootDir"))
     logs = str(options.get("storePathCommitLog")) or f"{root}/commitlog"
+    if options.get("enableDLegerCommitLog"):
+        own = f"{root}/dledger-{options.get('dLegerSelfId')}/data"
+        logs = str(options.get("storePathDLedgerCommitLog")) or own
     found = _found(disk, root, logs)
     for name, (size, path) in found.items():
         options.assume(name, size, f"length of {path}")

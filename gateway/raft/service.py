@@ -10,6 +10,7 @@ Standard: `DLedgerServer`, `DLedgerRpcNettyService`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from random import Random
 
 from twisted.internet.defer import Deferred, gatherResults
@@ -52,7 +53,9 @@ PROGRESS_SECONDS = 3.0
 
 
 class RaftService:
-    """One member on its port of the group's. `worker` syncs the log."""
+    """One member on its port of the group's. `worker` syncs the log. Requests that are `served` are answered;
+    `on_carried_out` is called after each thing that the member did, `on_ended` when its disk has made it end.
+    """
 
     def __init__(
         self,
@@ -65,19 +68,24 @@ class RaftService:
         worker: Worker,
         random: Random | None = None,
         opening: Opening | None = EMPTY_OPENING,
+        served: Iterable[RaftCode] = RaftCode,
+        on_carried_out: Callable[[], None] = lambda: None,
+        on_ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._remoting = remoting
         self._clock = clock
         self._worker = worker
         self._log = raft_log
+        self._on_carried_out = on_carried_out
+        self._on_ended = on_ended
         self._is_syncing = False
         self._is_over = False
         self.member = Member(settings, raft_log, random or Random(), opening)
         self._schedule = Schedule(reactor)
         self._client = RemotingClient(reactor, remoting, clock=clock)
         self._server = RemotingServer(
-            reactor, Dispatcher(self, dict.fromkeys(RaftCode, _serve), {}, clock=clock), remoting
+            reactor, Dispatcher(self, dict.fromkeys(served, _serve), {}, clock=clock), remoting
         )
 
     def start(self) -> ListeningPort:
@@ -120,6 +128,7 @@ class RaftService:
                 answered: Deferred[Answer] = effect.token  # type: ignore[assignment]
                 answered.callback(effect.answer)
         self._sync()
+        self._on_carried_out()
 
     def _send(self, effect: Send) -> None:
         settings, request = self._settings, effect.request
@@ -158,6 +167,7 @@ class RaftService:
                 # What the disk has is not known any more: as after a crash, the next start finds out.
                 log.error("the log cannot be synced, %s ends: %s", self._settings.self_id, outcome)
                 self.stop()
+                self._on_ended()
                 return
             self._log.note_synced(work)
             self.member.synced(self._now)

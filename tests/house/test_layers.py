@@ -60,7 +60,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *NOUNS,
     ),
     "gateway.namesrv": ("gateway.namesrv", "gateway.access", *SERVERS),
-    "gateway.broker": ("gateway.broker", "gateway.access", *SERVERS),
+    "gateway.broker": ("gateway.broker", "gateway.access", "gateway.raft", *SERVERS),
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
     "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),

@@ -5,8 +5,8 @@ the log is on disk past the message; the store lets all that wait share one flus
 of one read cost one fsync. A SYNC_MASTER waits for its slaves too, at the same time, and takes
 nothing while too few of them keep up; where both fail, the slaves are what is told. A message
 that says WAIT=false is acknowledged at once in any case. A broker that started as a slave waits like a
-SYNC_MASTER once it is one. Whoever waits when the role changes is refused: what is stored here may not be
-what the group goes on with.
+SYNC_MASTER once it is one. In a DLedger group every message waits for the majority, and for nothing else.
+Whoever waits when the role changes is refused: what is stored here may not be what the group goes on with.
 
 Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
 """
@@ -53,9 +53,12 @@ class Durability:
         self._waiting = 0
         self.replicas = replicas
         """The slaves."""
-        self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._is_ledger = store_options.enable_d_leger_commit_log
+        self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH and not self._is_ledger
         self.may_wait_for_slaves = (
-            options.enable_controller_mode or store_options.broker_role is not BrokerRole.ASYNC_MASTER
+            options.enable_controller_mode
+            or self._is_ledger
+            or store_options.broker_role is not BrokerRole.ASYNC_MASTER
         )
         """Whether there may ever be a message that waits for slaves."""
         self._role = role
@@ -81,7 +84,9 @@ class Durability:
 
     def awaits(self, properties: dict[str, str]) -> bool:
         """Whether a message with these properties waits; it may say that it does not want to."""
-        return self.is_awaited and properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
+        return self.is_awaited and (
+            self._is_ledger or properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
+        )
 
     def lacks_replicas(self, properties: dict[str, str]) -> bool:
         """Whether too few slaves keep up for a message with these properties, which must not be put then."""

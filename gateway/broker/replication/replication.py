@@ -66,6 +66,8 @@ class Replication:
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
+        self.leader_sends_log: Callable[[], bool] | None = None
+        """Where a leader sends the log by another way, whether it does; None where slaves fetch it."""
         if broker.role.is_slave:
             self._begin_to_follow()
         broker.role.on_change(self._role_changed)
@@ -73,22 +75,23 @@ class Replication:
 
     def _begin_to_follow(self) -> None:
         broker = self._broker
-        self.client = MasterClient(
-            broker.store_options,
-            broker.store,
-            broker.clock,
-            self._reactor,
-            self._ask,
-            self.release_readers,
-            self._stream,
-        )
+        if not broker.store_options.enable_d_leger_commit_log:
+            self.client = MasterClient(
+                broker.store_options,
+                broker.store,
+                broker.clock,
+                self._reactor,
+                self._ask,
+                self.release_readers,
+                self._stream,
+            )
         self.tables = SlaveTables(broker, self._ask, self._address)
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         is_slave = self._broker.role.is_slave
-        if is_slave and self.client is None:
+        if is_slave and self.tables is None:
             self._begin_to_follow()
-        elif not is_slave and self.client is not None:
+        elif not is_slave and self.tables is not None:
             self._follow_no_more()
         if not self._broker.role.is_master and not self._stream.is_open:
             self.server.drop_all()
@@ -98,13 +101,16 @@ class Replication:
 
     def _follow_no_more(self) -> None:
         client, tables, self.client, self.tables = self.client, self.tables, None, None
-        if client is not None and tables is not None:
+        if client is not None:
             client.stop()
+        if tables is not None:
             tables.stop()
 
     @property
     def follows(self) -> bool:
         """Whether this is a slave that is connected to its master."""
+        if self.leader_sends_log is not None:
+            return self._broker.role.is_slave and self.leader_sends_log()
         return self.client is not None and self.client.connection is not None
 
     @property
@@ -146,9 +152,11 @@ class Replication:
         return self.server.settle()
 
     def listen(self, host: str, port: int) -> None:
-        """Take slaves. A port that is not free is an error only where somebody has named it, or waits for
-        slaves. Raises `twisted.internet.error.CannotListenError`."""
+        """Take slaves, unless the log goes another way. A port that is not free is an error only where
+        somebody has named it, or waits for slaves. Raises `twisted.internet.error.CannotListenError`."""
         options = self._broker.store_options
+        if self.leader_sends_log is not None:
+            return
         try:
             self.server.listen(host, port)
         except CannotListenError:
@@ -181,10 +189,10 @@ class Replication:
 
     def on_master(self, main_address: str | None, ha_address: str | None) -> None:
         """A name server has said who the master is. Standard: `handleRegisterBrokerResult`."""
-        if self.client is not None and self.tables is not None:
+        if self.client is not None:
             self.client.on_master(main_address, ha_address)
-            if main_address:
-                self.tables.master_address = main_address
+        if self.tables is not None and main_address:
+            self.tables.master_address = main_address
 
     def release_readers(self) -> None:
         """Who waits here is answered, and asks again where it belongs: the master is there again, or the
@@ -221,7 +229,7 @@ class Replication:
             for feed in self.server.replicas.feeds
         ]
         return HARuntimeInfo(
-            master=True,
+            master=not self._broker.role.is_slave,
             master_commit_log_max_offset=raw.position,
             in_sync_slave_nums=sum(connection.in_sync for connection in connections),
             ha_connection_info=connections,

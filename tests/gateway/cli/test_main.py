@@ -63,15 +63,23 @@ def test_the_standards_long_flags(tmp_path: Path, dash: str) -> None:
     assert "brokerConfigPaths=/a.conf:/b.conf" in invoke(*paths, command=mqbrokercontainer).output
 
 
-@pytest.mark.parametrize("key", ["enableDLegerCommitLog"])
-def test_what_is_not_supported_yet_is_named_as_the_cause(tmp_path: Path, key: str) -> None:
-    """Brokers with a controller have no id of their own, which would be refused as well."""
+def test_what_is_not_supported_is_named_as_the_cause(tmp_path: Path) -> None:
+    """A slave without an id would be refused as well."""
     file = tmp_path / "broker.conf"
-    file.write_text(f"brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\n{key}=true\n")
+    file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nstoreType=defaultRocksDB\n")
     result = invoke("-c", str(file), command=mqbroker)
     first, *others = result.stderr.splitlines()
-    assert result.exit_code == 2 and first.startswith(f"error: {file}:4: {key}=true: ")
-    assert "not supported yet" in first and not others
+    assert result.exit_code == 2 and first.startswith(f"error: {file}:4: storeType=defaultRocksDB: ")
+    assert "not in RocksDB" in first and not others
+
+
+def test_a_broker_in_a_group_has_to_be_one_of_its_members(tmp_path: Path) -> None:
+    """It needs neither role nor id."""
+    file = tmp_path / "broker.conf"
+    lines = "brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nenableDLegerCommitLog=true\ndLegerSelfId=n1\n"
+    file.write_text(lines + "dLegerPeers=n0-127.0.0.1:40911\n")
+    result = invoke("-c", str(file), command=mqbroker)
+    assert result.exit_code == 2 and "dLegerSelfId=n1: dLegerPeers has no such id" in result.stderr
 
 
 def test_a_broker_under_a_controller_needs_neither_role_nor_id(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The broker as a member of a DLedger group, which keeps its log and elects the master."""

@@ -1,0 +1,213 @@
+"""A broker whose role is its member's of a DLedger group.
+
+Whose member follows is a slave; whose member leads becomes the master once all of the log is committed and in
+queues: what the leader before had acknowledged can be read then, and queue offsets go on behind it. Before
+anybody leads the broker is fenced, and no name server hears of it. A send is acknowledged once the group has
+committed it. Standard: `DLedgerRoleChangeHandler`, `DLedgerCommitLog`.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from twisted.internet.defer import Deferred, succeed
+
+from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.errors import EngineError
+from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.raft.ledger_log import LedgerLog, opening
+from mqgateway.engine.raft.messages import Answer, Code, Transfer, TransferAnswer
+from mqgateway.engine.raft.quorum import AppendRefused
+from mqgateway.engine.raft.quorum_replicas import QuorumReplicas
+from mqgateway.engine.raft.settings import MemberSettings
+from mqgateway.engine.raft.state import RaftRole
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.ledger.settings import follower_id
+from mqgateway.gateway.raft.service import RaftService
+from mqgateway.gateway.raft.wire import RaftCode
+from mqgateway.gateway.runtime.loop import Reactor
+
+log = logging.getLogger(__name__)
+
+SETTLE_MILLIS = 3000
+"""How long a stop waits until the group has what was put."""
+SERVED = [code for code in RaftCode if code is not RaftCode.APPEND]
+"""What a broker's member answers: nobody else appends, as entries have to be records that say where they
+lie."""
+
+
+class NotHandedOver(EngineError):
+    """No other member has become the leader."""
+
+
+class LedgerMember:
+    """One broker of a group; its member takes part from `start` to `stop`."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        ledger: LedgerLog,
+        replicas: QuorumReplicas,
+        settings: MemberSettings,
+        reactor: Reactor,
+    ) -> None:
+        self._broker = broker
+        self._ledger = ledger
+        self._replicas = replicas
+        self._settings = settings
+        self._reactor = reactor
+        self._number = follower_id(settings.self_id)
+        self._committed = -1
+        self._settled: Deferred[None] | None = None
+        self._settle_until = 0
+        self._is_over = False
+        self._remoting: RemotingOptions | None = None
+        self.service: RaftService | None = None
+        """The member, once it takes part."""
+        ledger.appender = self
+        ledger.serve(broker.store)
+
+    def start(self, remoting: RemotingOptions) -> None:
+        """Take part, once the store is open: but not while the disk holds back what is written, as a vote has
+        to be on it. Raises `twisted.internet.error.CannotListenError`."""
+        self._remoting = remoting
+        on = self._broker.environment
+        if self.service is not None or self._broker.store.sickness:
+            return
+        service = RaftService(
+            self._settings,
+            self._ledger.entries,
+            reactor=self._reactor,
+            clock=on.clock,
+            remoting=remoting,
+            worker=on.worker,
+            opening=opening(on.clock, on.store_host),
+            served=SERVED,
+            on_carried_out=self._follow_member,
+            on_ended=self._end,
+        )
+        service.start()
+        self.service = service
+
+    def tick(self) -> None:
+        """Begin what the disk held up; called with every beat."""
+        if self.service is None and self._remoting is not None:
+            self.start(self._remoting)
+
+    def stop(self) -> Deferred[None]:
+        """Take part no longer: what the log has is on disk, and how far it is committed."""
+        if self.service is None or self._is_over:
+            return succeed(None)
+        self._is_over = True
+        stopped = self.service.stop()
+        entries = self._ledger.entries
+        work = entries.unsynced(thorough=True)
+        try:
+            if work is not None:
+                work.sync()
+                entries.note_synced(work)
+        except OSError as error:
+            log.error("the log cannot be synced: %s", error)
+        return stopped.addCallback(lambda _: None)
+
+    def _end(self) -> None:
+        """What the disk has of the log is not known any more: this broker is nobody until it starts again."""
+        self._is_over = True
+        self._broker.role.become(RoleKind.FENCED)
+
+    def is_following(self) -> bool:
+        """Whether the member follows a leader."""
+        return self.service is not None and self.service.member.role is RaftRole.FOLLOWER
+
+    # What the member is.
+
+    def _follow_member(self) -> None:
+        """After each thing that the member did: be what it is, and let those go on who waited for it."""
+        if self.service is None or self._is_over:
+            return
+        broker, member = self._broker, self.service.member
+        role = broker.role
+        if member.role is RaftRole.FOLLOWER or (role.is_master and member.role is RaftRole.CANDIDATE):
+            role.become(RoleKind.SLAVE, broker_id=self._number)
+        if self._ledger.committed != self._committed:
+            self._committed = self._ledger.committed
+            broker.store.dispatch()
+            self._replicas.acknowledged()
+        if member.role is RaftRole.LEADER and not role.is_master and self._is_even():
+            role.become(RoleKind.MASTER)
+        self._look_settled()
+
+    def _is_even(self) -> bool:
+        """Whether all of the log is committed, and in queues."""
+        return self._has_all_committed() and not self._broker.store.is_behind
+
+    def _has_all_committed(self) -> bool:
+        entries = self._ledger.entries
+        return entries.committed_index == entries.end_index
+
+    # Appending.
+
+    def check(self) -> None:
+        """Whether entries are taken. Raises `AppendRefused`."""
+        if self.service is None or self._is_over:
+            raise AppendRefused(Code.NOT_LEADER)
+        self.service.member.check()
+
+    def append(self, body: bytes) -> None:
+        """Append an entry with a record. Raises `AppendRefused`."""
+        self.check()
+        assert self.service is not None
+        self.service.member.append(body, None, self._now())
+
+    def push(self) -> None:
+        """Send the others what was put, and have it synced here; `after_read` does so too."""
+        if self.service is not None and not self._is_over:
+            self.service.member.push(self._now())
+            self.service.carry_out()
+
+    def after_read(self) -> None:
+        """What follows the requests of one read."""
+        self._broker.store.dispatch()
+        self.push()
+
+    def _now(self) -> int:
+        return elapsed_millis(self._broker.clock)
+
+    # The end.
+
+    async def hand_over(self) -> None:
+        """Have the member lead that has most of the log, before this one stops; nothing where this one does
+        not lead or nobody else is there. Raises `NotHandedOver`."""
+        service = self.service
+        if service is None or service.member.role is not RaftRole.LEADER:
+            return
+        member, own = service.member, self._settings.self_id
+        marks = {one: member.water_mark(one) for one in self._settings.peers if one != own}
+        nearest = max(marks, key=lambda one: marks[one], default=None)
+        if nearest is None or marks[nearest] < self._ledger.entries.begin_index:
+            return
+        answered: Deferred[Answer] = Deferred()
+        end = self._ledger.entries.end_index
+        member.receive(Transfer(own, nearest, member.term, end), answered, self._now())
+        service.carry_out()
+        answer = await answered
+        if not isinstance(answer, TransferAnswer) or answer.code is not Code.SUCCESS:
+            raise NotHandedOver(f"{nearest} does not lead")
+
+    def settle(self) -> Deferred[None]:
+        """Fires when the group has everything, or after some seconds; nothing is put any more."""
+        self._settled = settled = Deferred[None]()
+        self._settle_until = self._now() + SETTLE_MILLIS
+        self.push()
+        self._look_settled()
+        return settled
+
+    def _look_settled(self) -> None:
+        settled, service = self._settled, self.service
+        if settled is None:
+            return
+        leads = service is not None and not self._is_over and service.member.role is RaftRole.LEADER
+        if not leads or self._has_all_committed() or self._now() >= self._settle_until:
+            self._settled = None
+            settled.callback(None)

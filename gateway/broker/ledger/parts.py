@@ -1,0 +1,43 @@
+"""What a broker in a DLedger group has in the place of what others have; loaded by no other broker."""
+
+from __future__ import annotations
+
+from mqgateway.engine.disk import total_memory
+from mqgateway.engine.raft.ledger_log import LedgerLog
+from mqgateway.engine.raft.quorum_replicas import QuorumReplicas
+from mqgateway.engine.store.commit_log import newest_bytes
+from mqgateway.engine.store.log import Log
+from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.ledger.member import LedgerMember
+from mqgateway.gateway.broker.ledger.settings import ledger_folder, member_settings
+from mqgateway.gateway.runtime.loop import Reactor
+
+
+def ledger_log(environment: Environment) -> LedgerLog:
+    """The log of the member's folder, which is not opened yet."""
+    options = environment.store_options
+    return LedgerLog(
+        environment.disk,
+        ledger_folder(options),
+        options.mapped_file_size_commit_log,
+        newest_bytes(options, total_memory()),
+        options.store_path_d_ledger_commit_log,
+        options.store_path_commit_log or environment.path("commitlog"),
+    )
+
+
+def quorum_replicas(environment: Environment, store: MessageStore, ledger: Log) -> QuorumReplicas:
+    """Who messages wait for. Raises `ConfigError`."""
+    assert isinstance(ledger, LedgerLog)
+    settings = member_settings(environment.options, environment.store_options)
+    return QuorumReplicas(environment.store_options, store.raw, ledger, settings.ack_timeout)
+
+
+def ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember:
+    """The broker as a member. Raises `ConfigError`."""
+    replicas = broker.produce.durability.replicas
+    assert isinstance(replicas, QuorumReplicas)
+    settings = member_settings(broker.options, broker.store_options)
+    return LedgerMember(broker, replicas.ledger, replicas, settings, reactor)
