@@ -21,7 +21,7 @@ from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.effects import Send
 from mqgateway.engine.raft.log import RaftLog
 from mqgateway.engine.raft.member import TICK, Member
-from mqgateway.engine.raft.messages import NO_ANSWER, Answer
+from mqgateway.engine.raft.messages import NO_ANSWER, Answer, HeartBeat
 from mqgateway.engine.raft.quorum import EMPTY_OPENING, Opening
 from mqgateway.engine.raft.settings import MemberSettings
 from mqgateway.engine.worker import Worker
@@ -39,6 +39,7 @@ from mqgateway.gateway.raft.wire import (
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.exchange import RequestTimedOut
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -132,18 +133,22 @@ class RaftService:
 
     def _send(self, effect: Send) -> None:
         settings, request = self._settings, effect.request
+        address = settings.peers[effect.peer]
         code, body = encode_request(settings.group, settings.self_id, effect.peer, request)
-        asked = self._client.request(
-            settings.peers[effect.peer],
-            RemotingCommand.request(code, body=body),
-            settings.request_timeout / 1000,
-        )
+        # Nobody looks at an answer to a heart beat when it is time for the next.
+        is_beat = isinstance(request, HeartBeat)
+        timeout = settings.heart_beat_interval if is_beat else settings.request_timeout
+        asked = self._client.request(address, RemotingCommand.request(code, body=body), timeout / 1000)
 
         def answered(command: RemotingCommand) -> Answer | None:
             return decode_answer(request, command.body) if command.code == ANSWERED else NO_ANSWER
 
         def failed(failure: Failure) -> None:
             log.debug("%s does not answer: %s", effect.peer, failure.getErrorMessage())
+            if failure.check(RequestTimedOut):
+                # It can be dead for a quarter of an hour before the system notices, and who hears nothing
+                # of its leader stands for election again and again.
+                self._client.release(address)
 
         def told(answer: Answer | None) -> None:
             if not self._is_over:

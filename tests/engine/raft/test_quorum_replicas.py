@@ -14,6 +14,7 @@ class Ends:
 
     position = 1000
     min_offset = 0
+    file_size = 4096
 
 
 def replicas() -> QuorumReplicas:

@@ -88,6 +88,19 @@ def test_a_group_elects_and_replicates_and_goes_on_after_a_restart() -> None:
     }
 
 
+def test_a_connection_that_is_dead_on_one_side_is_made_anew() -> None:
+    world = World()
+    world.pass_time(10)
+    leader, term = world.leader, world.services["n0"].member.term
+    follower = next(one for one in PEERS if one != leader)
+    for pair in world.net.pairs:
+        if pair.server.host.port == int(PEERS[follower].rpartition(":")[2]):
+            pair.client.stuck = pair.server.stuck = True
+    world.pass_time(20)
+    assert {service.member.leader for service in world.services.values()} == {leader}
+    assert {service.member.term for service in world.services.values()} == {term}
+
+
 def test_requests_for_others_are_refused() -> None:
     world = World()
     answer = world.ask("n0", RaftCode.METADATA, '{"group":"group","remoteId":"n1"}')

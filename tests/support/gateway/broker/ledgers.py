@@ -6,8 +6,7 @@ from typing import Any
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import BrokerRole
-from mqgateway.engine.raft.files.entry import HEAD_SIZE, examine
-from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.raft.files.entry import HEAD_SIZE, Head, examine
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from tests.support.gateway.broker.group import Group, Member
@@ -80,7 +79,7 @@ class LedgerBroker(Member):
         data, at, found = self.log(), 0, list[tuple[int, int]]()
         while at + HEAD_SIZE < len(data):
             head = examine(data, at, at)
-            assert head is not None and not isinstance(head.size, str)
+            assert isinstance(head, Head)
             found.append((at, head.size))
             at += head.size
         return found
@@ -134,8 +133,3 @@ class LedgerGroup(Group):
             if len(found) == 1:
                 return found[0]
         raise AssertionError("nobody leads")
-
-
-def fresh_disk(group: LedgerGroup) -> CrashDisk:
-    """A disk with nothing on it."""
-    return CrashDisk(millis=group.clock.millis)
