@@ -325,7 +325,8 @@ class Elector:
         self._beat = None
         state, settings = self._state, self._settings
         if beat.term_max > state.term:
-            state.stand_for_election(beat.term_max, now)
+            # In the old term it would be elected again, and find the same member in the newer one.
+            self.newer_term(beat.term_max, now)
         elif settings.is_quorum(beat.succeeded):
             self._heard_quorum = now
         elif settings.is_quorum(beat.succeeded + beat.not_ready):

@@ -7,6 +7,7 @@ from random import Random
 
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.files.file_log import FileLog
+from mqgateway.engine.raft.files.properties import write_vote
 from mqgateway.engine.raft.settings import MemberSettings
 from mqgateway.engine.raft.state import RaftRole
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -99,6 +100,26 @@ def test_a_connection_that_is_dead_on_one_side_is_made_anew() -> None:
     world.pass_time(20)
     assert {service.member.leader for service in world.services.values()} == {leader}
     assert {service.member.term for service in world.services.values()} == {term}
+
+
+def test_a_member_in_a_newer_term_whose_log_is_behind_is_led_in_the_next() -> None:
+    world = World()
+    world.pass_time(10)
+    leader, term = world.leader, world.services["n0"].member.term
+    late = next(one for one in PEERS if one != leader)
+    world.services[late].stop()
+    append = f'{{"group":"group","remoteId":"{leader}","body":"cmVjb3Jk"}}'
+    assert json.loads(world.ask(leader, RaftCode.APPEND, append, 0.5).body)["code"] == 200
+    write_vote(world.disks[late], f"/dledger-{late}", term + 3, late)
+    world.start(late)
+    world.pass_time(20)
+    members = [service.member for service in world.services.values()]
+    assert len({member.leader for member in members}) == 1
+    assert {member.role for member in members} == {RaftRole.LEADER, RaftRole.FOLLOWER}
+    terms = {member.term for member in members}
+    assert min(terms) > term + 3
+    world.pass_time(20)
+    assert {member.term for member in members} == terms
 
 
 def test_requests_for_others_are_refused() -> None:
