@@ -14,7 +14,7 @@ from mqgateway.gateway.raft import service
 from tests.support.gateway.broker.ledgers import LedgerBroker, LedgerGroup
 from tests.support.gateway.remoting.pair import Talker
 
-HISTORIES = int(os.environ.get("MQGATEWAY_LEDGER_HISTORIES", "4"))
+HISTORIES = int(os.environ.get("MQGATEWAY_LEDGER_HISTORIES", "2"))
 STEPS = 12
 
 
