@@ -145,7 +145,7 @@ class RaftService:
 
         def failed(failure: Failure) -> None:
             log.debug("%s does not answer: %s", effect.peer, failure.getErrorMessage())
-            if failure.check(RequestTimedOut):
+            if isinstance(failure.value, RequestTimedOut):
                 # It can be dead for a quarter of an hour before the system notices, and who hears nothing
                 # of its leader stands for election again and again.
                 self._client.release(address)
