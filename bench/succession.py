@@ -242,7 +242,7 @@ def section(runs: Runs, parts: Sequence[str]) -> list[str]:
         "their defaults, all on these cores together with the load; both took turns, on new stores.",
         "Figures are medians, with the 99th percentile (of fewer than 100 runs the greatest) and the number",
         f"of runs. The stock Java clients look for routes each {ROUTE_MILLIS} ms, not 30 s, and wait",
-        f"{SEND_TIMEOUT_MILLIS} ms for a send, not 3 s; the push consumer gives a pull its fixed 30 s, unless it",
+        f"{SEND_TIMEOUT_MILLIS} ms for a send, not 3 s; the push consumer gives a pull 30 s, unless it",
         "closes the connection because of another request. `python -m bench.succession` repeats it.",
         "",
         "| part | figure | ours | Apache's |",
