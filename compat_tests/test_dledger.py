@@ -121,8 +121,7 @@ class DLedgerGroup:
 
     def store(self, one: str) -> Path:
         """The folder of a member's log."""
-        root = self.folder / one if self.kinds[one] == "ours" else self.folder / one / "store"
-        return root / f"dledger-{one}"
+        return self.folder / one / "store" / f"dledger-{one}"
 
     def files(self, one: str, what: str) -> list[Path]:
         """The files of a member's data or index."""
