@@ -13,6 +13,7 @@ WALL_TIME = {
     "engine/steady_clock.py": "where steady time begins, and how far the wall clock was set since",
     "engine/cold_reads.py": "shown: when a group was first and last heard of",
     "engine/configuration.py": "written: the version of the settings",
+    "engine/raft/ledger_log.py": "written: the times of a record",
     "engine/delays.py": "written: the version of a table",
     "engine/filters/consumers.py": "written: since when a filter is used, and since when not",
     "engine/tables/config_table.py": "written: the version of a table",
