@@ -33,3 +33,7 @@ class CorruptFile(StoreError):
 
 class FilterError(EngineError):
     """A subscription's expression that cannot be read."""
+
+
+class LogBusy(EngineError):
+    """A log takes nothing at the moment: too much is under way, or another one is about to write it."""

@@ -13,14 +13,14 @@ from typing import Protocol
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk, File
-from mqgateway.engine.errors import CorruptFile, StoreUnavailable
+from mqgateway.engine.errors import CorruptFile, LogBusy, StoreUnavailable
 from mqgateway.engine.message import Message, SysFlag
 from mqgateway.engine.raft.files.entry import BLANK_SIZE, ENTRIES, HEAD_SIZE
 from mqgateway.engine.raft.files.file_log import FileLog, Unsynced
 from mqgateway.engine.raft.log import NO_INDEX, Entry
 from mqgateway.engine.raft.quorum import AppendRefused, Opening
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
-from mqgateway.engine.store.log import Log, LogBusy
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.log_on_files import LogOnFiles
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.record import encode, examine, record_size, sys_flag_for, topic_field

@@ -27,10 +27,6 @@ ConfirmPolicy = Callable[["Log"], int]
 """Up to where a log is confirmed."""
 
 
-class LogBusy(OSError):
-    """Nothing is taken at the moment: too much is under way, or another one is about to write this log."""
-
-
 class Log(Protocol):
     """What any log can do; `tests/engine/store/test_log.py` says what each has to hold to.
 

@@ -11,7 +11,7 @@ import logging
 from itertools import accumulate
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.errors import LogBusy, MessageIllegal
 from mqgateway.engine.message import (
     PROPERTY_CRC32,
     PROPERTY_INNER_BASE,
@@ -28,7 +28,7 @@ from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, Consume
 from mqgateway.engine.store.dispatch import Batch, Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
-from mqgateway.engine.store.log import Log, LogBusy
+from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
     count_batch,
