@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from mqgateway.engine.disk import File
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.cold import Piece
@@ -27,6 +29,7 @@ ConfirmPolicy = Callable[["Log"], int]
 """Up to where a log is confirmed."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)  # one that is not compiled is among them
 class Log(Protocol):
     """What any log can do; `tests/engine/store/test_log.py` says what each has to hold to.
 
