@@ -111,12 +111,10 @@ class BrokerReading:
         if self._topics is not None:
             yield from self._topics
             return
-        store, found = self._broker.store, []
+        found = []
         for config in list(self._broker.tables.topics.all()):
-            name = config.topic_name
-            found.append(
-                (name, sum(store.max_offset(name, queue) for queue in range(config.write_queue_nums)))
-            )
+            ends, count = self._broker.store.max_offsets(config.topic_name), config.write_queue_nums
+            found.append((config.topic_name, sum([end for queue, end in ends.items() if queue < count])))
             yield found[-1]
         self._topics = found
 
@@ -187,14 +185,8 @@ class BrokerReading:
                 yield None
                 continue
             committed = broker.tables.offsets.queues_of(group, topic).items()
-            yield (
-                topic,
-                group,
-                sum(
-                    max(0, broker.store.max_offset(topic, queue_id) - offset)
-                    for queue_id, offset in committed
-                ),
-            )
+            ends = broker.store.max_offsets(topic)
+            yield topic, group, sum([max(0, ends.get(queue, 0) - offset) for queue, offset in committed])
 
     # Who is connected.
 
@@ -326,6 +318,9 @@ class BrokerReading:
         """Seconds, and the timers that are due within them, but not within the number before."""
         wheel, now = self._broker.timers.wheel, self._broker.store.steady.now()
         if not self.has_timers or wheel.file is None:
+            return
+        if not self.timers_waiting:  # a day of slots need not be read
+            yield from ((seconds, 0) for seconds in WITHIN)
             return
         begin = wheel.floor(now)
         for seconds in WITHIN:

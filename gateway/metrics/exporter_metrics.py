@@ -91,9 +91,10 @@ def _offsets(prefix: str, label: Callable[[str], str]) -> Read:
     """The sums of the ends of topics with a prefix; "" for those of users and of the system."""
 
     def values(reading: BrokerReading) -> Iterator[Sample | None]:
+        cluster, broker = reading.cluster, reading.name
         for place, (topic, messages) in enumerate(reading.topics()):
             if _is_of(topic, prefix):
-                yield (reading.cluster, reading.name, label(topic)), messages
+                yield (cluster, broker, label(topic)), messages
             elif place % SKIPPED_A_STEP == 0:
                 yield None
 
@@ -124,17 +125,19 @@ def _is_of(topic: str, prefix: str) -> bool:
 
 def _by_topic(name: str) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
+        cluster, broker = reading.cluster, reading.name
         for topic, count in reading.counts(name):
-            yield (reading.cluster, reading.name, topic), _tps(count)
+            yield (cluster, broker, topic), _tps(count)
 
     return values
 
 
 def _by_group(name: str, value: Callable[[Count], float]) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
+        cluster, broker = reading.cluster, reading.name
         for key, count in reading.counts(name):
             topic, _, group = key.rpartition("@")
-            yield (reading.cluster, reading.name, topic, group), value(count)
+            yield (cluster, broker, topic, group), value(count)
 
     return values
 

@@ -1,4 +1,7 @@
+import pytest
+
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.metrics.broker_reading import WITHIN
 from tests.support.gateway.metrics import ExportingBroker
 
 
@@ -57,3 +60,9 @@ def test_a_broker_without_timers_has_none() -> None:
     host = ExportingBroker(store_options={"timer_wheel_enable": False})
     assert list(host.reading().timers_within()) == []
     assert host.values("rocketmq_timer_dequeue_lag") == {}
+
+
+def test_where_no_timer_waits_the_wheel_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = ExportingBroker()
+    monkeypatch.setattr(host.broker.timers.wheel, "used", lambda begin, end: pytest.fail("it was read"))
+    assert list(host.reading().timers_within()) == [(seconds, 0) for seconds in WITHIN]
