@@ -180,13 +180,12 @@ class Meters:
 
     def sent(self, topic: str, properties: Mapping[str, str], messages: int, size: int) -> None:
         """The same of messages that were sent, whose properties say their type: on the road of every send."""
-        if messages == 1 and TYPED.isdisjoint(properties):
-            incoming = self._normal.get(topic)
-            if incoming is not None:
-                incoming.messages += 1
-                incoming.sum += size
-                incoming.counts[bisect_left(SIZE_BOUNDS, size)] += 1
-                return
+        if messages == 1 and topic in self._normal and TYPED.isdisjoint(properties):
+            incoming = self._normal[topic]
+            incoming.messages += 1
+            incoming.sum += size
+            incoming.counts[bisect_left(SIZE_BOUNDS, size)] += 1
+            return
         kind = message_type(properties)
         self.put(topic, kind, messages, size)
         if kind == NORMAL and (topic, kind) in self.incoming:

@@ -48,8 +48,8 @@ class RequestTimes:
         self._meters = meters
         self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
-        self._plain: dict[int, Distribution] = {}
-        """Of requests that were answered at once and with success, as most are, by their codes."""
+        self._plain: dict[int, list[int]] = {}
+        """The counts of requests that are answered at once and with success, as most are, by their codes."""
         self._known: dict[_Key, Distribution] = {}
 
     def before(self, call: Call) -> None:
@@ -61,29 +61,32 @@ class RequestTimes:
         """The answer is about to be written."""
         command = call.command
         try:
-            seconds = self._monotonic() - call.began
-            is_plain = not (reply.code or call.is_held or command.flag & ONEWAY_FLAG or reply is NO_REPLY)
-        except AttributeError:  # it was refused at the door, and never taken up
-            seconds, call.is_held, is_plain = 0.0, False, False
-        if is_plain and seconds < 0.001:  # as most: whole milliseconds are counted
-            distribution = self._plain.get(command.code)
-            if distribution is not None:
-                distribution.counts[0] += 1
+            if (
+                self._monotonic() - call.began < 0.001  # whole milliseconds are counted
+                and not (reply.code or call.is_held or command.flag & ONEWAY_FLAG)
+                and reply is not NO_REPLY
+            ):
+                self._plain[command.code][0] += 1
                 return
-        self._note(call, reply, int(seconds * 1000), is_plain)
+        except KeyError:  # the first of its kind
+            pass
+        except AttributeError:  # it was refused at the door, and never taken up
+            self.before(call)
+        self._note(call, reply)
 
-    def _note(self, call: Call, reply: Reply, millis: int, is_plain: bool) -> None:
-        command = call.command
-        code = command.code
-        result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
+    def _note(self, call: Call, reply: Reply) -> None:
+        """What can be said of any request."""
+        code, is_oneway = call.command.code, call.command.flag & ONEWAY_FLAG
+        millis = int((self._monotonic() - call.began) * 1000)
+        result = ONEWAY if is_oneway else SUCCESS if reply is not NO_REPLY else CANCELLED
         key = code, int(reply.code), call.is_held, result
         distribution = self._known.get(key) or self._distribution_of(key)
         distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
         distribution.sum += millis
         if code in CREATIONS:
             self._created(call, reply, millis)
-        elif is_plain and key in self._known:
-            self._plain[code] = distribution
+        elif key in self._known and key[1:] == (0, False, SUCCESS):
+            self._plain[code] = distribution.counts
 
     def _created(self, call: Call, reply: Reply, millis: int) -> None:
         """Topics or groups were made, or not."""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
 from bench.micro_grpc import grpc_work
+from bench.micro_looks import looks_work
 
 
 def test_twice_the_work_is_twice_the_instructions() -> None:
@@ -28,6 +29,16 @@ def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
         "a whole send over gRPC",
         f"a whole receive of {TOGETHER} over gRPC",
         "an acknowledgement over gRPC",
+    ]
+
+
+def test_looks_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
+    steps = [measured(work, 1) for work in looks_work(tmp_path)]
+    assert [step.name for step in steps] == [
+        "a scrape",
+        "the overview",
+        "its chart of an hour",
+        "its figures",
     ]
 
 
