@@ -10,12 +10,15 @@ runs that follow one another at once; by how much the two that nobody watches di
 
 import datetime
 import json
+import random
 import re
 import statistics
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener, urlopen
@@ -43,7 +46,8 @@ Samples = dict[str, list[Sample]]
 
 
 class Watcher:
-    """Who scrapes, and has the console open."""
+    """Who scrapes, and has the console open, both since whenever. `cpu_seconds` are its own, of `seconds` in
+    which it watched."""
 
     def __init__(self, metrics: str, console: str) -> None:
         self._metrics = metrics
@@ -55,13 +59,16 @@ class Watcher:
         self._opener.open(login, timeout=10).close()
         self._over = threading.Event()
         self.scrapes = self.events = 0
+        self.cpu_seconds = self.seconds = 0.0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Meanwhile everything is looked at, from threads."""
         self._over.clear()
-        works = [self._scrape, self._listen, *(self._polling(path, seconds) for path, seconds in POLLED)]
-        threads = [threading.Thread(target=work, daemon=True) for work in works]
+        began = time.monotonic()
+        works = [self._listen, partial(self._again, SCRAPE_SECONDS, self._scrape)]
+        works += [partial(self._again, seconds, partial(self._poll, path)) for path, seconds in POLLED]
+        threads = [threading.Thread(target=self._work, args=(work,), daemon=True) for work in works]
         for thread in threads:
             thread.start()
         try:
@@ -70,26 +77,33 @@ class Watcher:
             self._over.set()
             for thread in threads:
                 thread.join(10)
+            self.seconds += time.monotonic() - began
+
+    def _work(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            self.cpu_seconds += time.thread_time()
+
+    def _again(self, seconds: float, work: Callable[[], None]) -> None:
+        pause = random.uniform(0, seconds)
+        while not self._over.wait(pause):
+            work()
+            pause = seconds
 
     def _scrape(self) -> None:
-        while not self._over.is_set():
-            with urlopen(self._metrics, timeout=10) as answer:
-                answer.read()
-            self.scrapes += 1
-            self._over.wait(SCRAPE_SECONDS)
+        with urlopen(self._metrics, timeout=10) as answer:
+            answer.read()
+        self.scrapes += 1
+
+    def _poll(self, path: str) -> None:
+        with self._opener.open(self._api + path, timeout=10) as answer:
+            answer.read()
 
     def _listen(self) -> None:
         with self._opener.open(f"{self._api}/events", timeout=30) as events:
             while not self._over.is_set() and events.readline():
                 self.events += 1
-
-    def _polling(self, path: str, seconds: float) -> Callable[[], None]:
-        def work() -> None:
-            while not self._over.is_set():
-                self._opener.open(self._api + path, timeout=10).read()
-                self._over.wait(seconds)
-
-        return work
 
 
 @contextmanager
@@ -118,9 +132,9 @@ def servers(folder: Path) -> Iterator[tuple[dict[str, Server], Watcher]]:
         yield started, Watcher(f"http://{HOST}:{metrics}/metrics", found[0])
 
 
-def compare(rounds: int, scale: float) -> Samples:
+def compare(rounds: int, scale: float) -> tuple[Samples, Watcher]:
     """Runs on each in turn, after one on each that does not count; each kind is first, second and last
-    equally often."""
+    equally often. And who watched."""
     (row,) = choose((ROW,))
     row = row.scaled(scale)
     samples: Samples = {kind: [] for kind in KINDS}
@@ -141,8 +155,8 @@ def compare(rounds: int, scale: float) -> Samples:
                     samples[kind].append(sample)
                     cpu = f"{sample.cpu_per_million:.1f} CPU s for a million"
                     click.echo(f"{kind}: {sample.per_second:,.0f}/s, {cpu}")
-        assert watcher.scrapes > rounds and watcher.events, "nobody watched"
-    return samples
+        assert watcher.scrapes and watcher.events, "nobody watched"
+    return samples, watcher
 
 
 def ratios(samples: Samples, name: str) -> tuple[list[float], list[float]]:
@@ -158,8 +172,8 @@ def spread(values: Sequence[float]) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def section(samples: Samples) -> list[str]:
-    """The section of the page."""
+def section(samples: Samples, share: float) -> list[str]:
+    """The section of the page; `share` is what who watched took of a core."""
     rounds = f"{len(samples[ON])} rounds of a run each"
     lines = [
         "## Being watched",
@@ -184,7 +198,7 @@ def section(samples: Samples) -> list[str]:
         lines.append(f"| {title} | {spread(rates[place])} | {spread(cpu[place])} |")
     cost = 1 - statistics.median(rates[0])
     lines += ["", f"Being watched costs {cost:.1%} of the throughput; the aim is {COST_MAX:.0%} at most."]
-    return lines
+    return [*lines, f"Who watched used {share:.2%} of a core."]
 
 
 @click.command()
@@ -193,7 +207,8 @@ def section(samples: Samples) -> list[str]:
 @page_option()
 def main(rounds: int, scale: float, page_path: str | None) -> None:
     """Measure servers that nobody watches and one that is, with the official Java client as load."""
-    lines = section(compare(rounds, scale))
+    samples, watcher = compare(rounds, scale)
+    lines = section(samples, watcher.cpu_seconds / watcher.seconds)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)
     if page_path:
         write_section(Path(page_path), "watched", lines)

@@ -30,7 +30,8 @@ def test_ratios_are_those_within_a_round() -> None:
     watched, noise = ratios(samples, "per_second")
     assert watched == pytest.approx([0.98, 0.98, 0.98]) and noise == [1, 1, 3]
     assert spread(noise) == "+0.0% (+0.0% to +100.0%)"
-    text = "\n".join(section(samples))
+    text = "\n".join(section(samples, 0.001))
     assert "Being watched costs 2.0% of the throughput" in text
     assert "| watched to not watched | -2.0% (-2.0% to -2.0%) | +10.0% (+10.0% to +10.0%) |" in text
+    assert text.endswith("Who watched used 0.10% of a core.")
     assert all(f"| {kind}, median |" in text for kind in KINDS)
