@@ -122,9 +122,7 @@ class BrokerReading:
 
     def _messages(self, config: TopicConfig) -> int:
         ends, count = self._broker.store.max_offsets(config.topic_name), config.write_queue_nums
-        return (
-            sum(ends.values()) if len(ends) <= count else sum([ends.get(queue, 0) for queue in range(count)])
-        )
+        return sum([end for queue, end in ends.items() if queue < count])
 
     def runtime(self) -> dict[str, str]:
         """The figures of request 28, read once."""
