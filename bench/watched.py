@@ -202,7 +202,9 @@ def section(samples: Samples, share: float) -> list[str]:
 
 
 @click.command()
-@click.option("--rounds", default=12, show_default=True, help="Runs on each server, in turn.")
+@click.option(
+    "--rounds", type=click.IntRange(2), default=12, show_default=True, help="Runs on each server, in turn."
+)
 @click.option("--scale", default=0.5, show_default=True, help="Share of the row's seconds.")
 @page_option()
 def main(rounds: int, scale: float, page_path: str | None) -> None:
