@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, islice, takewhile
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mqgateway.engine.meters import Distribution, Labels
 from mqgateway.engine.steps import Steps
@@ -77,7 +77,8 @@ class Exposition:
             count += len(samples)
             if samples:
                 if metric.kind is Kind.HISTOGRAM:
-                    lines = b"".join([_distribution(pattern, texts[of], value) for of, value in samples])
+                    distributions: Iterable[Any] = samples
+                    lines = b"".join([_distribution(pattern, texts[of], one) for of, one in distributions])
                 else:
                     lines = "".join([f"{name}{texts[of]} {value}\n" for of, value in samples]).encode()
                 text.append(head + lines)

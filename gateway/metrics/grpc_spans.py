@@ -75,7 +75,7 @@ class GrpcSpans:
 
     def _over(self, outcome: Any, span: Span) -> Any:
         if isinstance(outcome, Failure):
-            self._spans.end(span, outcome.type.__name__, outcome.getErrorMessage())
+            self._spans.end(span, type(outcome.value).__name__, outcome.getErrorMessage())
         else:
             why = outcome.status
             self._spans.end(span, "" if why.code in STORED else v2.Code.Name(why.code), why.message)
