@@ -229,7 +229,7 @@ def test_compose(
 ) -> None:
     """The services of a file, on this machine's network, as an engine started here has no other."""
     brokers = COMPOSE[name]
-    ports = [9876, *(port + offset for port in brokers.values() for offset in (-2, 0, 1))]
+    ports = [9876, 8081, *(port + offset for port in brokers.values() for offset in (-2, 0, 1))]
     assert not [port for port in ports if accepts(f"{HOST}:{port}")], "something else uses these ports"
     folder = ROOT / "packaging" / "image"
     told(["docker-compose", "-f", folder / name, "config", "-q"])
@@ -338,18 +338,14 @@ class Services:
         self.brokers = {name: f"{HOST}:{free_ports((-2, 0, 1))}" for name in ("broker", "second")}
         self.write("namesrv", listenPort=port_of(self.namesrv))
         self.write("controller", controllerDLegerPeers=f"n0-{HOST}:{free_ports()}")
-        for name in self.brokers:
-            self.write_broker(name)
-
-    def write_broker(self, name: str, **more: str) -> None:
-        """The settings of a broker."""
-        ports = {"listenPort": port_of(self.brokers[name]), "grpcServerPort": "0", "consolePort": "0"}
-        self.write(name, brokerName=name, namesrvAddr=self.namesrv, brokerIP1=HOST, **ports, **more)
+        for name, address in self.brokers.items():
+            ports = {"listenPort": port_of(address), "grpcServerPort": "0", "consolePort": "0"}
+            self.write(name, brokerName=name, namesrvAddr=self.namesrv, brokerIP1=HOST, **ports)
 
     def write(self, name: str, **settings: str) -> None:
-        """The file of a service."""
-        lines = [f"{key}={value}\n" for key, value in {"bindAddress": HOST, **settings}.items()]
-        (self._settings / f"{name}.conf").write_text("".join(lines))
+        """Add to the file of a service; of a setting the last line counts."""
+        with (self._settings / f"{name}.conf").open("a") as file:
+            file.writelines(f"{key}={value}\n" for key, value in {"bindAddress": HOST, **settings}.items())
 
     def systemctl(self, verb: str, *units: str) -> float:
         """Have systemd do something; gives how many seconds it took."""
@@ -385,7 +381,7 @@ def test_the_services(
         assert [host.property(unit, "ActiveState") for unit in units] == ["active"] * 4
         job = do_the_main_job(peers, services.namesrv, brokers=2)
 
-        services.write_broker("broker", maxMessageSize="5000000")
+        services.write("broker", maxMessageSize="5000000")
         services.systemctl("reload", first)
         wait_until(lambda: services.setting("broker", "maxMessageSize") == "5000000", 20, "it was read")
 

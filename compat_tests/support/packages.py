@@ -109,7 +109,11 @@ class Booted:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        stop(self._nspawn, BOOT_SECONDS)
+        try:
+            if any(failure) and self._first:
+                print(self.run("journalctl", "--no-pager", "--lines=200"))
+        finally:
+            stop(self._nspawn, BOOT_SECONDS)
 
     def run(self, *command: str) -> str:
         """Run a program inside; gives what it printed. Raises RuntimeError when it fails."""
