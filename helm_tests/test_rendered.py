@@ -80,7 +80,7 @@ def test_everything_at_once_is_still_right() -> None:
         ),
         *("--set", "controller.enabled=true,controller.etcd.endpoints={http://a:2379,http://b:2379}"),
         *("--set", "controller.etcd.tls.existingSecret=it,controller.etcd.tls.clientCertificate=true"),
-        *("--set", "serviceAccount.create=false,broker.podAntiAffinityPreset=none"),
+        *("--set", "serviceAccount.create=false,broker.podAntiAffinityPreset=none,broker.hostNetwork=true"),
     )
     for one in found:
         validate(one)
@@ -119,7 +119,7 @@ def test_numbers_are_written_as_they_were_given() -> None:
         ("broker.master.brokerRole=SLAVE", "/broker/master/brokerRole"),
         ("broker.config.brokerName=it", "broker.config.brokerName: the chart sets it itself"),
         (
-            "controller.config.controllerDLegerSelfId=it",
+            "controller.enabled=true,controller.config.controllerDLegerSelfId=it",
             "controller.config.controllerDLegerSelfId: the chart sets",
         ),
         (
@@ -129,6 +129,7 @@ def test_numbers_are_written_as_they_were_given() -> None:
         ("auth.enabled=true", "auth.password: give one, or auth.existingSecret"),
         ("auth.enabled=true,auth.password=it", "auth.innerSecretKey: give one"),
         ("tls.enabled=true", "tls.existingSecret: name a Secret"),
+        ("broker.hostNetwork=true,networkPolicy.enabled=true", "networkPolicy.enabled: it does not count"),
         ("dashboard.ingress.enabled=true", "dashboard.ingress.enabled: without auth.enabled"),
     ],
 )

@@ -77,6 +77,9 @@ tls.client.keyPath: /etc/mqgateway/tls/tls.key
 {{- if and .Values.dashboard.ingress.enabled (not (and .Values.dashboard.enabled $auth.enabled)) }}
 {{- fail "dashboard.ingress.enabled: without auth.enabled the console is for kubectl port-forward only" }}
 {{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.broker.hostNetwork }}
+{{- fail "networkPolicy.enabled: it does not count for pods with broker.hostNetwork" }}
+{{- end }}
 {{- if and .Values.controller.enabled (gt (int .Values.controller.replicaCount) 1) (not .Values.controller.etcd.endpoints) }}
 {{- fail "controller.etcd.endpoints: several controllers keep what they know in etcd; say where it is, or set controller.replicaCount=1" }}
 {{- end }}
