@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import statistics
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 import psutil
 
+from compat_tests.support.background import Background
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, Part, apache_broker, apache_namesrv, our_broker, our_namesrv
@@ -51,27 +51,18 @@ class Lag:
     slave_cpu: float
 
 
-class Watch:
-    """Samples of a pair from entering it to leaving it."""
+class Watch(Background):
+    """Takes samples of a pair."""
 
     def __init__(self, pair: Pair) -> None:
+        super().__init__()
         self._pair = pair
         self._samples: list[Sample] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._over.set()
-        self._thread.join()
 
     def _run(self) -> None:
         pair = self._pair
         with RawConnection(pair.master_address) as connection:
-            while not self._over.wait(SAMPLE_SECONDS):
+            while not self._is_over(SAMPLE_SECONDS):
                 end, acknowledged = places(connection)
                 used = cpu_of(pair.master), cpu_of(pair.slave)
                 self._samples.append(Sample(time.monotonic(), end, acknowledged, *used))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -31,6 +30,7 @@ from bench.measure import machine
 from bench.pages import json_option, page_option, write_section
 from bench.replication_runs import answer, client, conversation, tell
 from bench.succession_runs import Columns, Figures, OtherMachine, Runs
+from compat_tests.support.background import Background
 from compat_tests.support.controlled import (
     CLUSTER,
     SET,
@@ -77,25 +77,16 @@ COLUMNS: dict[str, Columns] = {
 }
 
 
-class RouteWatch:
-    """Asks the name server again and again who the master is, from entering it to leaving it."""
+class RouteWatch(Background):
+    """Asks the name server who the master is."""
 
     def __init__(self, group: ControlledGroup) -> None:
+        super().__init__()
         self._group = group
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
         self.seen: list[tuple[float, str | None]] = []
 
-    def __enter__(self) -> RouteWatch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._over.set()
-        self._thread.join()
-
     def _run(self) -> None:
-        while not self._over.wait(0.01):
+        while not self._is_over(0.01):
             self.seen.append((time.time(), self._group.routed()))
 
     def first(self, after: float, unlike: str) -> float:
@@ -177,33 +168,23 @@ def lost(kind: str, folder: Path) -> Figures:
         }
 
 
-class Stubborn:
+class Stubborn(Background):
     """Sends to one broker whoever the master is, on a connection that was made before it was frozen."""
 
     def __init__(self, group: ControlledGroup, broker: Member) -> None:
+        super().__init__()
         self._group = group
         self._address = broker.address
         self._connection = RawConnection(broker.address)
-        self._is_over = False
-        self._thread = threading.Thread(target=self._run, daemon=True)
         self.acknowledged = 0
 
-    def __enter__(self) -> Stubborn:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._is_over = True
-        self._thread.join()
-
     def _run(self) -> None:
-        while not self._is_over:
+        while not self._is_over(0.02):
             try:
                 code = self._group.send_on(self._connection, self._address, FROZEN_SECONDS * 2)
             except OSError:
                 return
             self.acknowledged += code == 0
-            time.sleep(0.02)
 
 
 def restart(kind: str, folder: Path) -> Figures:

@@ -9,10 +9,11 @@ the successor's epoch begins, which is where the successor's log ended when it b
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from compat_tests.support.background import Background
 
 WATCH_SECONDS = 0.1
 
@@ -62,27 +63,17 @@ class Loss(NamedTuple):
         )
 
 
-class Reigns:
-    """Asks again and again who is master, from entering it to leaving it; `state` is the set as the
-    controller has it, empty where there is no answer."""
+class Reigns(Background):
+    """Asks who is master; `state` is the set as the controller has it, empty where there is no answer."""
 
     def __init__(self, state: Callable[[], Mapping[str, Any]]) -> None:
+        super().__init__()
         self._state = state
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reigns", daemon=True)
         self._seen = 0.0
         self.all: list[Reign] = []
 
-    def __enter__(self) -> Reigns:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._over.set()
-        self._thread.join()
-
     def _run(self) -> None:
-        while not self._over.wait(WATCH_SECONDS):
+        while not self._is_over(WATCH_SECONDS):
             asked = time.monotonic()
             try:
                 state = self._state()

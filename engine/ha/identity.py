@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.jsonfile import write_aside
+from mqgateway.engine.tables.jsonfile import take_place, write_aside
 
 FILE_NAME = "brokerIdentity"
 SEPARATOR = "#"
@@ -94,5 +94,4 @@ class IdentityFiles:
 
     def _write(self, path: str, parts: tuple[str, ...]) -> None:
         write_aside(self._disk, path, [SEPARATOR.join(parts).encode()])
-        self._disk.rename(f"{path}.tmp", path)
-        self._disk.sync_dir(os.path.dirname(path))
+        take_place(self._disk, path)

@@ -127,6 +127,11 @@ def put_in_place(disk: Disk, path: str) -> None:
     """Let what was written beside take the file's place, which becomes the backup. Raises `OSError`."""
     if disk.exists(path):
         disk.rename(path, path + ".bak")
+    take_place(disk, path)
+
+
+def take_place(disk: Disk, path: str) -> None:
+    """Let what was written beside take the file's place, and keep none before it. Raises `OSError`."""
     disk.rename(path + ".tmp", path)
     disk.sync_dir(os.path.dirname(path))
 

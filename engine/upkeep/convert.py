@@ -86,10 +86,6 @@ class ConvertReport:
     findings: Findings = field(default_factory=Findings)
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    """Progress that nobody sees."""
-
-
 class _Convert:
     """One conversion, step by step."""
 
@@ -106,7 +102,7 @@ class _Convert:
         self._refuse(self._findings, frozenset(Part))
         self._files = files
         self._noted = read_noted(layout.disk, layout.ledger)
-        self._known_end = QueueCheck(layout, Findings(), None, _silent).known_end(files.end)
+        self._known_end = QueueCheck(layout, Findings(), None, lambda *_: None).known_end(files.end)
         member = os.path.basename(layout.ledger)
         self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)
 

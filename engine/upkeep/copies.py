@@ -2,29 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from mqgateway.engine.disk import Disk
+from mqgateway.engine.disk import Disk, File
 
 PIECE = 52 << 14
 """Bytes that are read at once: a whole number of units of every kind of file."""
 
+See = Callable[[bytearray], object]
+"""Is given each piece of a file before it is written, and may change it."""
 
-def copy_file(disk: Disk, path: str, target: str, change: Callable[[bytearray], None] | None = None) -> None:
-    """Copy a file to a new one, which is synced; what is zeros takes no room. `change` may change each piece
-    before it is written. Raises `OSError`."""
-    size, file = disk.size(path), disk.open(path)
+
+def pieces(file: File, used: int) -> Iterator[tuple[int, bytearray]]:
+    """The first bytes of a file, with where each piece begins."""
+    for at in range(0, used, PIECE):
+        data = bytearray(file.read(at, min(PIECE, used - at)))
+        if not data:
+            return
+        yield at, data
+
+
+def copy_file(
+    disk: Disk,
+    path: str,
+    target: str,
+    see: See = lambda _: None,
+    used: int | None = None,
+    size: int | None = None,
+) -> None:
+    """Copy a file to a new one, which is synced; what is zeros takes no room. Only the first `used` bytes are
+    copied where that is given, and the new file gets a length of `size`. Raises `OSError`."""
     disk.makedirs(target.rpartition("/")[0])
-    copy = disk.open(target, create=True)
-    copy.truncate(0)
-    copy.truncate(size)
-    for at in range(0, file.used(), PIECE):
-        data = bytearray(file.read(at, min(PIECE, size - at)))
-        if any(data):
-            if change is not None:
-                change(data)
-            copy.write(at, data)
-    copy.sync()
+    size = disk.size(path) if size is None else size
+    file = disk.read_only().open(path)
+    try:
+        copy = disk.open(target, create=True)
+        try:
+            copy.truncate(0)
+            copy.truncate(size)
+            used = min(size, -(-file.used() // PIECE) * PIECE) if used is None else used
+            for at, data in pieces(file, used):
+                see(data)
+                if data.count(0) != len(data):
+                    copy.write(at, data)
+            copy.sync()
+        finally:
+            copy.close()
+    finally:
+        file.close()
 
 
 def copy_folder(disk: Disk, path: str, target: str, left_out: Callable[[str], bool]) -> None:

@@ -13,21 +13,20 @@ same file in each backup (hard links), so any backup may be deleted.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from mqgateway.engine.disk import Disk, File
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreError
+from mqgateway.engine.upkeep.copies import copy_file, pieces
 from mqgateway.engine.upkeep.findings import Progress
 
 VERSION = 1
 MANIFEST = "manifest.json"
 STORE = "store"
 PARTIAL = ".partial"
-CHUNK = 4 << 20
 
 
 class LinkingDisk(Disk, Protocol):
@@ -120,17 +119,6 @@ def backups(disk: Disk, folder: str) -> list[str]:
     ]
 
 
-def pieces(file: File, used: int) -> Iterator[tuple[int, bytes]]:
-    """The first bytes of a file, with where each piece begins."""
-    at = 0
-    while at < used:
-        data = file.read(at, min(CHUNK, used - at))
-        if not data:
-            return
-        yield at, data
-        at += len(data)
-
-
 def digest(disk: Disk, path: str, used: int) -> str:
     """The SHA-256 of the first bytes of a file."""
     found = hashlib.sha256()
@@ -147,17 +135,7 @@ def copy(disk: Disk, source: str, target: str, used: int, size: int) -> str:
     """Copy the first bytes of a file, synced, leaving holes for zeros; it gets a length of `size`. Gives the
     SHA-256 of the bytes. Raises `OSError`."""
     found = hashlib.sha256()
-    read, made = disk.read_only().open(source), disk.open(target, create=True)
-    try:
-        made.truncate(size)
-        for at, data in pieces(read, used):
-            found.update(data)
-            if data.count(0) != len(data):
-                made.write(at, data)
-        made.sync()
-    finally:
-        read.close()
-        made.close()
+    copy_file(disk, source, target, found.update, used, size)
     return found.hexdigest()
 
 

@@ -1,25 +1,45 @@
 """What the commands that are clients have in common: whom they talk to, how, and how they fail.
 
-`settings` turns the flags into settings of a client; `told` turns errors of the client into one line and exit
-code 1, or 3 for a topic that is not there.
+`settings` turns the flags into settings of a client, `asking` into servers that are asked one by one; `told`
+turns errors of the client into one line and exit code 1, or 3 for a topic that is not there.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mqgateway.gateway.cli.plain import escaped
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.signature import Credentials
+    from mqgateway.gateway.mqadmin.servers import Servers
 
 READERS = "TOOLS_CONSUMER"
 """A group that every broker knows, for tools."""
 
 SETTING = click.option(
     "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the client; repeatable."
+)
+NAMESRV = click.option(
+    "-n",
+    "--namesrv",
+    envvar="NAMESRV_ADDR",
+    default="127.0.0.1:9876",
+    show_default=True,
+    help="Name servers, separated by ';'.",
+)
+TLS = click.option("--tls", is_flag=True, help="Open connections with TLS.")
+SECRET_KEY = click.option(
+    "--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that requests are signed with."
+)
+ACCESS_KEY = click.option(
+    "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed."
 )
 
 
@@ -28,26 +48,56 @@ def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line."),
         SETTING,
-        click.option("--tls", is_flag=True, help="Open connections with TLS."),
-        click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that requests are signed with."),
-        click.option("--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which they are signed."),
+        TLS,
+        SECRET_KEY,
+        ACCESS_KEY,
         click.option(
             "--credentials",
             type=click.Path(dir_okay=False),
             help="File with accessKey and secretKey, as tools.yml.  [default: $ROCKETMQ_HOME/conf/tools.yml]",
         ),
         click.option("--namespace", help="Namespace of topics and groups."),
-        click.option(
-            "-n",
-            "--namesrv",
-            envvar="NAMESRV_ADDR",
-            default="127.0.0.1:9876",
-            show_default=True,
-            help="Name servers, separated by ';'.",
-        ),
+        NAMESRV,
     ):
         command = option(command)
     return command
+
+
+def asking_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of commands that ask servers one by one; their values reach `asking`."""
+    for option in (
+        click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True),
+        TLS,
+        SECRET_KEY,
+        ACCESS_KEY,
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def asking(name_servers: list[str], given: Mapping[str, Any]) -> Iterator[Servers]:
+    """The servers of a cluster, asked as the flags say. Raises `click.UsageError`."""
+    from mqgateway.engine.clock import SystemClock
+    from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
+    from mqgateway.gateway.mqadmin.servers import Servers
+
+    connect = encrypted(None) if given["tls"] else plain
+    connections = Connections(connect, SystemClock(), _credentials(given))
+    try:
+        yield Servers(name_servers, connections, given["timeout"])
+    finally:
+        connections.close()
+
+
+def _credentials(given: Mapping[str, Any]) -> Credentials | None:
+    if not given["access_key"]:
+        return None
+    if not given["secret_key"]:
+        raise click.UsageError("--access-key needs --secret-key")
+    from mqgateway.gateway.access.signature import Credentials
+
+    return Credentials(given["access_key"], given["secret_key"])
 
 
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from mqgateway.gateway.cli.client_flags import told
+from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags, told
 from mqgateway.gateway.cli.plain import escaped, escaped_json
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 NOT_WELL = 3
 
@@ -23,14 +24,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
-    "-n",
-    "--namesrv",
-    envvar="NAMESRV_ADDR",
-    default="127.0.0.1:9876",
-    show_default=True,
-    help="Name servers, separated by ';'.",
-)
+@NAMESRV
 @click.option(
     "--controller",
     default="",
@@ -38,26 +32,15 @@ Examples:
     help="Controllers, by ';'.  [default: those of the brokers]",
 )
 @click.option("-c", "--cluster", "name", help="This cluster only.")
-@click.option("--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed.")
-@click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that they are signed with.")
-@click.option("--tls", is_flag=True, help="Open connections with TLS.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True)
+@asking_flags
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @told
 def status(**given: Any) -> None:
     """Show all brokers, masters and slaves, with epochs and how far they are, and the controllers."""
-    from mqgateway.engine.clock import SystemClock
     from mqgateway.gateway.mqadmin.cluster_status import as_text, cluster_status
-    from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
-    from mqgateway.gateway.mqadmin.servers import Servers
 
-    connect = encrypted(None) if given["tls"] else plain
-    connections = Connections(connect, SystemClock(), _credentials(given))
-    servers = Servers(_addresses(given["namesrv"]), connections, given["timeout"])
-    try:
-        found = cluster_status(servers, _addresses(given["controller"]), given["name"])
-    finally:
-        connections.close()
+    with asking(split_addresses(given["namesrv"]), given) as servers:
+        found = cluster_status(servers, split_addresses(given["controller"]), given["name"])
     if given["as_json"]:
         click.echo(escaped_json(json.dumps({**found, "errors": servers.errors}, ensure_ascii=False)))
     else:
@@ -67,17 +50,3 @@ def status(**given: Any) -> None:
         click.echo(f"error: {escaped(error['error'])}", err=True)
     if found["problems"] or servers.errors:
         raise SystemExit(NOT_WELL)
-
-
-def _addresses(text: str) -> list[str]:
-    return [one.strip() for one in text.split(";") if one.strip()]
-
-
-def _credentials(given: dict[str, Any]) -> Any:
-    if not given["access_key"]:
-        return None
-    if not given["secret_key"]:
-        raise click.UsageError("--access-key needs --secret-key")
-    from mqgateway.gateway.access.signature import Credentials
-
-    return Credentials(given["access_key"], given["secret_key"])

@@ -6,6 +6,7 @@ file is shown up to the tear. A file that was cut is as good as a whole one.
 """
 
 import os
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
@@ -101,17 +102,32 @@ def _plain(parsed: Container) -> Entry:
 
 def commit_log(file: BinaryIO) -> Iterator[Entry]:
     """Records, and the blank at a file's end."""
+    return _until_blank(file, _head, _record)
+
+
+def _head(raw: bytes) -> tuple[int, bool]:
+    size, magic = struct.unpack(">iI", raw)
+    return size, magic == schema.MAGIC_BLANK
+
+
+def _until_blank(
+    file: BinaryIO, head: Callable[[bytes], tuple[int, bool]], read: Callable[[bytes], Entry]
+) -> Iterator[Entry]:
+    """What `read` makes of each frame, and the blank at a file's end; `head` tells by the first eight bytes
+    how long one is, and whether it is that."""
     while True:
         at = file.tell()
-        head = file.read(8)
-        size, magic = int.from_bytes(head[:4], "big", signed=True), int.from_bytes(head[4:], "big")
-        if len(head) < 8 or size <= 0:
+        raw = file.read(8)
+        if len(raw) < 8:
             return
-        if magic == schema.MAGIC_BLANK:
+        size, is_blank = head(raw)
+        if size <= 0:
+            return
+        if is_blank:
             yield {"at": at, "blank": size}
             return
         try:
-            yield {"at": at, **_record(head + file.read(min(size, FRAME_MAX) - 8))}
+            yield {"at": at, **read(raw + file.read(min(size, FRAME_MAX) - 8))}
         except ConstructError as error:
             yield {"at": at, "unreadable": _reason(error)}
             return
@@ -130,28 +146,22 @@ def _record(raw: bytes) -> Entry:
 
 def ledger(file: BinaryIO) -> Iterator[Entry]:
     """Entries of a DLedger member, each with the record in it, and the blank at a file's end."""
-    while True:
-        at = file.tell()
-        head = file.read(8)
-        magic, size = (
-            int.from_bytes(head[:4], "big", signed=True),
-            int.from_bytes(head[4:], "big", signed=True),
-        )
-        if len(head) < 8 or size <= 0:
-            return
-        if magic == entries.BLANK_MAGIC:
-            yield {"at": at, "blank": size}
-            return
-        try:
-            entry = _plain(entry_schema.ENTRY.parse(head + file.read(min(size, FRAME_MAX) - 8)))
-        except ConstructError as error:
-            yield {"at": at, "unreadable": _reason(error)}
-            return
-        body = entry.pop("body")
-        try:
-            yield {"at": at, **entry, "record": _record(body)}
-        except ConstructError:
-            yield {"at": at, **entry, "body": body}
+    return _until_blank(file, _ledger_head, _ledger_entry)
+
+
+def _ledger_head(raw: bytes) -> tuple[int, bool]:
+    magic, size = struct.unpack(">ii", raw)
+    return size, magic == entries.BLANK_MAGIC
+
+
+def _ledger_entry(raw: bytes) -> Entry:
+    """An entry's fields, and its record's where the body is one. Raises `ConstructError`."""
+    entry = _plain(entry_schema.ENTRY.parse(raw))
+    body = entry.pop("body")
+    try:
+        return {**entry, "record": _record(body)}
+    except ConstructError:
+        return {**entry, "body": body}
 
 
 def ledger_index(file: BinaryIO) -> Iterator[Entry]:

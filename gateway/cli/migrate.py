@@ -18,6 +18,7 @@ import click
 
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
+from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags
 from mqgateway.gateway.cli.plain import escaped, escaped_json
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration.plan import (
@@ -33,6 +34,7 @@ from mqgateway.gateway.migration.plan import (
     shared_settings,
 )
 from mqgateway.gateway.migration.survey import Found, Problem, survey
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.migration.handover import Act
@@ -68,33 +70,13 @@ _ACCEPT = click.option(
 )
 
 
-def _asking(command: Any) -> Any:
-    """The flags with which servers are asked."""
-    for option in (
-        click.option(
-            "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed."
-        ),
-        click.option("--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that they are signed with."),
-        click.option("--tls", is_flag=True, help="Open connections with TLS."),
-        click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True),
-    ):
-        command = option(command)
-    return command
-
-
 @click.group()
 def migrate() -> None:
     """Move the broker groups of a running cluster from Apache's brokers to these, and back."""
 
 
 @migrate.command(epilog=EXAMPLES_PLAN)
-@click.option(
-    *("-n", "--namesrv"),
-    envvar="NAMESRV_ADDR",
-    default="127.0.0.1:9876",
-    show_default=True,
-    help="Name servers, separated by ';'.",
-)
+@NAMESRV
 @click.option(
     "--new",
     "pairs",
@@ -107,7 +89,7 @@ def migrate() -> None:
 @click.option("--data-dir", default="mqgateway", show_default=True, help="Folder of the new brokers' stores.")
 @click.option("--drain-seconds", type=click.FloatRange(0), default=DRAIN_SECONDS, show_default=True)
 @_JSON
-@_asking
+@asking_flags
 @_PLAN
 def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     """Look at a cluster, and write down how its groups would move.
@@ -122,9 +104,9 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
     if wrong := [pair for pair in pairs if ":" not in pair.partition("=")[2]]:
         raise click.BadParameter(f"{wrong[0]}: write it as broker-a=10.0.0.5:10911", param_hint="--new")
     way = Way.IN_PLACE if given["in_place"] else Way.REPLICATE
-    made = Plan(_addresses(given["namesrv"]), [], given["drain_seconds"])
+    made = Plan(split_addresses(given["namesrv"]), [], given["drain_seconds"])
     room = _Room(given["data_dir"])
-    with _told(), _servers(made.name_servers, given) as servers:
+    with _told(), asking(made.name_servers, given) as servers:
         for name, address in wanted.items():
             found = survey(servers, name, way)
             if found.way is not Way.IN_PLACE:
@@ -142,7 +124,7 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
 @_ACCEPT
 @_GROUP
 @_JSON
-@_asking
+@asking_flags
 @_PLAN
 def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: bool, **given: Any) -> None:
     """Move the groups of a plan, each whole before the next.
@@ -154,7 +136,7 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), _servers(made.name_servers, given) as servers:
+    with _told(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         chosen = moves.chosen(made, groups)
         if dry_run:
@@ -166,7 +148,7 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
 @migrate.command(epilog=EXAMPLES_VERIFY)
 @_GROUP
 @_JSON
-@_asking
+@asking_flags
 @_PLAN
 def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
     """Compare each group's master with what its predecessor had when it handed over.
@@ -177,7 +159,7 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 
     made = _load(path)
     is_wrong = False
-    with _told(), _servers(made.name_servers, given) as servers:
+    with _told(), asking(made.name_servers, given) as servers:
         for row in moves.verify(servers, moves.chosen(made, groups), _progress(path)):
             is_wrong |= bool(row["wrong"])
             if given["as_json"]:
@@ -192,7 +174,7 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 @migrate.command(epilog=EXAMPLES_ROLLBACK)
 @_GROUP
 @_JSON
-@_asking
+@asking_flags
 @_PLAN
 def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
     """Give groups back to their old brokers, with all that came since.
@@ -203,7 +185,7 @@ def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
     from mqgateway.gateway.migration import moves
 
     made = _load(path)
-    with _told(), _servers(made.name_servers, given) as servers:
+    with _told(), asking(made.name_servers, given) as servers:
         world = Terminal(servers, path, given["as_json"])
         moves.roll_back(world, made, moves.chosen(made, groups), world.progress)
 
@@ -379,33 +361,6 @@ def _told() -> Iterator[None]:
         raise SystemExit(130) from None
 
 
-@contextlib.contextmanager
-def _servers(name_servers: list[str], given: dict[str, Any]) -> Iterator[Servers]:
-    from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
-    from mqgateway.gateway.mqadmin.servers import Servers
-
-    connect = encrypted(None) if given["tls"] else plain
-    connections = Connections(connect, SystemClock(), _credentials(given))
-    try:
-        yield Servers(name_servers, connections, given["timeout"])
-    finally:
-        connections.close()
-
-
-def _credentials(given: dict[str, Any]) -> Any:
-    if not given["access_key"]:
-        return None
-    if not given["secret_key"]:
-        raise click.UsageError("--access-key needs --secret-key")
-    from mqgateway.gateway.access.signature import Credentials
-
-    return Credentials(given["access_key"], given["secret_key"])
-
-
-def _addresses(text: str) -> list[str]:
-    return [one.strip() for one in text.split(";") if one.strip()]
-
-
 def _load(path: str) -> Plan:
     with _told():
         return decode(RealDisk().read_bytes(path), path)
@@ -418,12 +373,12 @@ def _progress(path: str) -> Progress:
 
 def _write(path: str, data: bytes) -> None:
     """Write a file whole, or leave the one before."""
+    from mqgateway.engine.tables.jsonfile import take_place
     from mqgateway.engine.upkeep.manifest import write
 
-    disk = RealDisk()
-    write(disk, f"{path}.tmp", data)
-    disk.rename(f"{path}.tmp", path)
-    disk.sync_dir(os.path.dirname(os.path.abspath(path)))
+    disk, place = RealDisk(), os.path.abspath(path)
+    write(disk, f"{place}.tmp", data)
+    take_place(disk, place)
 
 
 def _print(value: object) -> None:

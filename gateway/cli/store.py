@@ -36,6 +36,8 @@ _LOG_FOLDER, _LEDGER_FOLDER = "commitlog", "dledger-"
 _IS_MEMBER = "enableDLegerCommitLog"
 _BAR_WIDTH = 30
 
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 BACKUPS = {
     "backup": "Keep a store in a folder of backups, while its broker runs.",
@@ -58,8 +60,8 @@ def store() -> None:
 def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and flags that all of these commands have."""
     for option in (
-        click.option("--quiet", is_flag=True, help="Show no progress."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+        QUIET,
+        JSON,
         click.option(
             "-c",
             "--config",
@@ -113,10 +115,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
             limit=limit,
             progress=advance,
         )
-    if as_json:
-        print_json(check_as_json(report))
-    else:
-        click.echo("\n".join(map(escaped, check_as_text(report))))
+    print_report(as_json, check_as_json(report), check_as_text(report))
     sys.exit(0 if report.is_sound else 1)
 
 
@@ -137,10 +136,7 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
     with errors_told(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = rebuild_store(RealDisk(), options, discard=discard, progress=advance)
-    if as_json:
-        print_json(rebuild_as_json(report))
-    else:
-        click.echo("\n".join(map(escaped, rebuild_as_text(report))))
+    print_report(as_json, rebuild_as_json(report), rebuild_as_text(report))
     sys.exit(1 if report.findings.errors else 0)
 
 
@@ -162,10 +158,7 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
             room_of,
             progress=lambda done, total: advance("counting", done, total),
         )
-    if as_json:
-        print_json(stats_as_json(figures))
-    else:
-        click.echo("\n".join(map(escaped, stats_as_text(figures, top))))
+    print_report(as_json, stats_as_json(figures), stats_as_text(figures, top))
 
 
 EXAMPLES_CONVERT = """\b
@@ -196,10 +189,7 @@ def convert(folder: str, target: str, config: str | None, as_json: bool, quiet: 
     with errors_told(as_json), progress_shown(quiet) as advance:
         options = options_of(folder, config)
         report = convert_store(RealDisk(), options, os.path.abspath(target), progress=advance)
-    if as_json:
-        print_json(convert_as_json(report))
-    else:
-        click.echo("\n".join(map(escaped, convert_as_text(report))))
+    print_report(as_json, convert_as_json(report), convert_as_text(report))
 
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
@@ -276,6 +266,14 @@ def progress_shown(quiet: bool) -> Iterator[Advance]:
         yield advance
 
 
+def print_report(as_json: bool, value: object, lines: list[str]) -> None:
+    """What a command found or did, as one JSON object or as lines."""
+    if as_json:
+        print_json(value)
+    else:
+        click.echo("\n".join(map(escaped, lines)))
+
+
 def print_json(value: object, err: bool = False) -> None:
     """One JSON object."""
     import orjson
@@ -334,9 +332,13 @@ def check_as_text(report: CheckReport) -> list[str]:
         *ledger_as_text(report.ledger),
         *findings_as_text(report.findings),
     ]
+    return [*lines, verdict(report)]
+
+
+def verdict(report: CheckReport) -> str:
+    """Whether a store is sound."""
     errors = report.findings.errors
-    lines.append("sound" if report.is_sound else f"{errors} error{'s' if errors != 1 else ''} found")
-    return lines
+    return "sound" if report.is_sound else f"{errors} error{'s' if errors != 1 else ''} found"
 
 
 def check_as_json(report: CheckReport) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.gateway.cli.plain import escaped
 from mqgateway.gateway.cli.store import (
+    JSON,
+    QUIET,
     errors_told,
     findings_as_json,
     findings_as_text,
@@ -22,8 +23,10 @@ from mqgateway.gateway.cli.store import (
     in_time,
     options_of,
     print_json,
+    print_report,
     progress_shown,
     store_options,
+    verdict,
 )
 
 if TYPE_CHECKING:
@@ -31,9 +34,6 @@ if TYPE_CHECKING:
     from mqgateway.engine.upkeep.check import CheckReport
     from mqgateway.engine.upkeep.manifest import KeptFile, Manifest
     from mqgateway.engine.upkeep.restore import RestoreReport
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-_QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
 
 EXAMPLES_BACKUP = """\b
 Examples:
@@ -85,10 +85,7 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
         options = options_of(folder, config)
         now = SystemClock().millis()
         report = back_up(RealDisk(), options, os.path.abspath(target), now, is_copy=is_copy, progress=advance)
-    if as_json:
-        print_json(backup_as_json(report))
-    else:
-        click.echo("\n".join(map(escaped, backup_as_text(report))))
+    print_report(as_json, backup_as_json(report), backup_as_text(report))
 
 
 @click.command(epilog=EXAMPLES_RESTORE)
@@ -131,15 +128,12 @@ def restore(
         report = restore_store(RealDisk(), newest(folder), options, until, progress=advance)
         if not no_check:
             check = check_store(ReadOnlyDisk(), options, progress=advance)
-    if as_json:
-        print_json(restore_as_json(report, check))
-    else:
-        click.echo("\n".join(map(escaped, restore_as_text(report, check))))
+    print_report(as_json, restore_as_json(report, check), restore_as_text(report, check))
     sys.exit(0 if check is None or check.is_sound else 1)
 
 
 @click.command(epilog=EXAMPLES_BACKUPS)
-@_JSON
+@JSON
 @click.argument("folder", metavar="BACKUPS", type=click.Path())
 def backups(folder: str, as_json: bool) -> None:
     """List the backups in a folder."""
@@ -157,8 +151,8 @@ def backups(folder: str, as_json: bool) -> None:
 
 
 @click.command(epilog=EXAMPLES_VERIFY)
-@_JSON
-@_QUIET
+@JSON
+@QUIET
 @click.argument("folder", metavar="BACKUP", type=click.Path())
 def verify(folder: str, as_json: bool, quiet: bool) -> None:
     """Read a backup whole, and compare it with what was written.
@@ -171,10 +165,8 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
     with errors_told(as_json), progress_shown(quiet) as advance:
         place = newest(folder)
         found = damaged(RealDisk(), place, load(RealDisk(), place), advance)
-    if as_json:
-        print_json({"backup": place, "damaged": found})
-    else:
-        click.echo("\n".join(map(escaped, [*found, f"{place}: {'damaged' if found else 'as it was made'}"])))
+    lines = [*found, f"{place}: {'damaged' if found else 'as it was made'}"]
+    print_report(as_json, {"backup": place, "damaged": found}, lines)
     sys.exit(1 if found else 0)
 
 
@@ -243,7 +235,7 @@ def restore_as_text(report: RestoreReport, check: CheckReport | None) -> list[st
         lines.append(f"{report.moved_back:,} offsets of consumers went back to the ends of their queues")
     if check is not None:
         lines += findings_as_text(check.findings)
-        lines.append("sound" if check.is_sound else f"{check.findings.errors} errors found")
+        lines.append(verdict(check))
     return lines
 
 

@@ -16,6 +16,7 @@ from mqgateway.gateway.migration import cluster
 from mqgateway.gateway.migration.handover import LONG, SHORT, HandOver
 from mqgateway.gateway.migration.plan import MigrationError
 from mqgateway.gateway.mqadmin.servers import MASTER
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 
 class Election(HandOver):
@@ -46,10 +47,10 @@ class Election(HandOver):
     def _leader(self) -> str:
         """The controller that leads. Raises `MigrationError`."""
         settings = self._servers.ask(admin_broker.settings(), self._source.address)
-        for address in settings.get("controllerAddr", "").split(";"):
+        for address in split_addresses(settings.get("controllerAddr")):
             try:
-                if address and self._servers.ask(replicas.controllers(), address.strip()).is_leader:
-                    return address.strip()
+                if self._servers.ask(replicas.controllers(), address).is_leader:
+                    return address
             except ClientError:
                 continue
         raise MigrationError(f"no controller of {settings.get('controllerAddr')} leads")

@@ -18,6 +18,7 @@ from mqgateway.gateway.client import admin_broker
 from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.client.errors import NoBroker
 from mqgateway.gateway.mqadmin.servers import MASTER, Servers
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.client.admin_question import Question
@@ -103,13 +104,9 @@ def _controllers_of(servers: Servers, found: Iterable[BrokerData]) -> list[str]:
             settings = _try(servers, address, admin_broker.settings())
             if settings is not None:
                 if settings.get("enableControllerMode") == "true":
-                    return _split(settings.get("controllerAddr", ""))
+                    return split_addresses(settings.get("controllerAddr", ""))
                 break
     return []
-
-
-def _split(text: str) -> list[str]:
-    return [one.strip() for one in text.split(";") if one.strip()]
 
 
 def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[ControllerStatus], str | None]:
@@ -122,7 +119,7 @@ def _ask_controllers(servers: Servers, known: Sequence[str]) -> tuple[list[Contr
             continue
         told = _try(servers, address, replicas.controllers())
         asked[address] = None if told is None else bool(told.is_leader)
-        for peer in _split((told.peers if told else None) or ""):
+        for peer in split_addresses((told.peers if told else None) or ""):
             # Ids have no colons, and hosts may.
             name, _, where = peer.partition(":")
             names[where] = name

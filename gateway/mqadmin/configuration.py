@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
@@ -51,7 +52,7 @@ def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile
     addresses = given.text("n") or next((one.name_servers for one in sources if one.name_servers), "")
     certificates = given.text("tls-ca") or profile.tls_ca
     return Configuration(
-        tuple(one.strip() for one in addresses.split(";") if one.strip()),
+        tuple(split_addresses(addresses)),
         _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file)),
         seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
         "tls" in given or profile.tls or certificates is not None,

@@ -117,6 +117,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.cli.plain",
         "gateway.client",
         "gateway.codec",
+        "gateway.runtime.name_servers",
         "engine.lenient_json",
         "engine.static_topics",
         "engine.tables.groups",
@@ -128,6 +129,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.mqadmin.servers",
         "gateway.client",
         "gateway.codec",
+        "gateway.runtime.name_servers",
     ),
     "gateway.nouns": (
         "gateway.nouns",

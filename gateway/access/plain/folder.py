@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.tables.jsonfile import write_aside
+from mqgateway.engine.tables.jsonfile import take_place, write_aside
 from mqgateway.gateway.access.plain.documents import Document, Tree, changed_document, read_document
 
 MAX_FILES = 256
@@ -94,8 +94,7 @@ class Folder:
         if self._disk.exists(aside):
             self._disk.unlink(aside)  # of a change that a power cut ended, whoever may read it
         write_aside(self._disk, path, [text])
-        self._disk.rename(aside, path)
-        self._disk.sync_dir(os.path.dirname(path))
+        take_place(self._disk, path)
         return Known(self._stamp(path), changed)
 
     def _document(self, path: str) -> Document | None:

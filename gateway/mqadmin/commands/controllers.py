@@ -11,6 +11,7 @@ from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.codec.bodies import ReplicaIdentity
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import each, shown
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 _CONTROLLER = Option("a", "controllerAddress", "the controller at host:port", required=True)
 _CONTROLLERS = Option("a", "controllerAddress", "controllers, host:port separated by ';'", required=True)
@@ -48,7 +49,7 @@ def _settings_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _addresses(call: Call) -> list[str]:
-    return [one.strip() for one in call.given.need("a").split(";") if one.strip()]
+    return split_addresses(call.given.need("a"))
 
 
 @command("getControllerConfig", _CONTROLLERS, text=_settings_text)

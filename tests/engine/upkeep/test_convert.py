@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.disk import File, RealDisk
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.properties import write_progress
@@ -15,41 +15,9 @@ from mqgateway.engine.upkeep.convert import CONVERTING, ConvertReport, convert_s
 from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk
 from tests.support.engine.store.stores import Bench, drain, message, options
 from tests.support.engine.upkeep.damage import fill, filled
+from tests.support.engine.upkeep.ending import EndingDisk, Interrupted
 
 COUNT = 80
-
-
-class Interrupted(BaseException):
-    """The process was ended."""
-
-
-class EndingDisk(RealDisk):
-    """A disk on which the process is ended at the n-th change of names, or sync of them."""
-
-    def __init__(self, end_at: int = 0) -> None:
-        self.changes = 0
-        self.end_at = end_at
-
-    def _step(self) -> None:
-        self.changes += 1
-        if self.end_at and self.changes >= self.end_at:
-            raise Interrupted
-
-    def rename(self, old: str, new: str) -> None:
-        self._step()
-        super().rename(old, new)
-
-    def rmtree(self, path: str) -> None:
-        self._step()
-        super().rmtree(path)
-
-    def sync_dir(self, path: str) -> None:
-        self._step()
-
-    def open(self, path: str, create: bool = False) -> File:
-        if create:
-            self._step()
-        return super().open(path, create)
 
 
 @pytest.fixture

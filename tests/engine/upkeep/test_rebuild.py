@@ -12,39 +12,7 @@ from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
 from tests.support.engine.store.stores import Bench, batch, drain, message, options
 from tests.support.engine.upkeep.damage import change
-
-
-class Interrupted(BaseException):
-    """The process was ended."""
-
-
-class CountingDisk(RealDisk):
-    """A disk on which the process is ended at the n-th change of names."""
-
-    def __init__(self, end_at: int = 0) -> None:
-        self.changes = 0
-        self.end_at = end_at
-
-    def _step(self) -> None:
-        self.changes += 1
-        if self.end_at and self.changes >= self.end_at:
-            raise Interrupted
-
-    def rename(self, old: str, new: str) -> None:
-        self._step()
-        super().rename(old, new)
-
-    def rmtree(self, path: str) -> None:
-        self._step()
-        super().rmtree(path)
-
-    def sync_dir(self, path: str) -> None:
-        self._step()
-
-    def open(self, path: str, create: bool = False) -> File:
-        if create:
-            self._step()
-        return super().open(path, create)
+from tests.support.engine.upkeep.ending import EndingDisk, Interrupted
 
 
 def settings(root: Path) -> dict[str, Any]:
@@ -209,14 +177,14 @@ def test_ended_at_any_moment_it_can_be_done_again(tmp_path: Path) -> None:
     root = tmp_path / "sound"
     store(root, 3).store.stop()
     before = files(root)
-    counting = CountingDisk()
+    counting = EndingDisk()
     rebuild(root, counting, discard=True)
     assert counting.changes > 20
     # The swap is the last of it; of the writing aside before it, now and then will do.
     moments = {*range(1, counting.changes, 5), *range(counting.changes - 15, counting.changes + 1)}
     for end_at in sorted(moments):
         with pytest.raises(Interrupted):
-            rebuild(root, CountingDisk(end_at), discard=True)
+            rebuild(root, EndingDisk(end_at), discard=True)
         report = rebuild(root, discard=True)
         assert files(root) == before, f"ended at {end_at}"
         assert report.findings.kept == []

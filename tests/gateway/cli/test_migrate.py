@@ -34,7 +34,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> FakeWorld:
         act(terminal, group, side, what)
         world.obey(what, side.address)
 
-    monkeypatch.setattr(migrate, "_servers", servers)
+    monkeypatch.setattr(migrate, "asking", servers)
     monkeypatch.setattr(migrate.Terminal, "act", obeyed)
     monkeypatch.setattr(migrate.Terminal, "wait", lambda _, seconds: world.wait(seconds))
     monkeypatch.setattr(migrate.Terminal, "monotonic", lambda _: world.now)
