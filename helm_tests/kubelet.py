@@ -54,6 +54,15 @@ class Pod:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, env=usual | env, stdout=log, stderr=log)
 
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """Run its script to the end, as `helm test` does; `sh mqadmin` is a file of the image's."""
+        mounts = self._mount()
+        (self.folder / "mqadmin").write_text(f'exec {BIN}/mqadmin "$@"\n')
+        script = [word.replace("/tmp/", f"{self.folder}/") for word in self.container["args"]]
+        env = {"PATH": "/usr/bin:/bin"} | self._environment(mounts)
+        command = [self._replaced(word, mounts) for word in script]
+        return subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, check=False)
+
     def stop(self) -> float:
         """As a node that is drained does; gives how long it took, in s."""
         assert self.process is not None
@@ -86,7 +95,7 @@ class Pod:
     def _mount(self) -> dict[str, str]:
         """Make its volumes' folders; gives where each path of the pod is here."""
         volumes = {one["name"]: one for one in self.spec["volumes"]}
-        mounts = {}
+        mounts: dict[str, str] = {}
         for mount in self.container["volumeMounts"]:
             folder = self.folder / mount["name"]
             folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +104,7 @@ class Pod:
             volume = volumes.get(mount["name"], {})
             for name, text in self._contents(volume).items():
                 (folder / name).write_text(text)
-        for path in Path(mounts["/etc/mqgateway/conf"]).iterdir():
+        for path in (self.folder / "config").glob("*"):
             path.write_text(self._replaced(path.read_text(), mounts))
         return mounts
 
@@ -148,6 +157,9 @@ class Cluster:
         for one in objects:
             if one["kind"] == "StatefulSet":
                 self._add(one["metadata"]["name"], one["spec"])
+        [test] = [one for one in objects if one["kind"] == "Pod"]
+        self.test = Pod(self, test["metadata"]["name"], test, "127.0.77.100")
+        """What `helm test` runs."""
 
     def _add(self, name: str, spec: Mapping[str, Any]) -> None:
         for number in range(spec["replicas"]):

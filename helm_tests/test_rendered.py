@@ -74,6 +74,8 @@ def test_everything_at_once_is_still_right() -> None:
         *("--set", "nameserver.service.type=NodePort,nameserver.service.nodePort=30876"),
         *("--set", "nameserver.persistence.storageClass=-,imagePullSecrets[0].name=it"),
         *("--set", "broker.updateStrategy.type=OnDelete,broker.priorityClassName=high"),
+        *("--set", "broker.extraVolumes[0].name=acl,broker.extraVolumes[0].secret.secretName=acl"),
+        *("--set", "broker.extraVolumeMounts[0].name=acl,broker.extraVolumeMounts[0].mountPath=/etc/acl"),
         *(
             "--set",
             "broker.livenessProbe.periodSeconds=30,broker.extraEnv[0].name=A,broker.extraEnv[0].value=b",

@@ -273,6 +273,9 @@ def test_what_is_mounted_is_there(example: str) -> None:
 def test_there_is_time_to_drain_and_to_recover(example: str) -> None:
     for server in servers(load(example)):
         grace = server.template["spec"]["terminationGracePeriodSeconds"]
+        if server.component == "nameserver":
+            word, seconds = server.container["lifecycle"]["preStop"]["exec"]["command"]
+            assert word == "sleep" and 0 < int(seconds) < grace - 10
         if server.component == "broker":
             assert 0 < server.kind.broker.drain_timeout_millis / 1000 + 30 < grace
         paths = [

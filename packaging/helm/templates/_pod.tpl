@@ -1,7 +1,7 @@
 {{/*
 What the pods of all servers have in common.
 (dict "root" $ "component" "broker" "values" .Values.broker "args" [...] "ports" {name: number} "env" "..."
- "config" NAME of the ConfigMap "apart" labels of the pods that are to be on other nodes)
+ "config" NAME of the ConfigMap "apart" labels of the pods that are to be on other nodes "etcdTls" NAME of a Secret)
 */}}
 {{- define "mqgateway.podSpec" -}}
 {{- $root := .root }}
@@ -85,6 +85,12 @@ containers:
     startupProbe: {{- include "mqgateway.probe" (list "/livez" (dict "periodSeconds" 2 "failureThreshold" 60) $values.startupProbe) | nindent 6 }}
     livenessProbe: {{- include "mqgateway.probe" (list "/livez" (dict "periodSeconds" 10 "failureThreshold" 6) $values.livenessProbe) | nindent 6 }}
     readinessProbe: {{- include "mqgateway.probe" (list "/readyz" (dict "periodSeconds" 5 "failureThreshold" 3) $values.readinessProbe) | nindent 6 }}
+    {{- with $values.preStopSeconds }}
+    lifecycle:
+      preStop:
+        exec:
+          command: [sleep, "{{ int . }}"]
+    {{- end }}
     resources: {{- toYaml $values.resources | nindent 6 }}
     securityContext: {{- toYaml $root.Values.securityContext | nindent 6 }}
     volumeMounts:
@@ -96,12 +102,13 @@ containers:
         mountPath: /etc/mqgateway/tls
         readOnly: true
       {{- end }}
-      {{- if $root.Values.controller.etcd.tls.existingSecret }}
-      {{- if eq .component "controller" }}
+      {{- if .etcdTls }}
       - name: etcd-tls
         mountPath: /etc/mqgateway/etcd
         readOnly: true
       {{- end }}
+      {{- with $values.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
       {{- end }}
       - name: store
         mountPath: /home/rocketmq/store
@@ -117,11 +124,14 @@ volumes:
       secretName: {{ $root.Values.tls.existingSecret }}
       defaultMode: 0440
   {{- end }}
-  {{- if and $root.Values.controller.etcd.tls.existingSecret (eq .component "controller") }}
+  {{- if .etcdTls }}
   - name: etcd-tls
     secret:
-      secretName: {{ $root.Values.controller.etcd.tls.existingSecret }}
+      secretName: {{ .etcdTls }}
       defaultMode: 0440
+  {{- end }}
+  {{- with $values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
   {{- if not $values.persistence.enabled }}
   - name: store
