@@ -12,7 +12,7 @@ from compat_tests.support.etcd import EtcdCluster
 from compat_tests.support.processes import wait_until
 from helm_tests.chart import CHART, template
 from helm_tests.kubelet import Cluster, Pod
-from mqgateway import Message, Producer
+from mqgateway import ClientError, Message, Producer
 from mqgateway.gateway.remoting.tls import pem_of, self_signed
 
 USER = {"username": "root", "password": "root's own"}
@@ -89,6 +89,15 @@ def test_each_group_has_its_master_and_slave_and_stops_one_after_the_other(start
     wait_until(lambda: cluster.brokers() == expected, CHANGE_SECONDS, "all are back")
 
 
+def is_sent(producer: Producer, text: str) -> bool:
+    """Whether the broker takes a message; not before enough replicas are in sync."""
+    try:
+        producer.send(Message("T", text))
+    except ClientError:
+        return False
+    return True
+
+
 def masters(cluster: Cluster) -> dict[str, str]:
     """The address of each group's master."""
     return {name: members["0"] for name, members in cluster.brokers().items() if "0" in members}
@@ -111,14 +120,14 @@ def test_controllers_elect_another_master_and_a_pod_comes_back_elsewhere(
         cluster.mqadmin("updateTopic", "-c", "DefaultCluster", "-t", "T", "-r", "2", "-w", "2")
         first: Pod = by_address[masters(cluster)["broker-0"]]
         with Producer("p", name_servers(cluster), poll_name_server_interval=500) as producer:
-            producer.send(Message("T", "before"))
+            wait_until(lambda: is_sent(producer, "before"), CHANGE_SECONDS, "replicas are in sync")
             seconds = first.stop()
             wait_until(
                 lambda: masters(cluster).get("broker-0") not in (None, f"{first.address}:10911"),
                 5,
                 "succession",
             )
-            producer.send(Message("T", "after"))
+            wait_until(lambda: is_sent(producer, "after"), CHANGE_SECONDS, "replicas are in sync again")
         assert seconds < 20
         # The new pod has another address, and the old one's volume.
         first.address = "127.0.77.99"
