@@ -150,13 +150,13 @@ class _Convert:
         return FileQueue(self._made.log_pool, self._made.commit_log, self._files.file_size)
 
     def _write_log(self) -> None:
-        """Step 1."""
+        """The records, one after the other, as another log."""
         copy = LogCopy(self._disk, self._aside, self._layout.root, self._files, self._new_log())
         copy.take(lambda files: self._walk(files, "writing the log"))
         self._refuse(self._findings, frozenset(Part))
 
     def _copy_tables(self) -> None:
-        """Step 2, on nothing but the log."""
+        """All that is no message, and the last files of queues; anew where this was ended before."""
         disk, root, aside = self._disk, self._layout.root, self._aside
         for folder in (f"{aside}/{name}" for name in disk.subdirs(aside)):
             if folder != self._made.commit_log:
@@ -174,7 +174,7 @@ class _Convert:
                 self.report.left_out.append(name)
 
     def _make_derived(self) -> None:
-        """Step 3."""
+        """Queues, index and timers, of the new log."""
         report, disk = self.report, self._disk
         made = rebuild_store(disk, self._options, discard=True, progress=self._progress)
         self._refuse(made.findings, frozenset(Part))
@@ -185,7 +185,7 @@ class _Convert:
         report.timers = timers.count
 
     def _compare(self) -> None:
-        """Step 4: the same records in both logs. Writes the checkpoint, as the last one tells it."""
+        """See that both logs have the same records. Writes the checkpoint, as the last one tells it."""
         report = self.report
 
         def count(head: Head) -> None:
@@ -219,13 +219,13 @@ class _Convert:
         checkpoint.close()
 
     def _check(self) -> None:
-        """Step 4: the new store by itself."""
+        """See that the new store is right by itself."""
         checked = check_store(self._disk, self._options, progress=self._progress)
         self._refuse(checked.findings, _DERIVED)
         self.report.findings = checked.findings
 
     def _finish(self) -> None:
-        """Step 5."""
+        """Give the new store its name, and forget the notes."""
         disk = self._disk
         disk.sync_dir(self._aside)
         disk.rename(self._aside, self._target)

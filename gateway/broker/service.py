@@ -16,6 +16,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine import cold_reads, slow_consumers
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.options import (
     BrokerOptions,
     OptionSet,
@@ -139,6 +140,7 @@ class BrokerService:
         self.beat = Beat(self.broker, self.group, self._schedule)
         self._draining = Draining(self.broker, self.group.controlled, reactor)
         self.broker.clients.on_notice = self._tell_clients_soon
+        self.broker.role.on_change(self._role_changed)
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
         guard = self._access if access.is_on else None
@@ -373,6 +375,10 @@ class BrokerService:
 
     def _shut_out_slow_consumers(self) -> None:
         self.broker.consume.slow_consumers.shut_out(self.broker.tables.groups)
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        if after.kind is RoleKind.MASTER and before.kind in (RoleKind.SLAVE, RoleKind.ACTING):
+            self.broker.clients.note_succession()
 
     def _tell_clients_soon(self) -> None:
         is_lazy = not self.broker.options.real_time_notify_consumer_change

@@ -341,6 +341,15 @@ class ClientTable:
             self.lost(peer)
         return list(silent)
 
+    def note_succession(self) -> None:
+        """This broker is master in place of another: all members are told that their group changed.
+
+        They then ask the master of their route for the members. One that is frozen does not answer in time,
+        so they close the connection on which they would wait half a minute more for its messages.
+        """
+        for group in self.consumer_groups.values():
+            self._note_change(group)
+
     def take_notices(self) -> list[tuple[Client, str]]:
         """Who must be told that the members of which group changed; each change is given once.
 

@@ -140,6 +140,19 @@ def test_the_first_change_calls_for_sending_and_later_ones_wait_for_it(tables: T
     assert calls == [1, 1]
 
 
+def test_all_groups_that_share_queues_are_told_of_a_succession(tables: Tables) -> None:
+    one, two, three = peers(3)
+    tables.consumer(one, data("g", "t"))
+    tables.consumer(two, data("h", "t"))
+    tables.consumer(three, data("b", "t", model=BROADCASTING))
+    tables.notices()
+    told: list[int] = []
+    tables.table.on_notice = lambda: told.append(1)
+    tables.table.note_succession()
+    assert tables.notices() == [(one.address, "g"), (two.address, "h")]
+    assert told == [1]
+
+
 def test_broadcast_groups_are_not_told(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t", model=BROADCASTING))

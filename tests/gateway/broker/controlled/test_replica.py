@@ -7,6 +7,7 @@ import pytest
 from mqgateway.engine.ha import epoch_feed, epoch_follow
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.gateway.codec.bodies import TopicRouteData
+from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
@@ -59,6 +60,39 @@ def test_a_broker_without_a_controller_serves_nobody() -> None:
     brokers.start_controller()
     brokers.wait(8)
     assert replica.leads
+
+
+def consumer_of(replica: Replica) -> Talker:
+    """A member of a group that has said so to this broker."""
+    talker = Talker()
+    replica.group.net.meet(replica.port, talker, ("192.168.1.1", replica.group.next_port()))
+    data = ConsumerData(
+        group_name="g",
+        consume_type="CONSUME_PASSIVELY",
+        message_model="CLUSTERING",
+        consume_from_where="CONSUME_FROM_LAST_OFFSET",
+        unit_mode=False,
+        subscription_data_set=[SubscriptionData(topic="T", sub_string="*", sub_version=1)],
+    )
+    beat = HeartbeatData(client_id="c", producer_data_set=[], consumer_data_set=[data])
+    talker.transport.write(
+        encode_command(RemotingCommand.request(RequestCode.HEART_BEAT, body=beat.encode()))
+    )
+    return talker
+
+
+def test_consumers_are_told_of_a_succession() -> None:
+    brokers = BrokerSet()
+    master, slave = brokers.pair()
+    consumer = consumer_of(slave)
+    brokers.wait(1)
+    consumer.take()
+    master.kill()
+    brokers.wait(2)
+    assert slave.leads
+    (told,) = consumer.take()
+    assert told.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
+    assert told.ext_fields == {"consumerGroup": "g"}
 
 
 def test_a_dead_master_is_succeeded_and_follows_when_it_is_back() -> None:
