@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import pytest
@@ -19,14 +19,17 @@ ENOUGH = 50
 """Acknowledged sends of each client before the kill, and again after it."""
 
 
-def test_grpc_clients_outlive_a_killed_broker(kind: str, peers: Peers) -> None:
+@pytest.mark.parametrize(
+    "languages", [LANGUAGES, pytest.param(("go",), marks=pytest.mark.long)], ids="-".join
+)
+def test_grpc_clients_outlive_a_killed_broker(kind: str, languages: Sequence[str], peers: Peers) -> None:
     """With SYNC_FLUSH an acknowledgement is a promise. Apache's proxy dies with its broker: ours are one.
 
-    All go on by themselves; at Apache's, Python's consumer only with the help of a second one: that client
-    looks after a lost Telemetry stream each five minutes, and until then that door knows nothing of it.
+    All go on by themselves; at Apache's, Python's and Go's consumers only with the help of a second one:
+    those look after a lost Telemetry stream each five minutes; until then that door knows nothing of them.
     """
     with GrpcServer(kind, peers.work, {"flushDiskType": "SYNC_FLUSH"}) as server:
-        each = {language: peer_at(server, language, peers) for language in LANGUAGES}
+        each = {language: peer_at(server, language, peers) for language in languages}
         topics = {language: peer.topic("grpc_storm") for language, peer in each.items()}
         groups = {language: peer.group("grpc_storm_readers") for language, peer in each.items()}
         producers = {language: peer.producer(topics[language]) for language, peer in each.items()}
@@ -34,12 +37,13 @@ def test_grpc_clients_outlive_a_killed_broker(kind: str, peers: Peers) -> None:
         def consumer(language: str) -> PushConsumer:
             return each[language].push(groups[language], {topics[language]: "*"})
 
-        consumers = {language: [consumer(language)] for language in LANGUAGES}
+        consumers = {language: [consumer(language)] for language in languages}
         storms = {language: one.begin_storm(topics[language], 2) for language, one in producers.items()}
         wait_until(lambda: all(one.storm_count() >= ENOUGH for one in producers.values()), 60, "a storm")
         kill_and_revive(server)
         if kind == "apache":
-            consumers["python"].append(consumer("python"))
+            for language in {"python", "go"}.intersection(languages):
+                consumers[language].append(consumer(language))
         goals = {one: one.storm_count() + ENOUGH for one in producers.values()}
         wait_until(lambda: all(one.storm_count() >= goal for one, goal in goals.items()), 90, "they go on")
         for one in producers.values():

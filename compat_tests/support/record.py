@@ -33,6 +33,7 @@ PROGRAMS = {
     "support.golang": ("support/go",),
     "support.signing": ("support/signing_java", "support/signing_go"),
     "support.grpc.builds": ("support/grpc/programs",),
+    "support.grpc.rust": ("support/grpc/rust_driver",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")

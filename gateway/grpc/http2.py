@@ -361,7 +361,9 @@ class Http2:
             self._told.ended(stream)
 
     def _take_priority(self, stream: int, flags: int, payload: bytes) -> None:
-        if not stream or len(payload) != 5:
+        if not stream:
+            raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a priority of no stream")
+        if len(payload) != 5:
             raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "a priority of another size")
         self._count_idle_frame()
 

@@ -64,6 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
     "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
+    "gateway.metrics.grpc_spans": ("gateway.metrics.spans", "gateway.grpc"),
     "gateway.metrics": (
         "gateway.metrics",
         "gateway.broker",

@@ -1,7 +1,7 @@
 """What drives the official gRPC clients, built once and kept in the cache folder.
 
 Jar sets are resolved by Maven, the Python client is installed in an environment of its own, the Node client
-by npm; which registries these ask is their own configuration.
+by npm, the one in Go is compiled; which registries these ask is their own configuration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from compat_tests.support.artifacts import CURRENT, cache_folder
 PROGRAMS = Path(__file__).parent / "programs"
 
 JAVA_CLIENT, PYTHON_CLIENT, NODE_CLIENT = "5.2.0", "5.1.2", "1.0.8"
-"""The newest of each that is published; those of Python and Node stand in their own files, too."""
+"""The newest of each that is published; those of Python and Node stand in their own files, too, and Go's only
+there."""
 
 BUILD_SECONDS = 900
 
@@ -30,9 +31,9 @@ def jars(name: str, version: str) -> str:
     command += [f"-Drocketmq.version={version}", "dependency:copy-dependencies", "-DincludeScope=runtime"]
 
     def fetch(aside: Path) -> None:
-        _run([*command, f"-DoutputDirectory={aside}"])
+        run([*command, f"-DoutputDirectory={aside}"])
 
-    return f"{_made(Path('jars') / f'grpc-{name}-{version}', fetch)}/*"
+    return f"{made(Path('jars') / f'grpc-{name}-{version}', fetch)}/*"
 
 
 def proxy_class_path() -> str:
@@ -46,9 +47,9 @@ def java_program(folder: str, class_path: str) -> str:
     command = ["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-encoding", "UTF-8"]
 
     def build(aside: Path) -> None:
-        _run([*command, "-d", str(aside), "-cp", class_path, *map(str, sources)])
+        run([*command, "-d", str(aside), "-cp", class_path, *map(str, sources)])
 
-    return f"{_made(Path('classes') / f'grpc-{folder}-{_digest(sources)}', build)}:{class_path}"
+    return f"{made(Path('classes') / f'grpc-{folder}-{digest(sources)}', build)}:{class_path}"
 
 
 def java_driver() -> str:
@@ -61,11 +62,11 @@ def python_of_the_client() -> Path:
     wanted = PROGRAMS / "python" / "requirements.txt"
 
     def install(place: Path) -> None:
-        _run([sys.executable, "-m", "venv", str(place)])
-        _run([str(place / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(wanted)])
+        run([sys.executable, "-m", "venv", str(place)])
+        run([str(place / "bin" / "python"), "-m", "pip", "install", "-q", "-r", str(wanted)])
 
     # An environment cannot be moved: it is made where it stays, and counts once it is finished.
-    place = cache_folder() / f"grpc-python-{_digest([wanted])}"
+    place = cache_folder() / f"grpc-python-{digest([wanted])}"
     if not (place / "finished").exists():
         install(place)
         (place / "finished").touch()
@@ -78,16 +79,27 @@ def node_driver() -> Path:
 
     def install(aside: Path) -> None:
         shutil.copytree(PROGRAMS / "node", aside)
-        _run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(aside)])
+        run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(aside)])
 
-    return _made(Path(f"grpc-node-{_digest(sources)}"), install) / "driver.js"
+    return made(Path(f"grpc-node-{digest(sources)}"), install) / "driver.js"
 
 
-def _digest(sources: Iterable[Path]) -> str:
+def go_driver() -> Path:
+    """The program that drives the Go client; that client needs Go 1.24, newer than Debian 12 has."""
+    source = PROGRAMS / "go"
+
+    def build(aside: Path) -> None:
+        run(["go", "build", "-C", str(source), "-trimpath", "-buildvcs=false", "-o", str(aside), "."])
+
+    return made(Path(f"grpc-go-{digest(sorted(source.iterdir()))}"), build)
+
+
+def digest(sources: Iterable[Path]) -> str:
+    """Twelve digits that tell one state of some files from another."""
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 
 
-def _made(name: Path, make: Callable[[Path], None]) -> Path:
+def made(name: Path, make: Callable[[Path], None]) -> Path:
     """A folder of the cache; made aside when it is missing. If another run is quicker, its work stands."""
     target = cache_folder() / name
     if not target.exists():
@@ -101,7 +113,8 @@ def _made(name: Path, make: Callable[[Path], None]) -> Path:
     return target
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
+    """Run one step of a build. Raises `RuntimeError` with the end of what it said."""
     result = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False)
     if result.returncode != 0:
         output = (result.stdout + result.stderr)[-4000:]

@@ -1,6 +1,7 @@
 """The official gRPC clients as Python objects: a driver program for each language, spoken to in JSON lines.
 
-Producers, simple, push and lite consumers have the same operations in every language.
+Producers, simple, push and lite consumers have the same operations in every language; where a client can do
+less, less is there.
 """
 
 from __future__ import annotations
@@ -12,15 +13,28 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
+import pytest
+
 from compat_tests.support.artifacts import SMALL_JVM
 from compat_tests.support.driver import ANSWER_SECONDS, PATIENCE_SECONDS, ClientError, Driver, Wanted
-from compat_tests.support.grpc.builds import PROGRAMS, java_driver, node_driver, python_of_the_client
+from compat_tests.support.grpc.builds import (
+    PROGRAMS,
+    go_driver,
+    java_driver,
+    node_driver,
+    python_of_the_client,
+)
 from compat_tests.support.grpc.doors import GrpcServer, certificate
 from compat_tests.support.peers import Peers
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import LocalRuntime, Runtime
 
 LANGUAGES = ("java", "python", "node")
+WITH_GO = (*LANGUAGES, pytest.param("go", marks=pytest.mark.long))
+"""Go's is long for its compiler, which a Debian machine does not have."""
+
+GO_WITH_TLS = "go-tls"
+"""The Go client's driver in a process that speaks TLS: to that client it is one thing for all."""
 
 TRIES, PROXY_TIMEOUT = 5, 50400
 
@@ -71,7 +85,10 @@ class GrpcDriver(Driver):
         if self.version == "java":
             return runtime.java([*SMALL_JVM, "-cp", java_driver(), "compat.grpc.Driver"])
         here, env = LocalRuntime(self._work), {"HOME": str(self._work)}
-        # These two believe only certificates of authorities; Java's believes any.
+        if self.version in ("go", GO_WITH_TLS):
+            env["rocketmq.client.enableSsl"] = str(self.version == GO_WITH_TLS).lower()
+            return here.run([str(go_driver())], env)
+        # These two believe only certificates of authorities; Java's and Go's believe any.
         env["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = str(certificate(self._work)[1])
         if self.version == "python":
             command = [str(python_of_the_client()), str(PROGRAMS / "python" / "driver.py")]
