@@ -303,8 +303,10 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
         # Here, as it is made of what is here.
         from bench.micro_grpc import grpc_work
+        from bench.micro_looks import looks_work
 
-        work = [*codec_work(), *store_work(Path(folder)), *whole_work(Path(folder)), *grpc_work(Path(folder))]
+        below = Path(folder)
+        work = [*codec_work(), *store_work(below), *whole_work(below), *grpc_work(below), *looks_work(below)]
         steps = [measured(one, repeats) for one in work]
     lines = section(steps, repeats)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)

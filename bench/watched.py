@@ -1,18 +1,24 @@
 """`python -m bench.watched`: what it costs to be watched.
 
-The load `sync-64` on two servers of ours in turn: one that exports no metrics and has no console, and one
+The load `sync-64` on three servers of ours in turn: two that export no metrics and have no console, and one
 that is scraped every 5 s while somebody has the console's overview open: its figures as they come, and what
 the page asks for again and again.
+
+One run differs from the next by far more than this costs. So what counts is the ratio within a round, of
+runs that follow one another at once; by how much the two that nobody watches differ says what that is worth.
 """
 
 import datetime
 import json
+import random
 import re
 import statistics
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener, urlopen
@@ -34,10 +40,14 @@ SCRAPE_SECONDS = 5
 POLLED = (("/overview", 10), ("/series?minutes=60", 30))
 """What the page of the overview asks for, and every how many seconds."""
 COST_MAX = 0.03
+OFF, AGAIN, ON = KINDS = ("not watched", "not watched either", "watched")
+
+Samples = dict[str, list[Sample]]
 
 
 class Watcher:
-    """Who scrapes, and has the console open."""
+    """Who scrapes, and has the console open, both since whenever. `cpu_seconds` are its own, of `seconds` in
+    which it watched."""
 
     def __init__(self, metrics: str, console: str) -> None:
         self._metrics = metrics
@@ -49,13 +59,16 @@ class Watcher:
         self._opener.open(login, timeout=10).close()
         self._over = threading.Event()
         self.scrapes = self.events = 0
+        self.cpu_seconds = self.seconds = 0.0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Meanwhile everything is looked at, from threads."""
         self._over.clear()
-        works = [self._scrape, self._listen, *(self._polling(path, seconds) for path, seconds in POLLED)]
-        threads = [threading.Thread(target=work, daemon=True) for work in works]
+        began = time.monotonic()
+        works = [self._listen, partial(self._again, SCRAPE_SECONDS, self._scrape)]
+        works += [partial(self._again, seconds, partial(self._poll, path)) for path, seconds in POLLED]
+        threads = [threading.Thread(target=self._work, args=(work,), daemon=True) for work in works]
         for thread in threads:
             thread.start()
         try:
@@ -64,31 +77,38 @@ class Watcher:
             self._over.set()
             for thread in threads:
                 thread.join(10)
+            self.seconds += time.monotonic() - began
+
+    def _work(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            self.cpu_seconds += time.thread_time()
+
+    def _again(self, seconds: float, work: Callable[[], None]) -> None:
+        pause = random.uniform(0, seconds)
+        while not self._over.wait(pause):
+            work()
+            pause = seconds
 
     def _scrape(self) -> None:
-        while not self._over.is_set():
-            with urlopen(self._metrics, timeout=10) as answer:
-                answer.read()
-            self.scrapes += 1
-            self._over.wait(SCRAPE_SECONDS)
+        with urlopen(self._metrics, timeout=10) as answer:
+            answer.read()
+        self.scrapes += 1
+
+    def _poll(self, path: str) -> None:
+        with self._opener.open(self._api + path, timeout=10) as answer:
+            answer.read()
 
     def _listen(self) -> None:
         with self._opener.open(f"{self._api}/events", timeout=30) as events:
             while not self._over.is_set() and events.readline():
                 self.events += 1
 
-    def _polling(self, path: str, seconds: float) -> Callable[[], None]:
-        def work() -> None:
-            while not self._over.is_set():
-                self._opener.open(self._api + path, timeout=10).read()
-                self._over.wait(seconds)
-
-        return work
-
 
 @contextmanager
-def servers(folder: Path) -> Iterator[tuple[Server, Server, Watcher]]:
-    """One that nobody watches, one that is watched, and who does that."""
+def servers(folder: Path) -> Iterator[tuple[dict[str, Server], Watcher]]:
+    """Two that nobody watches, one that is watched, and who does that."""
     metrics, console = free_ports(), free_ports()
     exporting = {
         "metricsExporterType": "PROM",
@@ -96,73 +116,101 @@ def servers(folder: Path) -> Iterator[tuple[Server, Server, Watcher]]:
         "metricsPromExporterPort": str(metrics),
         "consolePort": str(console),
     }
-    with (
-        Server("ours", folder, {"consolePort": "0"}, production=True) as plain,
-        Server("ours", folder, exporting, production=True) as watched,
-    ):
+    with ExitStack() as stack:
+        started = {
+            kind: stack.enter_context(Server("ours", folder, settings, production=True))
+            for kind, settings in (
+                (OFF, {"consolePort": "0"}),
+                (AGAIN, {"consolePort": "0"}),
+                (ON, exporting),
+            )
+        }
         found = re.search(
-            rf"http://{HOST}:{console}/#token=[\w-]+", (watched.folder / "serve.log").read_text()
+            rf"http://{HOST}:{console}/#token=[\w-]+", (started[ON].folder / "serve.log").read_text()
         )
         assert found is not None, "the log has no link to the console"
-        yield plain, watched, Watcher(f"http://{HOST}:{metrics}/metrics", found[0])
+        yield started, Watcher(f"http://{HOST}:{metrics}/metrics", found[0])
 
 
-def compare(pairs: int, scale: float) -> dict[str, list[Sample]]:
-    """Runs on both in turn, after one on each that does not count."""
+def compare(rounds: int, scale: float) -> tuple[Samples, Watcher]:
+    """Runs on each in turn, after one on each that does not count; each kind is first, second and last
+    equally often. And who watched."""
     (row,) = choose((ROW,))
     row = row.scaled(scale)
-    samples: dict[str, list[Sample]] = {"off": [], "on": []}
+    samples: Samples = {kind: [] for kind in KINDS}
     with (
         tempfile.TemporaryDirectory(prefix="mqgateway-watched-") as folder,
-        servers(Path(folder)) as (plain, watched, watcher),
+        servers(Path(folder)) as (started, watcher),
     ):
-        for number in range(-1, pairs):
-            for kind in ("off", "on") if number % 2 else ("on", "off"):
-                mine, other = (plain, watched) if kind == "off" else (watched, plain)
-                look = watcher.watching() if kind == "on" else nullcontext()
-                with suspended(other.pids):
-                    mine.wait_until_registered()
+        for number in range(-1, rounds):
+            at = number % len(KINDS)
+            for kind in KINDS[at:] + KINDS[:at]:
+                others = [pid for name, one in started.items() if name != kind for pid in one.pids]
+                look = watcher.watching() if kind == ON else nullcontext()
+                with suspended(others):
+                    started[kind].wait_until_registered()
                     with look:
-                        sample = run_row(row, mine, number)
+                        sample = run_row(row, started[kind], number)
                 if number >= 0:
                     samples[kind].append(sample)
-                    click.echo(f"{kind}: {sample.per_second:,.0f}/s")
-        assert watcher.scrapes > pairs and watcher.events, "nobody watched"
-    return samples
+                    cpu = f"{sample.cpu_per_million:.1f} CPU s for a million"
+                    click.echo(f"{kind}: {sample.per_second:,.0f}/s, {cpu}")
+        assert watcher.scrapes and watcher.events, "nobody watched"
+    return samples, watcher
 
 
-def section(samples: dict[str, list[Sample]]) -> list[str]:
-    """The section of the page."""
+def ratios(samples: Samples, name: str) -> tuple[list[float], list[float]]:
+    """Of each round: watched to the mean of what is not, and the one of these to the other."""
+    off, again, on = ([float(getattr(one, name)) for one in samples[kind]] for kind in KINDS)
+    watched = [2 * mine / (one + other) for mine, one, other in zip(on, off, again, strict=True)]
+    return watched, [other / one for one, other in zip(off, again, strict=True)]
 
-    def median(kind: str, name: str) -> float:
-        return float(statistics.median(getattr(sample, name) for sample in samples[kind]))
 
+def spread(values: Sequence[float]) -> str:
+    """The median in percent of more or less than the same, and between what half of them lie."""
+    low, middle, high = (f"{value - 1:+.1%}" for value in statistics.quantiles(values, method="inclusive"))
+    return f"{middle} ({low} to {high})"
+
+
+def section(samples: Samples, share: float) -> list[str]:
+    """The section of the page; `share` is what who watched took of a core."""
+    rounds = f"{len(samples[ON])} rounds of a run each"
     lines = [
         "## Being watched",
         "",
         f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
-        f"`{ROW}` on a server of ours without metrics and console, and on one that is scraped every",
-        f"{SCRAPE_SECONDS} s while the console's overview is open; medians of {len(samples['on'])} runs",
-        "each, in turn. `python -m bench.watched` repeats it.",
+        f"`{ROW}` on two servers of ours without metrics and console, and on one that is scraped every",
+        f"{SCRAPE_SECONDS} s while the console's overview is open; {rounds}, in",
+        "changing order. Ratios are those within a round: their median, and between what half of them lie.",
+        "`python -m bench.watched` repeats it.",
         "",
-        "| watched | messages/s | CPU s for a million |",
+        "| | messages/s | CPU s for a million |",
         "| --- | ---: | ---: |",
     ]
-    for kind in ("off", "on"):
-        figures = f"{median(kind, 'per_second'):,.0f} | {median(kind, 'cpu_per_million'):.1f}"
-        lines.append(f"| {kind} | {figures} |")
-    cost = 1 - median("on", "per_second") / median("off", "per_second")
+    for kind in KINDS:
+        rates, cpu = (
+            statistics.median(getattr(sample, name) for sample in samples[kind])
+            for name in ("per_second", "cpu_per_million")
+        )
+        lines.append(f"| {kind}, median | {rates:,.0f} | {cpu:.1f} |")
+    rates, cpu = ratios(samples, "per_second"), ratios(samples, "cpu_per_million")
+    for title, place in (("watched to not watched", 0), ("not watched to not watched", 1)):
+        lines.append(f"| {title} | {spread(rates[place])} | {spread(cpu[place])} |")
+    cost = 1 - statistics.median(rates[0])
     lines += ["", f"Being watched costs {cost:.1%} of the throughput; the aim is {COST_MAX:.0%} at most."]
-    return lines
+    return [*lines, f"Who watched used {share:.2%} of a core."]
 
 
 @click.command()
-@click.option("--pairs", default=7, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of the row's seconds.")
+@click.option(
+    "--rounds", type=click.IntRange(2), default=12, show_default=True, help="Runs on each server, in turn."
+)
+@click.option("--scale", default=0.5, show_default=True, help="Share of the row's seconds.")
 @page_option()
-def main(pairs: int, scale: float, page_path: str | None) -> None:
-    """Measure a server that nobody watches and one that is, with the official Java client as load."""
-    lines = section(compare(pairs, scale))
+def main(rounds: int, scale: float, page_path: str | None) -> None:
+    """Measure servers that nobody watches and one that is, with the official Java client as load."""
+    samples, watcher = compare(rounds, scale)
+    lines = section(samples, watcher.cpu_seconds / watcher.seconds)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)
     if page_path:
         write_section(Path(page_path), "watched", lines)

@@ -1,7 +1,8 @@
 """What is installed runs the main job with the stock Java client: wheels, the image, the Debian package.
 
-All of it is built here, as root, on a Debian with debootstrap, a C compiler and a Docker engine, which takes
-most of the time. `PACKAGES_DIST` names a folder of `scripts/wheels --with-dependencies` that is used instead.
+All of it is built here, as root, on a Debian with debootstrap, a C compiler, a Docker engine, docker-compose
+and systemd-nspawn, which takes most of the time. `PACKAGES_DIST` names a folder of `scripts/wheels
+--with-dependencies` that is used instead.
 """
 
 from __future__ import annotations
@@ -11,27 +12,37 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import pytest
 import yaml
 
-from compat_tests.support.artifacts import CURRENT
-from compat_tests.support.containers import Engine
-from compat_tests.support.driver import message
-from compat_tests.support.packages import Bare, told
+from compat_tests.support.artifacts import CURRENT, OPENS, jars
+from compat_tests.support.containers import DockerRuntime, Engine
+from compat_tests.support.driver import ClientError, message
+from compat_tests.support.packages import Bare, Booted, told
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import accepts, free_ports, wait_until
-from compat_tests.support.servers import HOST, ROOT
+from compat_tests.support.raw import RawConnection
+from compat_tests.support.servers import HOST, ROOT, TEST_JVM
+from mqgateway.gateway.codec.codes import RequestCode
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(7200)]
 
 IMAGE = "mqgateway:test"
 IMAGE_BYTES = 150_000_000
-QUICK_START = ("compose.yaml", "compose-mixed.yaml")
+APACHE_IMAGE = "apache/rocketmq:5.5.0"
+APACHE_FROM_JARS = "mqgateway-test-apache"
+HOME = "/home/rocketmq/rocketmq-5.5.0"
+COMPOSE = {
+    "compose.yaml": {"broker": 10911},
+    "compose-mixed.yaml": {"broker": 10911, "apache": 10921},
+}
+"""The ports of the brokers of each file."""
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +56,11 @@ def dist(work: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(work: Path) -> Iterator[Engine]:
-    """A Docker engine."""
+def engine(work: Path, peers: Peers) -> Iterator[Engine]:
+    """A Docker engine: that of the clients where they are in a container, as two cannot share their data."""
+    if isinstance(peers.runtime, DockerRuntime):
+        yield peers.runtime._engine
+        return
     engine = Engine(work)
     yield engine
     engine.close()
@@ -60,17 +74,61 @@ def image(dist: Path, engine: Engine) -> str:
     return IMAGE
 
 
+@pytest.fixture(scope="module")
+def apache_image(engine: Engine, image: str, work: Path) -> str:
+    """Apache's image; where no registry has it for us, its jars and a script of the same name."""
+    if engine.has_image(APACHE_IMAGE):
+        return APACHE_IMAGE
+    try:
+        engine.run("pull", "-q", APACHE_IMAGE)
+    except RuntimeError:
+        return made_of_jars(engine, work / "apache-image")
+    return APACHE_IMAGE
+
+
+def made_of_jars(engine: Engine, context: Path) -> str:
+    """An image that starts Apache's broker with the words of its own image."""
+    shutil.copytree(jars("server"), context / "lib")
+    (context / "bin").mkdir()
+    start = ["java", *TEST_JVM, *OPENS, "-cp", f"'{HOME}/lib/*'", "org.apache.rocketmq.broker.BrokerStartup"]
+    (context / "bin" / "mqbroker").write_text(f'exec {" ".join(start)} "$@"\n')
+    base = "mqgateway-base" if engine.has_image("mqgateway-base") else "debian:bookworm-slim"
+    install = "apt-get install -y -q --no-install-recommends openjdk-17-jre-headless"
+    lines = [f"FROM {base}", f"RUN apt-get update -q && {install}", f"COPY . {HOME}"]
+    lines += [f"ENV ROCKETMQ_HOME={HOME}", f"WORKDIR {HOME}/bin"]
+    (context / "Dockerfile").write_text("\n".join(lines))
+    engine.run("build", "--network", "host", "-q", "--tag", APACHE_FROM_JARS, str(context), timeout=1800)
+    return APACHE_FROM_JARS
+
+
+class Package(NamedTuple):
+    """The Debian package, and how many seconds it took to make it of wheels."""
+
+    path: Path
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def package(dist: Path) -> Package:
+    """The Debian package, built as users build it."""
+    began = time.monotonic()
+    told(["scripts/deb", dist])
+    (path,) = dist.glob("*.deb")
+    return Package(path, time.monotonic() - began)
+
+
 def do_the_main_job(peers: Peers, namesrv: str, brokers: int = 1) -> float:
-    """Make a topic, send and receive; gives how many seconds it took."""
+    """Make a topic, send to all brokers and receive; gives how many seconds it took."""
     began = time.monotonic()
     peer = Peer(namesrv, peers.driver(CURRENT), CURRENT)
     topic = peer.topic("packages", brokers=brokers)
     with peer.push(peer.name("readers"), {topic: "*"}) as consumer:
         with peer.producer() as producer:
-            producer.send([message(topic, str(number)) for number in range(32)])
+            sent = producer.send([message(topic, str(number)) for number in range(32)])
         got = consumer.collect(32)
     peer.close()
     assert sorted(int(one.body) for one in got) == list(range(32))
+    assert len({one.queue.broker_name for one in sent}) == brokers
     return time.monotonic() - began
 
 
@@ -159,36 +217,54 @@ def is_running(engine: Engine, name: str) -> bool:
     return engine.run("inspect", "--format", "{{.State.Running}}", name).strip() == "true"
 
 
+@pytest.mark.parametrize("name", COMPOSE)
 def test_compose(
-    peers: Peers, engine: Engine, image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    peers: Peers,
+    engine: Engine,
+    image: str,
+    apache_image: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The quick start's services, on this machine's network, as an engine started here has no other."""
-    for port in (9876, 10909, 10911, 10912):
-        if accepts(f"{HOST}:{port}"):
-            pytest.fail(f"something else uses port {port}")
-    for name in QUICK_START:
-        told(["docker-compose", "-f", ROOT / "packaging" / "image" / name, "config", "-q"])
-    found: dict[str, Any] = yaml.safe_load((ROOT / "packaging" / "image" / QUICK_START[0]).read_text())
+    """The services of a file, on this machine's network, as an engine started here has no other."""
+    brokers = COMPOSE[name]
+    ports = [9876, 8081, *(port + offset for port in brokers.values() for offset in (-2, 0, 1))]
+    assert not [port for port in ports if accepts(f"{HOST}:{port}")], "something else uses these ports"
+    folder = ROOT / "packaging" / "image"
+    told(["docker-compose", "-f", folder / name, "config", "-q"])
+    found: dict[str, Any] = yaml.safe_load((folder / name).read_text())
     del found["networks"]
     for service in found["services"].values():
         for field in ("ports", "networks"):
             del service[field]
         service |= {"network_mode": "host", "extra_hosts": [f"rmqnamesrv:{HOST}"]}
-        service["command"] += f" --bind {HOST}"
+        if service["image"].startswith("${MQGATEWAY_IMAGE"):
+            service["command"] += f" --bind {HOST}"
+    if "apache" in brokers:
+        settings = tmp_path / "apache.conf"
+        settings.write_text((folder / "conf" / "mixed-apache.conf").read_text() + f"bindAddress={HOST}\n")
+        (volume,) = found["services"]["apache"]["volumes"]
+        found["services"]["apache"]["volumes"] = [volume.replace("./conf/mixed-apache.conf", str(settings))]
     file = tmp_path / "compose.yaml"
     file.write_text(yaml.safe_dump({"version": "3.8", **found}))
-    variables = {"MQGATEWAY_IMAGE": image, "DOCKER_HOST": host_of(engine)}
+    variables = {"MQGATEWAY_IMAGE": image, "APACHE_IMAGE": apache_image, "DOCKER_HOST": host_of(engine)}
     compose = ["docker-compose", "-p", f"mqgateway-test-{os.getpid()}", "-f", str(file)]
     began = time.monotonic()
     try:
         told([*compose, "up", "-d"], 300, **variables)
-        wait_until(lambda: accepts(f"{HOST}:10911"), 60, "the broker is up")
+        wait_until(
+            lambda: all(accepts(f"{HOST}:{port}") for port in brokers.values()), 120, "the brokers are up"
+        )
         up = time.monotonic() - began
-        job = do_the_main_job(peers, f"{HOST}:9876")
+        job = do_the_main_job(peers, f"{HOST}:9876", len(brokers))
+    except BaseException:
+        print(told([*compose, "logs", "--tail=50"], 60, **variables))
+        raise
     finally:
         told([*compose, "down", "-v"], 300, **variables)
     with capsys.disabled():
-        print(f"\ncompose: up after {up:.1f} s, main job {job:.1f} s")
+        print(f"\n{name}: up after {up:.1f} s, main job {job:.1f} s")
 
 
 def host_of(engine: Engine) -> str:
@@ -198,16 +274,11 @@ def host_of(engine: Engine) -> str:
 
 
 def test_the_debian_package(
-    peers: Peers, dist: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    peers: Peers, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Installed in a bare Debian: its user, its commands, its units; the store outlives it."""
-    began = time.monotonic()
-    told(["scripts/deb", dist])
-    built = time.monotonic() - began
-    (package,) = dist.glob("*.deb")
     bare = Bare(tmp_path / "root")
-    shutil.copy(package, bare.root / "tmp" / "mqgateway.deb")
-    installed = bare.install("/tmp/mqgateway.deb")
+    installed = bare.install(bare.add(package.path))
     assert bare.run("id", "rocketmq") and bare.run("mqgateway", "--version")
     namesrv, arguments = serving("--data-dir", "/var/lib/mqgateway/serve", "-c", "/etc/mqgateway/broker.conf")
     bare.run("install", "-d", "-o", "rocketmq", "/var/lib/mqgateway")
@@ -223,6 +294,121 @@ def test_the_debian_package(
     assert not (bare.root / "opt" / "mqgateway").exists()
     assert (bare.root / "var" / "lib" / "mqgateway" / "serve").exists()
     with capsys.disabled():
-        size = package.stat().st_size / 1e6
-        print(f"\ndeb: {size:.1f} MB, built in {built:.0f} s, installed with Python in {installed:.0f} s,")
-        print(f"up after {up:.1f} s, main job {job:.1f} s")
+        size = package.path.stat().st_size / 1e6
+        print(f"\ndeb: {size:.1f} MB, built in {package.seconds:.0f} s, installed with Python")
+        print(f"in {installed:.0f} s, up after {up:.1f} s, main job {job:.1f} s")
+
+
+class Sending:
+    """A stock producer that sends all the time and tries nothing twice; who took its messages."""
+
+    def __init__(self, peer: Peer, topic: str) -> None:
+        self._peer = peer
+        self._topic = topic
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+        self.brokers: list[str] = []
+        self.failures: list[ClientError] = []
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._is_over.set()
+        self._thread.join(60)
+
+    def _send(self) -> None:
+        with self._peer.producer(retries=0) as producer:
+            while not self._is_over.wait(0.05):
+                try:
+                    (sent,) = producer.send([message(self._topic, "on")])
+                    self.brokers.append(sent.queue.broker_name)
+                except ClientError as failure:
+                    self.failures.append(failure)
+
+
+class Services:
+    """The units of the Debian package in a container that systemd boots: a name server, two brokers."""
+
+    def __init__(self, bare: Bare, host: Booted) -> None:
+        self.host = host
+        self._settings = bare.root / "etc" / "mqgateway"
+        self.namesrv = f"{HOST}:{free_ports()}"
+        self.brokers = {name: f"{HOST}:{free_ports((-2, 0, 1))}" for name in ("broker", "second")}
+        self.write("namesrv", listenPort=port_of(self.namesrv))
+        self.write("controller", controllerDLegerPeers=f"n0-{HOST}:{free_ports()}")
+        for name, address in self.brokers.items():
+            ports = {"listenPort": port_of(address), "grpcServerPort": "0", "consolePort": "0"}
+            self.write(name, brokerName=name, namesrvAddr=self.namesrv, brokerIP1=HOST, **ports)
+
+    def write(self, name: str, **settings: str) -> None:
+        """Add to the file of a service; of a setting the last line counts."""
+        with (self._settings / f"{name}.conf").open("a") as file:
+            file.writelines(f"{key}={value}\n" for key, value in {"bindAddress": HOST, **settings}.items())
+
+    def systemctl(self, verb: str, *units: str) -> float:
+        """Have systemd do something; gives how many seconds it took."""
+        began = time.monotonic()
+        self.host.run("systemctl", verb, *units)
+        return time.monotonic() - began
+
+    def setting(self, name: str, key: str) -> str:
+        """What a broker says of one of its settings."""
+        with RawConnection(self.brokers[name]) as connection:
+            answer = connection.ask(RequestCode.GET_BROKER_CONFIG)
+        assert answer is not None
+        return dict(line.split("=", 1) for line in answer.body.decode().splitlines() if "=" in line)[key]
+
+
+def port_of(address: str) -> str:
+    """The port of an address."""
+    return address.rpartition(":")[2]
+
+
+def test_the_services(
+    peers: Peers, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """systemd starts them and knows when they are ready, has settings read again, ends what stands still,
+    and stops a broker whose producers have gone elsewhere before."""
+    bare = Bare(tmp_path / "root")
+    bare.install("systemd", bare.add(package.path))
+    first = "mqgateway-broker@broker"
+    with Booted(bare, tmp_path / "boot.log") as host:
+        services = Services(bare, host)
+        units = ("mqgateway-namesrv", "mqgateway-controller", first, "mqgateway-broker@second")
+        up = services.systemctl("start", *units)
+        assert [host.property(unit, "ActiveState") for unit in units] == ["active"] * 4
+        job = do_the_main_job(peers, services.namesrv, brokers=2)
+
+        services.write("broker", maxMessageSize="5000000")
+        services.systemctl("reload", first)
+        wait_until(lambda: services.setting("broker", "maxMessageSize") == "5000000", 20, "it was read")
+
+        stood = time.monotonic()
+        services.systemctl("kill", "--signal=STOP", "--kill-whom=main", first)
+        wait_until(lambda: host.property(first, "NRestarts") == "1", 90, "the watchdog has seen it")
+        wait_until(lambda: host.property(first, "ActiveState") == "active", 60, "it runs again")
+        stood = time.monotonic() - stood
+        assert "Watchdog timeout" in host.run("journalctl", "--unit", first)
+
+        peer = Peer(services.namesrv, peers.driver(CURRENT), CURRENT)
+        with Sending(peer, peer.topic("drained", brokers=2)) as sending:
+            wait_until(lambda: len(set(sending.brokers)) == 2, 60, "both are sent to")
+            drained = services.systemctl("stop", first)
+            before = len(sending.brokers)
+            wait_until(lambda: len(sending.brokers) > before + 50, 60, "the other goes on")
+        peer.close()
+        assert not sending.failures and host.property(first, "Result") == "success"
+        assert "no producer sends any more" in host.run("journalctl", "--unit", first)
+
+        services.systemctl("stop", *units)
+        services.systemctl("start", "mqgateway")
+        do_the_main_job(peers, services.namesrv)
+        services.systemctl("stop", "mqgateway")
+        assert host.property("mqgateway", "Result") == "success"
+    with capsys.disabled():
+        print(
+            f"\nservices: four up after {up:.1f} s, main job {job:.1f} s, a loop that stood still ran again"
+        )
+        print(f"after {stood:.1f} s, a broker was drained in {drained:.1f} s, {len(sending.brokers)} sends")

@@ -243,18 +243,20 @@ _DELAYS = frozenset(
         PROPERTY_TIMER_DELIVER_MS,
     }
 )
-_TYPED = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
+TYPED = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
+"""Properties of which a message has at least one that is not `NORMAL`."""
+NORMAL = "normal"
 
 
 def message_type(properties: Mapping[str, str]) -> str:
     """Of which type a message is by its properties. Standard: `TopicMessageType.parseFromMessageProperty`."""
-    if _TYPED.isdisjoint(properties):
-        return "normal"
+    if TYPED.isdisjoint(properties):
+        return NORMAL
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
         return "transaction"
     if not _DELAYS.isdisjoint(properties):
         return "delay"
-    return "fifo" if PROPERTY_SHARDING_KEY in properties else "normal"
+    return "fifo" if PROPERTY_SHARDING_KEY in properties else NORMAL
 
 
 _KEY_FIRST = b"UNIQ_KEY\x01"

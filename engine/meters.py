@@ -10,7 +10,9 @@ Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManag
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from mqgateway.engine.message import NORMAL, TYPED, message_type
 
 Labels = tuple[str, ...]
 """Values of labels, in the order in which the metric declares their names."""
@@ -137,6 +139,8 @@ class Meters:
         self.incoming: dict[Labels, Incoming] = {}
         """By topic and message type; what is beyond the limit is `incoming_overflow`."""
         self.incoming_overflow = Incoming()
+        self._normal: dict[str, Incoming] = {}
+        """Those of `NORMAL` messages once more, by topic."""
         self.messages_popped = Counter(most)
         """Those of the messages given out that were popped: by the topic read and group; so is the next."""
         self.throughput_popped = Counter(most)
@@ -174,6 +178,19 @@ class Meters:
         incoming = self.incoming.get((topic, kind)) or self._new_incoming((topic, kind))
         incoming.put(messages, size)
 
+    def sent(self, topic: str, properties: Mapping[str, str], messages: int, size: int) -> None:
+        """The same of messages that were sent, whose properties say their type: on the road of every send."""
+        if messages == 1 and topic in self._normal and TYPED.isdisjoint(properties):
+            incoming = self._normal[topic]
+            incoming.messages += 1
+            incoming.sum += size
+            incoming.counts[bisect_left(SIZE_BOUNDS, size)] += 1
+            return
+        kind = message_type(properties)
+        self.put(topic, kind, messages, size)
+        if kind == NORMAL and (topic, kind) in self.incoming:
+            self._normal[topic] = self.incoming[topic, kind]
+
     def _new_incoming(self, labels: Labels) -> Incoming:
         if len(self.incoming) >= self._most:
             return self.incoming_overflow
@@ -208,6 +225,7 @@ class Meters:
             self.delay_latency,
         )
         self.incoming = {labels: one for labels, one in self.incoming.items() if labels[0] != topic}
+        self._normal.pop(topic, None)
         for meter in first:
             meter.forget(lambda labels: labels[0] == topic)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):

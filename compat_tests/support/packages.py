@@ -6,11 +6,15 @@ Made by debootstrap, as root. What runs in one is ended by its process, and noth
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
+
+import psutil
 
 from compat_tests.support.processes import start_logged, stop, wait_until
 from compat_tests.support.servers import ROOT
@@ -18,6 +22,7 @@ from compat_tests.support.servers import ROOT
 SUITE = "bookworm"
 SECONDS = 3000
 """How long a build may take on a loaded machine."""
+BOOT_SECONDS = 120
 
 
 def told(command: Sequence[str | Path], timeout: float = SECONDS, **variables: str) -> str:
@@ -55,6 +60,11 @@ class Bare:
         self.run("apt-get", "install", "-y", "-q", "--no-install-recommends", *packages)
         return time.monotonic() - began
 
+    def add(self, package: Path) -> str:
+        """Put a file of a package inside; gives what `install` knows it by."""
+        shutil.copy(package, self.root / "tmp")
+        return f"/tmp/{package.name}"
+
     @contextmanager
     def running(self, log: Path, *command: str) -> Iterator[float]:
         """A server inside, once it says that it is ready; gives how many seconds that took."""
@@ -77,3 +87,62 @@ class Bare:
             yield
         finally:
             told(["umount", self.root / "proc"])
+
+
+class Booted:
+    """A bare Debian that has systemd, booted as a container with this machine's network. Ended when left."""
+
+    def __init__(self, bare: Bare, log: Path) -> None:
+        self._bare = bare
+        self._log = log
+        self._first = 0
+
+    def __enter__(self) -> Self:
+        # The machine's own systemd, if there is one, is not asked for anything.
+        command = ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit"]
+        self._nspawn = start_logged([*command, f"--directory={self._bare.root}"], self._log)
+        try:
+            wait_until(self._is_up, BOOT_SECONDS, "systemd is up inside")
+        except (TimeoutError, RuntimeError) as failure:
+            self.__exit__()
+            raise RuntimeError(f"{failure}: {self._log.read_text(errors='replace')[-3000:]}") from failure
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        try:
+            if any(failure) and self._first:
+                print(self.run("journalctl", "--no-pager", "--lines=200"))
+        finally:
+            stop(self._nspawn, BOOT_SECONDS)
+
+    def run(self, *command: str) -> str:
+        """Run a program inside; gives what it printed. Raises RuntimeError when it fails."""
+        enter = ("nsenter", f"--target={self._first}", "--mount", "--uts", "--ipc", "--pid", "--root")
+        return told([*enter, *command])
+
+    def property(self, unit: str, name: str) -> str:
+        """What systemd says of a unit."""
+        return self.run("systemctl", "show", "--property", name, "--value", unit).strip()
+
+    def _is_up(self) -> bool:
+        if self._nspawn.poll() is not None:
+            raise RuntimeError(f"systemd-nspawn ended with {self._nspawn.returncode}")
+        for process in psutil.Process(self._nspawn.pid).children(recursive=True):
+            if _id_inside(process.pid) == "1":
+                self._first = process.pid
+        if not self._first:
+            return False
+        try:
+            self.run("systemctl", "is-active", "multi-user.target")
+        except RuntimeError:
+            return False
+        return True
+
+
+def _id_inside(pid: int) -> str:
+    """The id of a process in its own name space; empty when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return ""
+    return next(line.split()[-1] for line in lines if line.startswith("NSpid:"))

@@ -512,6 +512,10 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.max_offset
 
+    def max_offsets(self, topic: str) -> dict[int, int]:
+        """The same of all queues of a topic that are there, by queue."""
+        return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}
+
     def min_offset(self, topic: str, queue_id: int) -> int:
         """The offset of the oldest message of a queue that is still there; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)

@@ -77,6 +77,9 @@ class Rate:
         self.avgpt = avgpt
 
 
+_STANDING = Rate(0, 0.0, 0.0)
+
+
 class Samples:
     """Where a count stood, every `step` ms, the last `kept` of them."""
 
@@ -107,8 +110,10 @@ class Samples:
     def rate(self) -> Rate:
         """The growth between the oldest sample and the latest; nothing before the first."""
         if not self._samples:
-            return Rate(0, 0.0, 0.0)
+            return _STANDING
         (first, value, times), (last, value_now, times_now) = self._samples[0], self._samples[-1]
+        if value_now == value and times_now == times:  # as most of very many
+            return _STANDING
         total, calls = value_now - value, times_now - times
         return Rate(
             total, total * 1000 / (last - first) if last > first else 0.0, total / calls if calls else 0.0

@@ -26,7 +26,9 @@ def start_grpc(
         return None
     from mqgateway.gateway.grpc.door import GrpcDoor
 
-    door = GrpcDoor(broker, reactor=reactor, noted=observation.grpc_times(meters))
+    door = GrpcDoor(
+        broker, reactor=reactor, noted=observation.grpc_times(meters), before=observation.grpc_spans()
+    )
     meters.grpc_connections = lambda: door.connection_count
     door.start(settings.remoting.bind_address, settings.broker.grpc_server_port)
     return door

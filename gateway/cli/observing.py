@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.service import BrokerService
     from mqgateway.gateway.container.service import ContainerService
     from mqgateway.gateway.controller.service import ControllerService
+    from mqgateway.gateway.grpc.call import Methods
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
     from mqgateway.gateway.metrics.spans import MessageSpans
@@ -90,6 +91,19 @@ class Observation:
         from mqgateway.gateway.metrics.rpc import GrpcTimes
 
         return GrpcTimes(meters).noted
+
+    def grpc_spans(self) -> Callable[[Methods], Methods] | None:
+        """What makes spans of messages that come and go by gRPC, if they are to go anywhere."""
+        spans = self._spans
+        if spans is None:
+            return None
+
+        def before(methods: Methods) -> Methods:
+            from mqgateway.gateway.metrics.grpc_spans import GrpcSpans
+
+            return GrpcSpans(spans).before(methods)
+
+        return before
 
     def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
         """Observe a broker, which was made with the hooks for these meters."""

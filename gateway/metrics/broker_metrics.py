@@ -8,6 +8,7 @@ that there are not, it is 0, so that dashboards have something to show.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from mqgateway.engine.meters import (
     CREATION_BOUNDS,
@@ -114,8 +115,7 @@ def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
         meters = reading.meters
-        for labels, incoming in list(meters.incoming.items()):
-            yield labels, value(incoming)
+        yield from zip(list(meters.incoming), map(value, list(meters.incoming.values())), strict=True)
         if meters.incoming_overflow.messages:
             yield None, value(meters.incoming_overflow)
 
@@ -172,7 +172,7 @@ _REQUESTS = (
     counter(
         "rocketmq_messages_in_total",
         "Messages stored in a topic at a client's request; delay levels again when they are due.",
-        _incoming(lambda one: one.messages),
+        _incoming(attrgetter("messages")),
         shown=_with_system,
         labels=IN,
         switch=REQUEST,
@@ -180,7 +180,7 @@ _REQUESTS = (
     counter(
         "rocketmq_throughput_in_total",
         "Bytes of their records.",
-        _incoming(lambda one: one.size),
+        _incoming(attrgetter("size")),
         shown=_with_system,
         labels=IN,
         switch=REQUEST,

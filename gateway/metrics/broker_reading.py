@@ -6,12 +6,14 @@ compared with what was stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import TIMER_TOPIC, is_lmq, is_system_group
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
+from mqgateway.engine.steps import in_parts
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
@@ -22,6 +24,7 @@ from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, lags, shown
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
 """Seconds by which timers that wait are told apart. Standard: `TimerMetrics.timerDist`."""
 SLOTS_A_STEP = 2048
+TOPICS_A_STEP = 64
 _CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
 
 
@@ -106,19 +109,20 @@ class BrokerReading:
         """The same of a group alone."""
         return "true" if is_system_group(group) else "false"
 
-    def topics(self) -> Iterator[tuple[str, int]]:
-        """Topics with the messages that were ever put into their queues, one after another."""
+    def topics(self) -> Iterator[Sequence[tuple[str, int]]]:
+        """Topics with the messages that were ever put into their queues, some at a time."""
         if self._topics is not None:
-            yield from self._topics
+            yield from in_parts(self._topics, TOPICS_A_STEP)
             return
-        store, found = self._broker.store, []
-        for config in list(self._broker.tables.topics.all()):
-            name = config.topic_name
-            found.append(
-                (name, sum(store.max_offset(name, queue) for queue in range(config.write_queue_nums)))
-            )
-            yield found[-1]
+        found: list[tuple[str, int]] = []
+        for part in in_parts(list(self._broker.tables.topics.all()), TOPICS_A_STEP):
+            found += [(config.topic_name, self._messages(config)) for config in part]
+            yield found[-len(part) :]
         self._topics = found
+
+    def _messages(self, config: TopicConfig) -> int:
+        ends, count = self._broker.store.max_offsets(config.topic_name), config.write_queue_nums
+        return sum([end for queue, end in ends.items() if queue < count])
 
     def runtime(self) -> dict[str, str]:
         """The figures of request 28, read once."""
@@ -172,29 +176,26 @@ class BrokerReading:
         """Topic, group and the sum of what the group committed in the topic's queues; None as above."""
         broker = self._broker
         for topic, group in broker.tables.offsets.pairs():
-            if topic not in broker.tables.topics or group not in broker.tables.groups or is_lmq(topic):
-                yield None
-            else:
+            if self._is_shown(topic, group):
                 yield topic, group, sum(broker.tables.offsets.queues_of(group, topic).values())
+            else:
+                yield None
+
+    def _is_shown(self, topic: str, group: str) -> bool:
+        tables = self._broker.tables
+        return topic in tables.topics and group in tables.groups and not is_lmq(topic)
 
     def behind(self, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, int] | None]:
         """Topic, group and the messages of the topic that the group did not commit; None as above, and for
         topics that are not wanted."""
         broker = self._broker
         for topic, group in broker.tables.offsets.pairs():
-            is_shown = topic in broker.tables.topics and group in broker.tables.groups and not is_lmq(topic)
-            if not is_shown or not is_wanted(topic):
+            if not is_wanted(topic) or not self._is_shown(topic, group):
                 yield None
                 continue
             committed = broker.tables.offsets.queues_of(group, topic).items()
-            yield (
-                topic,
-                group,
-                sum(
-                    max(0, broker.store.max_offset(topic, queue_id) - offset)
-                    for queue_id, offset in committed
-                ),
-            )
+            ends = broker.store.max_offsets(topic)
+            yield topic, group, sum([max(0, ends.get(queue, 0) - offset) for queue, offset in committed])
 
     # Who is connected.
 
@@ -326,6 +327,9 @@ class BrokerReading:
         """Seconds, and the timers that are due within them, but not within the number before."""
         wheel, now = self._broker.timers.wheel, self._broker.store.steady.now()
         if not self.has_timers or wheel.file is None:
+            return
+        if not self.timers_waiting:  # a day of slots need not be read
+            yield from ((seconds, 0) for seconds in WITHIN)
             return
         begin = wheel.floor(now)
         for seconds in WITHIN:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.engine.meters import Labels
 from mqgateway.gateway.broker.stats import (
     BROKER_GET_NUMS,
     BROKER_PUT_NUMS,
@@ -31,8 +32,6 @@ TOPIC = ("cluster", "broker", "topic")
 PRODUCER = ("cluster", "broker", "group")
 CONSUMER = ("cluster", "broker", "topic", "group")
 DIFFERENCE = ("group", "topic", "countOfOnlineConsumers", "msgModel")
-SKIPPED_A_STEP = 64
-"""Topics that are passed over without a value in one step."""
 MODELS = ("BROADCASTING", "CLUSTERING")
 """The label msgModel is the place of the model in here."""
 
@@ -91,11 +90,9 @@ def _offsets(prefix: str, label: Callable[[str], str]) -> Read:
     """The sums of the ends of topics with a prefix; "" for those of users and of the system."""
 
     def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for place, (topic, messages) in enumerate(reading.topics()):
-            if _is_of(topic, prefix):
-                yield (reading.cluster, reading.name, label(topic)), messages
-            elif place % SKIPPED_A_STEP == 0:
-                yield None
+        for part in reading.topics():
+            yield from [((label(topic),), messages) for topic, messages in part if _is_of(topic, prefix)]
+            yield None
 
     return values
 
@@ -117,24 +114,25 @@ def _differences(prefix: str) -> Read:
     return values
 
 
+def _here(reading: BrokerReading, labels: Labels) -> Labels:
+    """Where the rest is."""
+    return (reading.cluster, reading.name, *labels)
+
+
 def _is_of(topic: str, prefix: str) -> bool:
     """Whether a topic has a prefix; "" for one that is neither of retries nor of dead letters."""
     return topic.startswith(prefix) if prefix else not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
 
 
 def _by_topic(name: str) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample]:
-        for topic, count in reading.counts(name):
-            yield (reading.cluster, reading.name, topic), _tps(count)
-
-    return values
+    return lambda reading: (((topic,), _tps(count)) for topic, count in reading.counts(name))
 
 
 def _by_group(name: str, value: Callable[[Count], float]) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
         for key, count in reading.counts(name):
             topic, _, group = key.rpartition("@")
-            yield (reading.cluster, reading.name, topic, group), value(count)
+            yield (topic, group), value(count)
 
     return values
 
@@ -167,7 +165,7 @@ def _committed(reading: BrokerReading) -> Iterator[Sample | None]:
             yield None
         else:
             topic, group, offset = found
-            yield (reading.cluster, reading.name, topic, group), offset
+            yield (topic, group), offset
 
 
 def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
@@ -176,7 +174,7 @@ def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
             yield None
         else:
             group, topic, _ = lag.labels
-            yield (reading.cluster, reading.name, topic, group), lag.latency
+            yield (topic, group), lag.latency
 
 
 def _runtime(key: str, place: int = 0) -> Read:
@@ -251,26 +249,28 @@ EXPORTER_METRICS: tuple[Metric[BrokerReading], ...] = (
         "Messages ever put into a topic.",
         _offsets("", lambda topic: topic),
         labels=TOPIC,
+        shown=_here,
     ),
     gauge(
         "rocketmq_topic_retry_offset",
         "Messages ever put into a topic of retries.",
         _offsets(RETRY_PREFIX, lambda topic: topic),
         labels=TOPIC,
+        shown=_here,
     ),
     gauge(
         "rocketmq_topic_dlq_offset",
         "Messages that ever became dead letters of a group.",
         _offsets(DLQ_PREFIX, lambda topic: topic.removeprefix(DLQ_PREFIX)),
         labels=PRODUCER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_producer_count",
         "Producers of a group.",
-        lambda reading: [
-            ((reading.cluster, reading.name, group), count) for group, count in reading.producer_groups()
-        ],
+        lambda reading: [((group,), count) for group, count in reading.producer_groups()],
         labels=PRODUCER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_group_diff",
@@ -296,37 +296,46 @@ EXPORTER_METRICS: tuple[Metric[BrokerReading], ...] = (
         _group_counts,
         labels=("caddr", "localaddr", "group"),
     ),
-    gauge("rocketmq_consumer_offset", "Messages a group committed.", _committed, labels=CONSUMER),
+    gauge(
+        "rocketmq_consumer_offset", "Messages a group committed.", _committed, labels=CONSUMER, shown=_here
+    ),
     gauge(
         "rocketmq_group_get_latency_by_storetime",
         "Age in ms of the oldest message that a group has not consumed; 0 for none.",
         _latencies,
         labels=CONSUMER,
+        shown=_here,
     ),
-    gauge("rocketmq_producer_tps", "Messages in a second.", _by_topic(TOPIC_PUT_NUMS), labels=TOPIC),
+    gauge(
+        "rocketmq_producer_tps", "Messages in a second.", _by_topic(TOPIC_PUT_NUMS), labels=TOPIC, shown=_here
+    ),
     gauge(
         "rocketmq_producer_message_size",
         "Bytes put in a second.",
         _by_topic(TOPIC_PUT_SIZE),
         labels=TOPIC,
+        shown=_here,
     ),
     gauge(
         "rocketmq_consumer_tps",
         "Messages given in a second.",
         _by_group(GROUP_GET_NUMS, _tps),
         labels=CONSUMER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_consumer_message_size",
         "Bytes given in a second.",
         _by_group(GROUP_GET_SIZE, _tps),
         labels=CONSUMER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_send_back_nums",
         "Messages sent back within a minute.",
         _by_group(SNDBCK_PUT_NUMS, _sum),
         labels=CONSUMER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_broker_tps",

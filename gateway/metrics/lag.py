@@ -71,18 +71,25 @@ def lag_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) 
     """The lag of one group in one topic."""
     messages = in_flight = 0
     oldest = oldest_ready = now
-    store, offsets = broker.store, broker.tables.offsets
+    ends, offsets = broker.store.max_offsets(topic), broker.tables.offsets
     reads, pops = offsets.pulled_of(group, topic), _pops(broker, group)
     for queue_id, committed in offsets.queues_of(group, topic).items():
-        end = store.max_offset(topic, queue_id)
+        end = ends.get(queue_id, 0)
+        if pops is not None:
+            popped = pops.count((topic, group, queue_id))
+            messages += popped
+            in_flight += popped
+        if committed >= end:
+            continue
         pulled = min(max(committed, reads.get(queue_id, committed)), end)
-        popped = pops.count((topic, group, queue_id)) if pops is not None else 0
-        messages += max(0, end - committed) + popped
-        in_flight += max(0, pulled - committed) + popped
-        if committed < end:
-            oldest = min(oldest, _stored(broker, times, topic, queue_id, committed, now))
+        messages += end - committed
+        in_flight += pulled - committed
+        stored = _stored(broker, times, topic, queue_id, committed, now)
+        oldest = min(oldest, stored)
         if pulled < end:
-            oldest_ready = min(oldest_ready, _stored(broker, times, topic, queue_id, pulled, now))
+            if pulled > committed:
+                stored = _stored(broker, times, topic, queue_id, pulled, now)
+            oldest_ready = min(oldest_ready, stored)
     ready = messages - in_flight
     labels = shown(topic, group)
     return GroupLag(labels, messages, in_flight, ready, now - oldest, now - oldest_ready)

@@ -55,16 +55,14 @@ class Metric(Generic[Source]):
 
 def counted(counter: Counter) -> Samples:
     """The values of a counter."""
-    yield from list(counter.table.items())
-    if counter.overflow:
-        yield None, counter.overflow
+    samples: list[Sample] = list(counter.table.items())
+    return [*samples, (None, counter.overflow)] if counter.overflow else samples
 
 
 def distributed(histogram: Histogram) -> Samples:
     """The same of a histogram."""
-    yield from list(histogram.table.items())
-    if any(histogram.overflow.counts):
-        yield None, histogram.overflow
+    samples: list[Sample] = list(histogram.table.items())
+    return [*samples, (None, histogram.overflow)] if any(histogram.overflow.counts) else samples
 
 
 def common_labels(text: str) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
@@ -27,8 +28,9 @@ class ServerReading:
         self.process = psutil.Process()
 
 
+@cache
 def installed_version() -> str:
-    """The version of what is installed; "" where it runs from its sources."""
+    """The version of what is installed, looked up once; "" where it runs from its sources."""
     try:
         return version("mqgateway")
     except PackageNotFoundError:

@@ -48,6 +48,8 @@ class RequestTimes:
         self._meters = meters
         self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
+        self._plain: dict[int, list[int]] = {}
+        """The counts of requests that are answered at once and with success, as most are, by their codes."""
         self._known: dict[_Key, Distribution] = {}
 
     def before(self, call: Call) -> None:
@@ -59,21 +61,32 @@ class RequestTimes:
         """The answer is about to be written."""
         command = call.command
         try:
-            seconds, is_held = self._monotonic() - call.began, call.is_held
+            if (
+                self._monotonic() - call.began < 0.001  # whole milliseconds are counted
+                and not (reply.code or call.is_held or command.flag & ONEWAY_FLAG)
+                and reply is not NO_REPLY
+            ):
+                self._plain[command.code][0] += 1
+                return
+        except KeyError:  # the first of its kind
+            pass
         except AttributeError:  # it was refused at the door, and never taken up
-            seconds, is_held = 0.0, False
-        code = command.code
-        result = ONEWAY if command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
-        key = code, reply.code, is_held, result
+            self.before(call)
+        self._note(call, reply)
+
+    def _note(self, call: Call, reply: Reply) -> None:
+        """What can be said of any request."""
+        code, is_oneway = call.command.code, call.command.flag & ONEWAY_FLAG
+        millis = int((self._monotonic() - call.began) * 1000)
+        result = ONEWAY if is_oneway else SUCCESS if reply is not NO_REPLY else CANCELLED
+        key = code, int(reply.code), call.is_held, result
         distribution = self._known.get(key) or self._distribution_of(key)
-        if seconds < 0.001:  # as most: whole milliseconds are counted
-            distribution.counts[0] += 1
-        else:
-            millis = int(seconds * 1000)
-            distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
-            distribution.sum += millis
+        distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
+        distribution.sum += millis
         if code in CREATIONS:
-            self._created(call, reply, int(seconds * 1000))
+            self._created(call, reply, millis)
+        elif key in self._known and key[1:] == (0, False, SUCCESS):
+            self._plain[code] = distribution.counts
 
     def _created(self, call: Call, reply: Reply, millis: int) -> None:
         """Topics or groups were made, or not."""

@@ -168,8 +168,13 @@ class MessageSpans:
         self._options = options
         self._provider: TracerProvider | None = None
         self._open: dict[int, Span] = {}
-        self._halves = Seen()
-        self._popped = Seen()
+        self.halves = Seen()
+        self.popped = Seen()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether spans are made."""
+        return self._provider is not None
 
     def start(self, processor: SpanProcessor | None = None) -> None:
         """Begin; without a `processor` spans go to the collector that the options name. Raises `ConfigError`
@@ -205,13 +210,13 @@ class MessageSpans:
 
     def before(self, call: Call) -> None:
         """A span begins, if the request is about messages whose contexts ask for one."""
-        if self._provider is None:
+        if not self.is_on:
             return
         try:
             about = self._about(call)
         except (ValueError, MessageIllegal, CodecError, HeaderError):  # it will be refused, by whom it is for
             return
-        span = None if about is None else self._begun(call, about)
+        span = None if about is None else self.begin(call.peer.address, about)
         if span is not None:
             self._open[id(call)] = span
 
@@ -219,16 +224,12 @@ class MessageSpans:
         """It ends with the answer; the messages that an answer gives have one of their own."""
         if call.command.code in GETS:
             is_short = len(reply.body) <= LOOKED_INTO_MAX
-            if is_short and self._provider is not None and CARRIED_BYTES in reply.body:
+            if is_short and self.is_on and CARRIED_BYTES in reply.body:
                 self._given(call, reply.body)
             return
         span = self._open.pop(id(call), None) if self._open else None
-        if span is None:
-            return
-        if reply.code not in STORED:
-            span.set_attribute("error.type", str(int(reply.code)))
-            span.set_status(self._trace.StatusCode.ERROR, reply.remark)
-        span.end()
+        if span is not None:
+            self.end(span, "" if reply.code in STORED else str(int(reply.code)), reply.remark)
 
     def _about(self, call: Call) -> About | None:
         """What the span of a request would be about."""
@@ -236,19 +237,24 @@ class MessageSpans:
         if code in SENDS:
             about = sent(call, SENDS[code])
             if about is not None and about.carriers[0].get(PROPERTY_TRANSACTION_PREPARED) == "true":
-                self._halves.note((about.carriers[0].get(PROPERTY_UNIQ_KEY, ""),), about)
+                self.halves.note((about.carriers[0].get(PROPERTY_UNIQ_KEY, ""),), about)
             return about
         if code == RequestCode.END_TRANSACTION:
             operation = ENDS.get(fields.get("commitOrRollback", ""))
-            halves = self._halves.find([(fields.get("transactionId", ""),)]) if operation else []
+            halves = self.halves.find([(fields.get("transactionId", ""),)]) if operation else []
             return halves[0]._replace(operation=operation) if halves and operation else None
         if code in ACKNOWLEDGES:
             group, names = acknowledged(call)
-            popped = self._popped.find(names)
-            if popped:
-                carriers = [about.carriers[0] for about in popped]
-                return About("acknowledge", *popped[0][1:3], carriers, len(names), group)
+            return self.acknowledged(names, group)
         return None
+
+    def acknowledged(self, names: Sequence[Name], group: str) -> About | None:
+        """What the acknowledgement of messages of these names is about; None where none is remembered."""
+        popped = self.popped.find(names)
+        if not popped:
+            return None
+        carriers = [about.carriers[0] for about in popped]
+        return About("acknowledge", *popped[0][1:3], carriers, len(names), group)
 
     def _given(self, call: Call, body: bytes) -> None:
         """Messages go to a consumer."""
@@ -261,14 +267,21 @@ class MessageSpans:
                 carriers.append(message.properties)
                 if call.command.code in POPS:
                     name = message.topic, str(message.queue_id), str(message.queue_offset)
-                    self._popped.note(name, About("", *name[:2], [message.properties]))
+                    self.popped.note(name, About("", *name[:2], [message.properties]))
         about = About("deliver", topic, fields.get("queueId", ""), carriers, len(messages), group)
-        span = self._begun(call, about)
+        span = self.begin(call.peer.address, about)
         if span is not None:
-            span.end()
+            self.end(span)
 
-    def _begun(self, call: Call, about: About) -> Span | None:
-        """A span that begins now; None where no trace of the messages is sampled."""
+    def end(self, span: Span, error: str = "", remark: str | None = None) -> None:
+        """It is over; with an error if one is named."""
+        if error:
+            span.set_attribute("error.type", error)
+            span.set_status(self._trace.StatusCode.ERROR, remark)
+        span.end()
+
+    def begin(self, address: str, about: About) -> Span | None:
+        """A span, for a peer of this address; None where no trace of the messages is sampled."""
         contexts = [self._propagator.extract(carrier) for carrier in about.carriers]
         origins = [self._trace.get_current_span(context).get_span_context() for context in contexts]
         asking = [
@@ -281,10 +294,11 @@ class MessageSpans:
         told: dict[str, Any] = {
             "messaging.system": "rocketmq",
             "messaging.destination.name": about.topic,
-            "messaging.destination.partition.id": about.queue_id,
-            "network.peer.address": call.peer.address,
+            "network.peer.address": address,
             "server.address": self._options.broker_ip1,
         }
+        if about.queue_id:
+            told["messaging.destination.partition.id"] = about.queue_id
         if about.group:
             told["messaging.consumer.group.name"] = about.group
         if about.messages > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,7 @@ class Rings:
         """Note a row; the oldest goes when there are enough."""
         self._times.append(time)
         for name, values in self._values.items():
-            values.append(row[name])
+            values.append(round(row[name], 3))
         if len(self._times) > self._kept + self._kept // 16:  # in one go: an array is moved by this
             surplus = len(self._times) - self._kept
             for column in (self._times, *self._values.values()):
@@ -40,10 +41,12 @@ class Rings:
 
     def since(self, time: float, most: int = POINTS_MAX) -> dict[str, Any]:
         """The rows after a time: `time` and each name with as many numbers."""
-        begin = next((at for at, then in enumerate(self._times) if then >= time), len(self._times))
-        width = max(1, -(-(len(self._times) - begin) // most))
-        starts = range(begin, len(self._times), width)
+        begin = bisect_left(self._times, time)
+        width = -(-(len(self._times) - begin) // most)
         columns = {"time": self._times, **self._values}
+        if width <= 1:
+            return {name: column[begin:].tolist() for name, column in columns.items()}
+        starts = range(begin, len(self._times), width)
         return {name: [_mean(column[at : at + width]) for at in starts] for name, column in columns.items()}
 
 

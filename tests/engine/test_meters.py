@@ -1,3 +1,15 @@
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqgateway.engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_SHARDING_KEY,
+    PROPERTY_TRANSACTION_PREPARED,
+    message_type,
+)
 from mqgateway.engine.meters import Counter, Histogram, Meters
 
 
@@ -28,6 +40,33 @@ def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
     assert incoming.counts == [1, 0, 0, 0, 0, 0, 0]
     meters.put("T", "fifo", 1, 5000)
     assert meters.incoming["T", "fifo"].counts == [0, 0, 1, 0, 0, 0, 0]
+
+
+PROPERTIES = st.dictionaries(
+    st.sampled_from(
+        [PROPERTY_KEYS, PROPERTY_DELAY_TIME_LEVEL, PROPERTY_SHARDING_KEY, PROPERTY_TRANSACTION_PREPARED]
+    ),
+    st.sampled_from(["true", "1"]),
+)
+SENDS = st.tuples(
+    st.sampled_from("TUV"), PROPERTIES, st.integers(1, 3), st.integers(0, 5_000_000), st.booleans()
+)
+
+
+@given(st.lists(SENDS))
+def test_what_was_sent_is_counted_as_what_was_put(sends: list[tuple[Any, ...]]) -> None:
+    quick, plain = Meters(3), Meters(3)
+    for topic, properties, messages, size, is_deleted in sends:
+        quick.sent(topic, properties, messages, size)
+        plain.put(topic, message_type(properties), messages, size)
+        if is_deleted:
+            quick.topic_deleted(topic)
+            plain.topic_deleted(topic)
+    assert list(quick.incoming) == list(plain.incoming)
+    pairs = zip(quick.incoming.values(), plain.incoming.values(), strict=True)
+    for found, right in (*pairs, (quick.incoming_overflow, plain.incoming_overflow)):
+        assert (found.messages, found.size, found.sum) == (right.messages, right.size, right.sum)
+        assert found.counts == right.counts
 
 
 def test_topics_beyond_the_limit_are_counted_together() -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import tomllib
+from configparser import ConfigParser
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+from tests.house.source import PACKAGES as OURS
+from tests.house.source import imported_modules, source_files
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("engine", "gateway")
+COMES_WITH_OTHERS = {"pytest", "zope"}
+"""Twisted brings the one; who loads the plugin has the other."""
 
 
 def listed() -> list[str]:
@@ -28,3 +38,23 @@ def test_no_compiled_module_is_older_than_its_source() -> None:
     sources = {path: path.with_name(path.name.partition(".")[0] + ".py") for path in compiled}
     stale = [str(path) for path, source in sources.items() if path.stat().st_mtime < source.stat().st_mtime]
     assert not stale, "run scripts/compile again, or scripts/compile --undo"
+
+
+def test_compiling_needs_nothing_but_what_is_always_installed() -> None:
+    """mypyc reads all modules that the listed ones lead to; what an extra brings need not be there then."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    may_be_missing = {name for one in settings if one.get("ignore_missing_imports") for name in one["module"]}
+    described = ConfigParser()
+    described.read(ROOT / "setup.cfg")
+    required = described["options"]["install_requires"].split("\n")
+    installed = {normal(one.partition(" ")[0]) for one in required if one}
+    known = {*sys.stdlib_module_names, *OURS, *COMES_WITH_OTHERS, "mqgateway"}
+    found = {name.partition(".")[0] for path in source_files() for name in imported_modules(path)} - known
+    by = packages_distributions()
+    extra = {name for name in found if not installed & set(map(normal, by.get(name, ())))}
+    assert "pyspark" in extra and {f"{name}.*" for name in extra} <= may_be_missing
+
+
+def normal(name: str) -> str:
+    """The name of a distribution as an index knows it."""
+    return re.sub("[-_.]+", "-", name).lower()

@@ -64,6 +64,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
     "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
+    "gateway.metrics.grpc_spans": ("gateway.metrics.spans", "gateway.grpc"),
     "gateway.metrics": (
         "gateway.metrics",
         "gateway.broker",
@@ -177,7 +178,7 @@ def test_imports_keep_the_layers() -> None:
 
 def test_everything_is_imported_from_the_one_package_that_is_installed() -> None:
     """`engine`, `gateway` and `pipeline` by themselves would be a second copy, or somebody else's package."""
-    users = ("bench", "compat_tests", "spark_tests", "tests")
+    users = ("bench", "compat_tests", "helm_tests", "spark_tests", "tests")
     wrong = [
         f"{path} imports {name}"
         for path in (*source_files(), *(path for folder in users for path in python_files(folder)))

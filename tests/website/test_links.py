@@ -9,7 +9,10 @@ from website.links import anchors, links, without_links
 from website.reference import PAGES
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SOURCES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "packaging/helm/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", SOURCES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -41,7 +41,6 @@ from mqgateway.engine.message import (
     TOPIC_LENGTH_MAX,
     Message,
     SysFlag,
-    message_type,
     parse_properties,
 )
 from mqgateway.engine.steps import Steps
@@ -451,7 +450,7 @@ def _outcome(
     stats, size = broker.stats, result.end_offset - result.physical_offset
     stats.put(topic, result.count, size)
     if stats.meters is not None:
-        stats.meters.put(topic, message_type(properties), result.count, size)
+        stats.meters.sent(topic, properties, result.count, size)
     return SendOutcome(
         status,
         result.message_id,

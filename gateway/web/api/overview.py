@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import Any
 
 from mqgateway.engine.message import DLQ_PREFIX, is_lmq
@@ -36,12 +37,14 @@ async def overview(console: Console, call: Call) -> dict[str, Any]:
         if name.startswith(DLQ_PREFIX):
             dead_letters += broker.store.max_offset(name, 0) - broker.store.min_offset(name, 0)
     rates: list[tuple[float, str]] = []
-    for number, topic in enumerate(list(broker.stats.table(TOPIC_PUT_NUMS))):
+    for number, (topic, count) in enumerate(list(broker.stats.table(TOPIC_PUT_NUMS).items())):
         if not number % ROWS_A_LOOK:
             await breathe()
-        rates.append((broker.stats.put_tps(topic), topic))
-    busiest = sorted(rates, reverse=True)
-    furthest = sorted(((lag, group) for group, lag in lagging.items() if lag), reverse=True)
+        rate = count.minute.rate().tps
+        if rate:
+            rates.append((rate, topic))
+    busiest = nlargest(TOP, rates)
+    furthest = nlargest(TOP, ((lag, group) for group, lag in lagging.items() if lag))
     return {
         "name": options.broker_name,
         "cluster": options.broker_cluster_name,
@@ -59,8 +62,8 @@ async def overview(console: Console, call: Call) -> dict[str, Any]:
         "logBytes": broker.store.max_physical_offset - broker.store.min_physical_offset,
         "health": _health(console),
         "warnings": _warnings(console),
-        "busiestTopics": [{"topic": topic, "rate": round(rate, 2)} for rate, topic in busiest[:TOP] if rate],
-        "furthestBehind": [{"group": group, "behind": lag} for lag, group in furthest[:TOP]],
+        "busiestTopics": [{"topic": topic, "rate": round(rate, 2)} for rate, topic in busiest],
+        "furthestBehind": [{"group": group, "behind": lag} for lag, group in furthest],
         "figures": console.rings.last(),
     }
 

@@ -71,10 +71,18 @@ def test_a_sick_index_does_not_stop_messages() -> None:
 def test_offsets_and_times_of_unknown_queues() -> None:
     store = Bench().store
     assert (store.max_offset("x", 0), store.min_offset("x", 0)) == (0, 0)
+    assert store.max_offsets("x") == {}
     assert store.offset_by_time("x", 0, 5) == 0
     assert store.store_time("x", 0, 0) == -1
     assert store.earliest_store_time() == -1
     assert store.consume_queue_units("x", 0, 0, 5) == []
+
+
+def test_where_the_queues_of_a_topic_end() -> None:
+    bench = Bench()
+    for queue_id in (0, 2, 2):
+        bench.put(message(queue_id=queue_id))
+    assert bench.store.max_offsets("orders") == {0: 1, 2: 2}
 
 
 def test_store_times_are_those_of_the_records() -> None:

@@ -1,4 +1,8 @@
+import pytest
+
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.metrics.broker_reading import WITHIN, BrokerReading
 from tests.support.gateway.metrics import ExportingBroker
 
 
@@ -9,12 +13,27 @@ def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
     host.broker.tables.groups.put(SubscriptionGroupConfig(group_name="G"))
     host.broker.tables.offsets.commit("G", "T", 0, 0)
     reading = host.reading()
-    first, topics = [one for one in reading.lags() if one], dict(reading.topics())
+    first, topics = [one for one in reading.lags() if one], ever_put(reading)
     host.send("T")
     assert [one for one in reading.lags() if one] == first
-    assert dict(reading.topics()) == topics
+    assert ever_put(reading) == topics
     assert reading.runtime() is reading.runtime()
-    assert dict(host.reading().topics())["T"] == 2
+    assert ever_put(host.reading())["T"] == 2
+
+
+def ever_put(reading: BrokerReading) -> dict[str, int]:
+    """Messages by topic."""
+    return {topic: messages for part in reading.topics() for topic, messages in part}
+
+
+def test_queues_that_nobody_writes_to_any_more_do_not_count() -> None:
+    host = ExportingBroker()
+    host.add_topic("T", queues=2)
+    for _ in range(2):
+        host.send("T", queue_id=1)
+    assert ever_put(host.reading())["T"] == 2
+    host.broker.tables.topics.put(TopicConfig(topic_name="T", write_queue_nums=1))
+    assert ever_put(host.reading())["T"] == 0
 
 
 def test_system_topics_and_groups() -> None:
@@ -57,3 +76,9 @@ def test_a_broker_without_timers_has_none() -> None:
     host = ExportingBroker(store_options={"timer_wheel_enable": False})
     assert list(host.reading().timers_within()) == []
     assert host.values("rocketmq_timer_dequeue_lag") == {}
+
+
+def test_where_no_timer_waits_the_wheel_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = ExportingBroker()
+    monkeypatch.setattr(host.broker.timers.wheel, "used", lambda begin, end: pytest.fail("it was read"))
+    assert list(host.reading().timers_within()) == [(seconds, 0) for seconds in WITHIN]

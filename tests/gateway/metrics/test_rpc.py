@@ -1,6 +1,16 @@
-from mqgateway.gateway.codec.codes import RequestCode
+from bisect import bisect_left
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.engine.meters import LATENCY_BOUNDS, Meters
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand
 from mqgateway.gateway.grpc.call import Status
-from mqgateway.gateway.metrics.rpc import GrpcTimes
+from mqgateway.gateway.metrics.rpc import GrpcTimes, RequestTimes
+from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -108,3 +118,44 @@ def test_calls_of_grpc_are_counted_by_method_and_status() -> None:
         )
         == 1
     )
+
+
+NOBODY: Any = None
+
+
+@pytest.mark.parametrize("millis", [0, 1000, 4000])
+def test_what_is_usual_is_counted_as_everything_else(millis: int) -> None:
+    """The short road of requests that succeed at once gives what the long one would."""
+    clock, meters, expected = ManualClock(), Meters(100), Counter[tuple[Any, ...]]()
+    times = RequestTimes(meters, clock)
+    bucket = bisect_left(LATENCY_BOUNDS, millis)
+    for reply in (Reply(0), Reply(), Reply(ResponseCode.SYSTEM_ERROR), NO_REPLY):
+        for flag in (0, ONEWAY_FLAG):
+            for is_held in (False, True):
+                for code in (RequestCode.PULL_MESSAGE, RequestCode.SEND_MESSAGE, RequestCode.PULL_MESSAGE):
+                    command = RemotingCommand(int(code))
+                    command.flag = flag
+                    call = Call(command, None, b"", NOBODY, 0)
+                    times.before(call)
+                    call.is_held = is_held
+                    clock.advance(millis)
+                    times.after(call, reply)
+                    result = "oneway" if flag else "cancelled" if reply is NO_REPLY else "success"
+                    is_polled = is_held and code == RequestCode.PULL_MESSAGE
+                    answer = "system_error" if reply.code else "success"
+                    expected[code.name.lower(), answer, str(is_polled).lower(), result] += 1
+    found = meters.rpc_latency.table
+    assert {labels: one.counts[bucket] for labels, one in found.items()} == expected
+    assert {labels: one.sum for labels, one in found.items()} == {
+        labels: count * millis for labels, count in expected.items()
+    }
+
+
+def test_what_is_refused_at_the_door_took_no_time() -> None:
+    meters = Meters(100)
+    command = RemotingCommand(int(RequestCode.SEND_MESSAGE))
+    RequestTimes(meters, ManualClock()).after(
+        Call(command, None, b"", NOBODY, 0), Reply(ResponseCode.SYSTEM_BUSY)
+    )
+    (labels,) = meters.rpc_latency.table
+    assert labels == ("send_message", "system_busy", "false", "success")

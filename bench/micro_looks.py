@@ -1,0 +1,96 @@
+"""What looking on costs a broker in this process, from bytes to bytes: see `bench.micro`.
+
+A scrape of its metrics, and what the console's page of the overview asks for: the figures every 2 s, itself
+every 10 s, the chart of an hour every 30 s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench.micro import Server, Work
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.meters import Meters
+from mqgateway.gateway.metrics.observed import ObservedBroker
+from mqgateway.gateway.metrics.service import MetricsService
+from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.rings import KEPT, STEP_SECONDS
+from mqgateway.gateway.web.service import ConsoleService
+
+CONSOLE_PORT = 8088
+TURNS_MAX = 1000
+"""Turns of the loop in which an answer is there, which may be given in pieces."""
+
+
+class Looker:
+    """One connection of HTTP to a server in this process."""
+
+    def __init__(self, server: Server, port: int) -> None:
+        self._reactor = server.reactor
+        self._connection, self._transport = server.connect(port)
+        self._host = f"127.0.0.1:{port}"
+        self.cookie = ""
+
+    def ask(self, path: str, body: str = "") -> bytes:
+        """The whole answer. Raises `RuntimeError` unless it is a good one."""
+        method = "POST" if body else "GET"
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
+        lines += ["Content-Type: application/json"] if body else []
+        lines += [f"Cookie: {self.cookie}"] if self.cookie else []
+        self._transport.clear()
+        self._connection.dataReceived("\r\n".join((*lines, "", body)).encode())
+        for _ in range(TURNS_MAX):
+            if self._transport.value():
+                break
+            self._reactor.advance(0)
+        answer: bytes = self._transport.value()
+        if not answer.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(f"{path} was answered {answer[:200]!r}")
+        return answer
+
+
+def looks_work(folder: Path) -> list[Work]:
+    """Each look at a broker with one topic, whose charts have 24 hours."""
+    server, clock = Server(folder / "looked-at", counts=True), SystemClock()
+    broker, options = server.service.broker, server.service.broker.options
+    observed = ObservedBroker(
+        server.service, options, Meters(options.metrics_otel_cardinality_limit), RealDisk()
+    )
+    observed.is_started = True
+    MetricsService(options, [observed], reactor=server.reactor, clock=clock).start()
+    options.console_port = CONSOLE_PORT
+    console = ConsoleService(broker, server.service.server, reactor=server.reactor, clock=clock)
+    console.start()
+    fill(console.console)
+    scraper = Looker(server, options.metrics_prom_exporter_port)
+    page = logged_in(Looker(server, CONSOLE_PORT), console.url)
+    looks: dict[str, Callable[[], Any]] = {
+        "a scrape": partial(scraper.ask, "/metrics"),
+        "the overview": partial(page.ask, "/api/v1/overview"),
+        "its chart of an hour": partial(page.ask, "/api/v1/series?minutes=60"),
+        "its figures": lambda: console.console.figures(console.console.counts()),
+    }
+    return [Work(name, 1, look) for name, look in looks.items()]
+
+
+def fill(console: Console) -> None:
+    """Charts with something in them."""
+    now, figures = time.time(), console.figures(console.counts())
+    for number in range(KEPT, 0, -1):
+        console.rings.add(now - number * STEP_SECONDS, figures)
+
+
+def logged_in(looker: Looker, url: str) -> Looker:
+    """The same, let in by the link that the console gives."""
+    answer = looker.ask("/api/v1/session", json.dumps({"token": url.partition("#token=")[2]}))
+    found = re.search(rb"Set-Cookie: ([^;]+)", answer)
+    assert found is not None, "nobody was let in"
+    looker.cookie = found[1].decode()
+    return looker

@@ -1,0 +1,150 @@
+"""The same spans as of `spans` for messages that come and go by gRPC, whose methods this stands before.
+
+The queue of a message that is sent is the broker's choice: its span does not name it. What ends a transaction
+or acknowledges names messages by their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.call import Call, Method, Methods, ServerStream, Unary
+from mqgateway.gateway.metrics.spans import About, MessageSpans
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+CONTEXT = "traceparent"
+STORED = frozenset(
+    {
+        v2.Code.OK,
+        v2.Code.MASTER_PERSISTENCE_TIMEOUT,
+        v2.Code.SLAVE_PERSISTENCE_TIMEOUT,
+        v2.Code.HA_NOT_AVAILABLE,
+    }
+)
+"""Statuses with which a message is stored; other calls are answered the first of them when all is well."""
+ENDS = {v2.TransactionResolution.COMMIT: "commit", v2.TransactionResolution.ROLLBACK: "roll back"}
+
+
+class GrpcSpans:
+    """Those of one broker, whose other spans are made by `spans`."""
+
+    def __init__(self, spans: MessageSpans) -> None:
+        self._spans = spans
+
+    def before(self, methods: Methods) -> Methods:
+        """The same methods, with spans of what they are about."""
+        return {path: self._watched(path.rpartition("/")[2], method) for path, method in methods.items()}
+
+    def _watched(self, name: str, method: Method) -> Method:
+        about: dict[str, Callable[[Any], About | None]] = {
+            "SendMessage": self._sent,
+            "EndTransaction": self._ended,
+            "AckMessage": self._acknowledged,
+        }
+        if isinstance(method, Unary) and name in about:
+            return self._asking(method, about[name])
+        if isinstance(method, ServerStream) and name in ("ReceiveMessage", "PullMessage"):
+            return self._giving(method)
+        return method
+
+    def _asking(self, method: Unary, about: Callable[[Any], About | None]) -> Unary:
+        """A method of which each call may have a span."""
+
+        def answer(request: Any, call: Call) -> Any:
+            what = about(request) if self._spans.is_on else None
+            span = None if what is None else self._spans.begin(call.peer.address, what)
+            if span is None:
+                return method.answer(request, call)
+            try:
+                outcome = method.answer(request, call)
+            except Exception as error:
+                self._spans.end(span, type(error).__name__, str(error))
+                raise
+            if isinstance(outcome, Deferred):
+                return outcome.addBoth(self._over, span)
+            return self._over(outcome, span)
+
+        return Unary(method.request, answer)
+
+    def _over(self, outcome: Any, span: Span) -> Any:
+        if isinstance(outcome, Failure):
+            self._spans.end(span, type(outcome.value).__name__, outcome.getErrorMessage())
+        else:
+            why = outcome.status
+            self._spans.end(span, "" if why.code in STORED else v2.Code.Name(why.code), why.message)
+        return outcome
+
+    def _giving(self, method: ServerStream) -> ServerStream:
+        """A method whose answers are messages."""
+
+        def answer(request: Any, call: Call) -> Any:
+            if not self._spans.is_on:
+                return method.answer(request, call)
+            group = request.group.name
+
+            def given(answers: Iterable[Any]) -> None:
+                self._given(
+                    call.peer.address, group, [one.message for one in answers if one.HasField("message")]
+                )
+
+            listened: Any = _Listened(call, given)
+            return method.answer(request, listened)
+
+        return ServerStream(method.request, answer)
+
+    def _sent(self, request: v2.SendMessageRequest) -> About | None:
+        carriers = [dict(one.user_properties) for one in request.messages if CONTEXT in one.user_properties]
+        if not carriers:
+            return None
+        first = request.messages[0]
+        about = About("store", first.topic.name, "", carriers, len(request.messages))
+        if first.system_properties.message_type == v2.MessageType.TRANSACTION:
+            self._spans.halves.note((first.system_properties.message_id,), about)
+        return about
+
+    def _ended(self, request: v2.EndTransactionRequest) -> About | None:
+        operation = ENDS.get(request.resolution)
+        halves = self._spans.halves.find([(request.transaction_id,)])
+        return halves[0]._replace(operation=operation) if halves and operation else None
+
+    def _acknowledged(self, request: v2.AckMessageRequest) -> About | None:
+        names = [(entry.message_id,) for entry in request.entries]
+        return self._spans.acknowledged(names, request.group.name)
+
+    def _given(self, address: str, group: str, messages: list[v2.Message]) -> None:
+        """Messages go to a consumer."""
+        carriers = []
+        for message in messages:
+            if CONTEXT in message.user_properties:
+                carriers.append(dict(message.user_properties))
+                system = message.system_properties
+                about = About("", message.topic.name, str(system.queue_id), carriers[-1:])
+                self._spans.popped.note((system.message_id,), about)
+        if carriers:
+            about = About("deliver", messages[0].topic.name, "", carriers, len(messages), group)
+            span = self._spans.begin(address, about)
+            if span is not None:
+                self._spans.end(span)
+
+
+class _Listened:
+    """A call whose answers are told of."""
+
+    def __init__(self, call: Call, told: Callable[[Iterable[Any]], None]) -> None:
+        self._call = call
+        self._told = told
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._call, name)
+
+    def send(self, *messages: Any) -> None:
+        """See `Call`."""
+        self._told(messages)
+        self._call.send(*messages)
