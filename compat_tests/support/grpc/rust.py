@@ -12,7 +12,7 @@ from pathlib import Path
 from compat_tests.support.artifacts import cache_folder
 from compat_tests.support.grpc.builds import digest, made, run
 from compat_tests.support.grpc.clients import GrpcDriver, Peer
-from compat_tests.support.grpc.doors import GrpcServer, certificate
+from compat_tests.support.grpc.doors import GrpcServer
 from compat_tests.support.peers import Peers
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import LocalRuntime, Runtime
@@ -24,9 +24,7 @@ class RustDriver(GrpcDriver):
     """One process with the client in it."""
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
-        # It believes only certificates of authorities, which this names.
-        env = {"HOME": str(self._work), "SSL_CERT_FILE": str(certificate(self._work)[1])}
-        return LocalRuntime(self._work).run([str(program())], env)
+        return LocalRuntime(self._work).run([str(program())], {"HOME": str(self._work)})
 
 
 def program() -> Path:
