@@ -383,6 +383,7 @@ class BrokerService:
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         if after.kind is RoleKind.MASTER and before.kind in (RoleKind.SLAVE, RoleKind.ACTING):
             self.broker.clients.note_succession()
+            self._tell_clients()  # at once: they have to ask before they hear of the new route
 
     def _tell_clients_soon(self) -> None:
         is_lazy = not self.broker.options.real_time_notify_consumer_change
