@@ -30,6 +30,7 @@ class Scene:
             services=self,
             escape=None,
             controlled=None,
+            ledger=None,
         )
         self.schedule = Schedule(self.time)
         self.beat = Beat(self.memory.broker, group, self.schedule)
