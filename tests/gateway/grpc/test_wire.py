@@ -56,6 +56,7 @@ def test_a_bomb_is_not_inflated_beyond_the_limit() -> None:
         ("gzip", framed(gzip.compress(b"hello")[:-3], 1)),
         ("gzip", framed(b"x", 2)),
     ],
+    ids=["packed in another way", "not packed", "cut short", "an unknown flag"],
 )
 def test_what_cannot_be_opened_is_refused(encoding: str, data: bytes) -> None:
     assert refusal(MessageCutter(1000, encoding), data)[0] is Status.INTERNAL

@@ -45,7 +45,9 @@ def test_gzip_under_the_flag_of_zlib_is_made_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"no gzip", gzip.compress(b"a")[:-3], b"\x1f\x8b\x08" + b"\xff" * 20, gzip.compress(b"a") + b"x"]
+    "body",
+    [b"no gzip", gzip.compress(b"a")[:-3], b"\x1f\x8b\x08" + b"\xff" * 20, gzip.compress(b"a") + b"x"],
+    ids=["no gzip", "cut short", "a header only", "more behind"],
 )
 def test_what_only_claims_to_be_compressed_is_stored_as_it_came(body: bytes) -> None:
     assert as_stored(body, GZIP, MOST) == (body, SysFlag.COMPRESSED)
