@@ -259,15 +259,19 @@ def message_type(properties: Mapping[str, str]) -> str:
     return "fifo" if PROPERTY_SHARDING_KEY in properties else NORMAL
 
 
+UNIQUE_KEY_LENGTHS: Final = (32, 56)
+"""Characters of the unique keys that clients make, by the length of their addresses; see `UniqueKeys`."""
 _KEY_FIRST = b"UNIQ_KEY\x01"
-_NO_MORE = frozenset((b"", b"\x02", b"\x02WAIT\x01true", b"\x02WAIT\x01true\x02"))
+_NO_MORE = frozenset((b"", b"WAIT\x01true", b"WAIT\x01true\x02"))
 
 
 def lone_unique_key(text: bytes) -> bytes | None:
     """The unique key, in ASCII, in a properties string that has neither tags nor keys; else None, or where it
     is not plain to see."""
-    if text.startswith(_KEY_FIRST) and text[41:] in _NO_MORE and (key := text[9:41]).isalnum():
-        return key  # all that clients write where the user gave a body only
+    if text.startswith(_KEY_FIRST):
+        key, _, rest = text[9:].partition(b"\x02")
+        if rest in _NO_MORE and key.isalnum():
+            return key  # all that clients write where the user gave a body only
     if b"TAGS\x01" in text or b"KEYS\x01" in text:
         return None
     at = text.rfind(_KEY_FIRST)
@@ -278,13 +282,18 @@ def lone_unique_key(text: bytes) -> bytes | None:
 
 
 def lone_unique_keys(texts: Sequence[bytes]) -> tuple[bytes, ...] | None:
-    """The unique keys, of 32 letters and digits each, of properties strings of one length that say no more,
-    as clients write them where users gave a body only; None where that is not so of one."""
-    length = len(texts[0])
-    if length < 41:
+    """The unique keys, of letters and digits and one of `UNIQUE_KEY_LENGTHS`, of properties strings of one
+    length that say no more, as clients write them where users gave a body only; None where one is not so."""
+    first = texts[0]
+    length = len(first[9:].partition(b"\x02")[0])
+    if length not in UNIQUE_KEY_LENGTHS:
         return None
-    heads, keys, rests = zip(*struct.iter_unpack(f"9s32s{length - 41}s", b"".join(texts)), strict=True)
-    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and rests[0] in _NO_MORE
+    heads, keys, rests = zip(
+        *struct.iter_unpack(f"9s{length}s{len(first) - 9 - length}s", b"".join(texts)), strict=True
+    )
+    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and (
+        not rests[0] or rests[0][1:] in _NO_MORE
+    )
     return keys if is_plain and b"".join(keys).isalnum() else None
 
 

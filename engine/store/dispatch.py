@@ -46,8 +46,8 @@ Part = tuple[tuple[int, bytes], ...]
 
 
 class KeyedBatch:
-    """Records of one size, one behind the other, whose properties say a unique key of 32 ASCII letters and
-    digits, and nothing that is dispatched besides."""
+    """Records of one size, one behind the other, whose properties say a unique key (see `lone_unique_keys`)
+    and nothing that is dispatched besides."""
 
     __slots__ = ("keys", "size")
 

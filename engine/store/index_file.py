@@ -24,8 +24,10 @@ import logging
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from itertools import repeat
+from typing import Final
 
 from mypy_extensions import i64
 
@@ -34,6 +36,7 @@ from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
+    UNIQUE_KEY_LENGTHS,
     java_hash,
 )
 from mqgateway.engine.store.cold import ColdRead
@@ -49,10 +52,11 @@ ENTRY_SIZE = ENTRY.size
 SECONDS_MAX = 0x7FFFFFFF
 _SCAN_ENTRIES = 8192
 _CODES_MAX = 4096
-UNIQUE_KEY_LENGTH = 32
-UNIQUE_KEY_HEAD = 20
-"""Characters of a unique key that clients give, and how many are the same for all of a producer; see
-`UniqueKeys`."""
+UNIQUE_KEY_REST: Final = 12
+"""Characters at the end of a unique key in which those of one producer differ; see `UniqueKeys`."""
+_STEM_REST: Final = 4
+"""Characters in which those mostly differ that were made one after another."""
+_STEM_POWER: Final = 31**_STEM_REST
 
 
 def _fold(value: int, text: bytes) -> int:
@@ -90,23 +94,29 @@ class KeyHashes:
 
     def of_bytes(self, topic: str, key: bytes) -> int:
         """The same for a key of ASCII characters."""
-        if len(key) != UNIQUE_KEY_LENGTH:
+        if len(key) not in UNIQUE_KEY_LENGTHS:
             return _positive(_fold(self._of_topic(topic), key))
-        return _positive(_fold(self._of_head(topic, key[:UNIQUE_KEY_HEAD]), key[UNIQUE_KEY_HEAD:]))
+        return _positive(_fold(self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]))
 
     def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
-        """As `of_bytes` for each of keys of `UNIQUE_KEY_LENGTH` characters, of which those that were made one
-        after another mostly differ in the last four."""
-        found: list[int] = []
-        begin, value = b"", 0
-        for key in keys:
-            if key[:28] != begin:
-                begin = key[:28]
-                head = self._of_head(topic, key[:UNIQUE_KEY_HEAD])
-                value = _fold(head, key[UNIQUE_KEY_HEAD:28]) * 31**4
-            hashed = (value + 29791 * key[28] + 961 * key[29] + 31 * key[30] + key[31]) & 0xFFFFFFFF
-            found.append(hashed if hashed < 0x80000000 else _positive(hashed))
-        return found
+        """As `of_bytes` for each of keys of one of `UNIQUE_KEY_LENGTHS`, all of the same."""
+        row = f"{len(keys[0]) - _STEM_REST}s{_STEM_REST}B"
+        stems, *units = zip(*struct.iter_unpack(row, b"".join(keys)), strict=True)
+        if stems.count(stems[0]) == len(stems):
+            values: Iterable[int] = repeat(self._of_stem(topic, stems[0]))
+        else:
+            values = [self._of_stem(topic, stem) for stem in stems]
+        return [
+            hashed
+            if (hashed := (value + 29791 * one + 961 * two + 31 * three + four) & 0xFFFFFFFF) < 0x80000000
+            else _positive(hashed)
+            for value, one, two, three, four in zip(values, *units, strict=False)
+        ]
+
+    def _of_stem(self, topic: str, stem: bytes) -> int:
+        """What the part of a unique key before its last characters adds to the hash."""
+        head = self._of_head(topic, stem[: _STEM_REST - UNIQUE_KEY_REST])
+        return _fold(head, stem[_STEM_REST - UNIQUE_KEY_REST :]) * _STEM_POWER
 
     def _of_head(self, topic: str, head: bytes) -> int:
         value = self._heads.get((topic, head))

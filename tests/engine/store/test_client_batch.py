@@ -87,23 +87,31 @@ def test_what_is_damaged_is_as_illegal(parts: list[tuple[int, bytes, bytes]], ch
     assert outcomes[0] == outcomes[1]
 
 
-keys = st.text("0123456789ABCDEFxyz", min_size=32, max_size=32).map(str.encode)
+LETTERS = "0123456789ABCDEFxyz"
+key_lists = st.sampled_from([32, 56]).flatmap(
+    lambda length: st.lists(
+        st.text(LETTERS, min_size=length, max_size=length).map(str.encode), min_size=1, max_size=40
+    )
+)
+near_keys = st.tuples(st.sampled_from([28, 52]), st.lists(st.binary(min_size=4, max_size=4), min_size=1)).map(
+    lambda given: [b"7" * given[0] + rest for rest in given[1]]
+)
 
 
-@given(st.lists(keys, min_size=1, max_size=40), st.sampled_from(TAILS), st.booleans())
+@given(key_lists, st.sampled_from(TAILS), st.booleans())
 def test_unique_keys_are_those_that_are_found_one_by_one(
     names: list[bytes], tail: bytes, is_spoilt: bool
 ) -> None:
     texts = [b"UNIQ_KEY\1" + name + tail for name in names]
     if is_spoilt:
-        texts[-1] = texts[-1].replace(names[-1], b"-" * 32)
+        texts[-1] = texts[-1].replace(names[-1], b"-" * len(names[-1]))
     found = lone_unique_keys(texts)
     if found is not None:
         assert list(found) == [lone_unique_key(text) for text in texts]
     assert (found is not None) == (tail in TAILS[:4] and not is_spoilt)
 
 
-@given(st.lists(keys, min_size=1), st.text(max_size=20))
+@given(key_lists | near_keys, st.text(max_size=20))
 def test_their_hashes_are_those_of_each(names: list[bytes], topic: str) -> None:
     hashes = KeyHashes()
     assert hashes.of_unique_keys(topic, names) == [hashes.of_bytes(topic, name) for name in names]
@@ -112,6 +120,7 @@ def test_their_hashes_are_those_of_each(names: list[bytes], topic: str) -> None:
 def test_short_properties_have_no_unique_keys() -> None:
     assert lone_unique_keys([b""]) is None
     assert lone_unique_keys([b"UNIQ_KEY\1A"] * 2) is None
+    assert lone_unique_keys([b"UNIQ_KEY\1" + b"A" * 31 + b"\2"] * 2) is None
 
 
 def test_what_is_left_to_dispatch() -> None:
@@ -140,9 +149,12 @@ def disk_after(properties: list[list[bytes]], topic: str, **changes: Any) -> tup
 
 
 @pytest.mark.parametrize("topic", ["orders", "batched"])
+@pytest.mark.parametrize("begin", ["7F000001", "FD" + "0" * 30])
 @pytest.mark.parametrize("changes", [{}, {"flush_disk_type": "SYNC_FLUSH"}])
-def test_the_disk_is_the_same(topic: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"7F00000100002A139F5545CA0ED{number:05X}".encode() for number in range(20)]
+def test_the_disk_is_the_same(
+    topic: str, begin: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{begin}00002A139F5545CA0ED{number:05X}".encode() for number in range(20)]
     keyed = [b"UNIQ_KEY\1" + name + b"\2WAIT\1true" for name in names]
     tagged = [text + b"\2TAGS\1a" for text in keyed]
     batches = [keyed[:1], keyed[1:12], tagged[:5], keyed[12:], [*keyed[:2], *tagged[:2]]]
