@@ -27,11 +27,13 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import repeat
+from mmap import mmap
 from typing import Final
 
 from mypy_extensions import i64
 
 from mqgateway.engine.disk import Disk, File, Window
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
@@ -100,6 +102,8 @@ class KeyHashes:
 
     def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
         """As `of_bytes` for each of keys of one of `UNIQUE_KEY_LENGTHS`, all of the same."""
+        if native is not None:
+            return native.key_hashes(self._of_topic(topic), keys)
         row = f"{len(keys[0]) - _STEM_REST}s{_STEM_REST}B"
         stems, *units = zip(*struct.iter_unpack(row, b"".join(keys)), strict=True)
         if stems.count(stems[0]) == len(stems):
@@ -142,6 +146,33 @@ class KeyHashes:
                 self._tags.clear()
             value = self._tags[topic, tags] = self.of_key(topic, "T#" + tags)
         return value
+
+
+Pending = tuple[int, int, int]
+"""What is to be entered: hash, physical offset, store time ms."""
+
+
+def entries_of(
+    window: mmap | memoryview, slot_count: int, first: int, begin: int, taken: list[Pending]
+) -> tuple[bytes, int]:
+    """Enter these into the slots of a window, as entries from number `first` on, whose times count from
+    `begin`; gives the entries, and how many of the slots were not used before."""
+    read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
+    entries: list[bytes] = []
+    count, new_slots = first, 0
+    for key_hash, offset, timestamp in taken:
+        at = HEADER_SIZE + key_hash % slot_count * 4
+        previous = read_slot(window, at)[0]
+        if not 0 < previous < count:
+            previous = 0
+            new_slots += 1
+        seconds = (timestamp - begin) // 1000
+        if not 0 <= seconds <= SECONDS_MAX:
+            seconds = 0 if seconds < 0 else SECONDS_MAX
+        entries.append(pack(key_hash, offset, seconds, previous))
+        write_slot(window, at, count)
+        count += 1
+    return b"".join(entries), new_slots
 
 
 Header = tuple[int, int, int, int, int, int]
@@ -208,43 +239,29 @@ class IndexFile:
         self.open_window()
         assert self._window is not None
         buffer = self._window.buffer
-        count, slot_count, first = self.next_entry, self.slot_count, self.next_entry
-        taken = hashes[: self.entry_count - count]
+        slot_count, first = self.slot_count, self.next_entry
+        taken = hashes[: self.entry_count - first]
         if not taken:
             return 0
-        begin = self.begin_timestamp if count > 1 else taken[0][2]
-        used = self.used_slots
-        read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
-        entries: list[bytes] = []
-        for key_hash, offset, timestamp in taken:
-            at = HEADER_SIZE + key_hash % slot_count * 4
-            previous = read_slot(buffer, at)[0]
-            if not 0 < previous < count:
-                previous = 0
-                used += 1
-            seconds = (timestamp - begin) // 1000
-            if not 0 <= seconds <= SECONDS_MAX:
-                seconds = 0 if seconds < 0 else SECONDS_MAX
-            entries.append(pack(key_hash, offset, seconds, previous))
-            write_slot(buffer, at, count)
-            count += 1
+        begin = self.begin_timestamp if first > 1 else taken[0][2]
+        entered = entries_of if native is None else native.index_entries
+        entries, new_slots = entered(buffer, slot_count, first, begin, taken)
         try:
             if first == 1:
                 # Times in the file count from the first one: without it the entries could not be read.
                 self.write_header((begin, begin, taken[0][1], taken[0][1], 0, 1))
-            self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
+            self.file.write(self.entries_at + first * ENTRY_SIZE, entries)
         except OSError:
-            for entry in reversed(entries):
-                key_hash, _, _, previous = ENTRY.unpack(entry)
-                write_slot(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
+            for key_hash, _, _, previous in reversed(list(ENTRY.iter_unpack(entries))):
+                SLOT.pack_into(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
             raise
         if first == 1:
             self.begin_timestamp = begin
             self.begin_offset = taken[0][1]
         self.end_timestamp = taken[-1][2]
         self.end_offset = taken[-1][1]
-        self.used_slots = used
-        self.next_entry = count
+        self.used_slots += new_slots
+        self.next_entry = first + len(taken)
         return len(taken)
 
     def count_at_end(self) -> int:
@@ -368,10 +385,6 @@ class ColdEntries(ColdRead):
                 limit -= len(file.find(key_hash, begin, end, limit))
             if file.begin_timestamp < begin or limit <= 0:
                 break
-
-
-Pending = tuple[int, int, int]
-"""What is to be entered: hash, physical offset, store time ms."""
 
 
 class Index:
