@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from operator import mul
+from operator import methodcaller, mul
 from typing import Final
 
 # Properties string: name 0x01 value 0x02, repeated.
@@ -222,13 +222,27 @@ class StoredMessage(Message):
         return offset_message_id(self.store_host, self.physical_offset)
 
 
+_name_and_value = methodcaller("split", NAME_VALUE_SEPARATOR)
+
+
 def parse_properties(text: str) -> dict[str, str]:
     """Read a properties string; pairs without a name or a separator are ignored, as the standard does.
 
     Standard: `MessageDecoder.string2messageProperties`.
     """
+    pairs = text.split(PROPERTY_SEPARATOR)
+    if not pairs[-1]:  # behind the last separator
+        pairs.pop()
+    try:
+        properties: dict[str, str] = dict(map(_name_and_value, pairs))
+    except ValueError:  # what is not two
+        return _parse_each(pairs)
+    return _parse_each(pairs) if "" in properties or "" in properties.values() else properties
+
+
+def _parse_each(pairs: list[str]) -> dict[str, str]:
     properties = {}
-    for pair in text.split(PROPERTY_SEPARATOR):
+    for pair in pairs:
         name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
         if value and name:  # without a separator there is no value
             properties[name] = value
@@ -302,7 +316,9 @@ def format_properties(properties: Mapping[str, str]) -> str:
 
     Standard: `MessageDecoder.messageProperties2String`.
     """
-    return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
+    if not properties:
+        return ""
+    return PROPERTY_SEPARATOR.join(map(NAME_VALUE_SEPARATOR.join, properties.items())) + PROPERTY_SEPARATOR
 
 
 def pack_host(ip: str, port: int) -> bytes:
@@ -383,11 +399,17 @@ def java_hash(text: str) -> int:
     else:
         raw = text.encode("utf-16-be", "surrogatepass")
         units = struct.unpack(f">{len(raw) // 2}H", raw)
-    count = len(units)
-    if count > len(_HASH_POWERS):
-        _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count))
-    value: int = sum(map(mul, units, _HASH_POWERS[count - 1 :: -1] if count else ())) & 0xFFFFFFFF
+    value = hash_behind(0, units)
     return value - 0x100000000 if value & 0x80000000 else value
+
+
+def hash_behind(value: int, units: Sequence[int]) -> int:
+    """Java's hash, modulo 2**32, of a text that begins with one whose hash is `value` and ends with these."""
+    count = len(units)
+    if count >= len(_HASH_POWERS):
+        _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count + 1))
+    weights = _HASH_POWERS[count - 1 :: -1] if count else ()
+    return (value * _HASH_POWERS[count] + sum(map(mul, units, weights))) & 0xFFFFFFFF
 
 
 def tags_code(tags: str | None) -> int:

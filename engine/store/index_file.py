@@ -30,8 +30,6 @@ from itertools import repeat
 from mmap import mmap
 from typing import Final
 
-from mypy_extensions import i64
-
 from mqgateway.engine.disk import Disk, File, Window
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
@@ -39,6 +37,7 @@ from mqgateway.engine.message import (
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
     UNIQUE_KEY_LENGTHS,
+    hash_behind,
     java_hash,
 )
 from mqgateway.engine.store.cold import ColdRead
@@ -59,14 +58,6 @@ UNIQUE_KEY_REST: Final = 12
 _STEM_REST: Final = 4
 """Characters in which those mostly differ that were made one after another."""
 _STEM_POWER: Final = 31**_STEM_REST
-
-
-def _fold(value: int, text: bytes) -> int:
-    """Java's hash of a text that begins with one whose hash is `value`, modulo 2**32."""
-    folded: i64 = value
-    for unit in text:
-        folded = (folded * 31 + unit) & 0xFFFFFFFF
-    return folded
 
 
 def _positive(value: int) -> int:
@@ -96,9 +87,11 @@ class KeyHashes:
 
     def of_bytes(self, topic: str, key: bytes) -> int:
         """The same for a key of ASCII characters."""
+        if native is not None:
+            return native.key_hashes(self._of_topic(topic), (key,))[0]
         if len(key) not in UNIQUE_KEY_LENGTHS:
-            return _positive(_fold(self._of_topic(topic), key))
-        return _positive(_fold(self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]))
+            return _positive(hash_behind(self._of_topic(topic), key))
+        return _positive(hash_behind(self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]))
 
     def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
         """As `of_bytes` for each of keys of one of `UNIQUE_KEY_LENGTHS`, all of the same."""
@@ -120,14 +113,14 @@ class KeyHashes:
     def _of_stem(self, topic: str, stem: bytes) -> int:
         """What the part of a unique key before its last characters adds to the hash."""
         head = self._of_head(topic, stem[: _STEM_REST - UNIQUE_KEY_REST])
-        return _fold(head, stem[_STEM_REST - UNIQUE_KEY_REST :]) * _STEM_POWER
+        return hash_behind(head, stem[_STEM_REST - UNIQUE_KEY_REST :]) * _STEM_POWER
 
     def _of_head(self, topic: str, head: bytes) -> int:
         value = self._heads.get((topic, head))
         if value is None:
             if len(self._heads) >= _CODES_MAX:
                 self._heads.clear()
-            value = self._heads[topic, head] = _fold(self._of_topic(topic), head)
+            value = self._heads[topic, head] = hash_behind(self._of_topic(topic), head)
         return value
 
     def _of_topic(self, topic: str) -> int:
