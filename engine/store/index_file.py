@@ -245,7 +245,8 @@ class IndexFile:
                 self.write_header((begin, begin, taken[0][1], taken[0][1], 0, 1))
             self.file.write(self.entries_at + first * ENTRY_SIZE, entries)
         except OSError:
-            for key_hash, _, _, previous in reversed(list(ENTRY.iter_unpack(entries))):
+            for at in range(len(entries) - ENTRY_SIZE, -1, -ENTRY_SIZE):
+                key_hash, _, _, previous = ENTRY.unpack_from(entries, at)
                 SLOT.pack_into(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
             raise
         if first == 1:
