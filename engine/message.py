@@ -409,7 +409,8 @@ def hash_behind(value: int, units: Sequence[int]) -> int:
     if count >= len(_HASH_POWERS):
         _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count + 1))
     weights = _HASH_POWERS[count - 1 :: -1] if count else ()
-    return (value * _HASH_POWERS[count] + sum(map(mul, units, weights))) & 0xFFFFFFFF
+    hashed: int = (value * _HASH_POWERS[count] + sum(map(mul, units, weights))) & 0xFFFFFFFF
+    return hashed
 
 
 def tags_code(tags: str | None) -> int:
