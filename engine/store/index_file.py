@@ -62,9 +62,7 @@ _STEM_POWER: Final = 31**_STEM_REST
 
 def _positive(value: int) -> int:
     """Java's `Math.abs` of a hash, and 0 for the one number that has no positive counterpart."""
-    if value < 0x80000000:
-        return value
-    return 0x100000000 - value if value != 0x80000000 else 0
+    return value if value < 0x80000000 else 0x100000000 - value & 0x7FFFFFFF
 
 
 class KeyHashes:
@@ -106,7 +104,7 @@ class KeyHashes:
         return [
             hashed
             if (hashed := (value + 29791 * one + 961 * two + 31 * three + four) & 0xFFFFFFFF) < 0x80000000
-            else _positive(hashed)
+            else 0x100000000 - hashed & 0x7FFFFFFF  # as `_positive`
             for value, one, two, three, four in zip(values, *units, strict=False)
         ]
 
