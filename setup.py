@@ -1,9 +1,9 @@
 """The distribution is described in setup.cfg; this adds what has to be worked out.
 
 With MQGATEWAY_COMPILE=1 in the environment the modules on the hot roads are compiled by mypyc, from the same
-sources, into extensions that Python prefers to the sources beside them; see docs/decisions. Without it
-nothing is compiled. The page on a package index is the README; a link to a file of this repository leads
-nowhere there, so it becomes the file's name, to be found in the source distribution.
+sources, into extensions that Python prefers to the sources beside them, and `native.c` is; see
+docs/decisions. Without it nothing is compiled. The page on a package index is the README; a link to a file
+of this repository leads nowhere there, so it becomes the file's name, to be found in the source distribution.
 """
 
 import os
@@ -11,13 +11,14 @@ import re
 import sys
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.config.setupcfg import read_configuration
 
 HOT_MODULES = [
     "mqgateway/engine/message.py",
     "mqgateway/engine/meters.py",
     "mqgateway/engine/store/batch_consume_queue.py",
+    "mqgateway/engine/store/client_batch.py",
     "mqgateway/engine/store/cold.py",
     "mqgateway/engine/store/commit_log.py",
     "mqgateway/engine/store/consume_queue.py",
@@ -83,7 +84,10 @@ is_compiled = os.environ.get("MQGATEWAY_COMPILE") == "1"
 if is_compiled and "egg_info" not in sys.argv:
     from mypyc.build import mypycify
 
-    extensions = mypycify(HOT_MODULES, opt_level="2", debug_level="0")
+    native = Extension(
+        "mqgateway.engine.native", ["mqgateway/engine/native.c"], extra_compile_args=["-O2", "-g0"]
+    )
+    extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native]
 
 setup(
     ext_modules=extensions,

@@ -8,6 +8,7 @@ least time of all repeats, and the number of Python instructions, which no other
 import datetime
 import json
 import logging
+import struct
 import sys
 import tempfile
 import time
@@ -45,8 +46,13 @@ from mqgateway.gateway.metrics.rpc import RequestTimes
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
 BODY = b"x" * 1024
+SMALL_BODY = b"x" * 128
 TOGETHER = 32
-"""Requests in a read, messages in a pull."""
+"""Requests in a read, messages in a pull or a batch."""
+BATCHES = 4
+"""Batches in a read."""
+HOSTS = {"": "7F000001", " of a client with IPv6": f"FD{1:030X}"}
+"""What unique keys begin with."""
 PROPERTIES = {"UNIQ_KEY": "7F00000100002A139F5545CA0EDB0000", "WAIT": "true", "TAGS": "a", "CLUSTER": "C"}
 SENT = {"msgId": "7F00000100002A9F0000000000A3C1F0", "queueId": "3", "queueOffset": "123456"}
 MAIN_PORT = 10911
@@ -108,6 +114,20 @@ def send_request(opaque: int, *, signs: bool = False) -> bytes:
     fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
     return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
+
+
+def batch_request(opaque: int, host: str) -> bytes:
+    """A batch of small messages as the official client writes it, as a frame; unique keys begin with the
+    client's address."""
+    elements = []
+    for number in range(TOGETHER):
+        properties = f"UNIQ_KEY\1{host}2A139F5545CA0EDB{opaque:04X}{number:04X}\2WAIT\1true\2".encode()
+        lengths = 22 + len(SMALL_BODY) + len(properties), 0, 0, 0, len(SMALL_BODY)
+        elements += [struct.pack(">5i", *lengths), SMALL_BODY, struct.pack(">h", len(properties)), properties]
+    fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
+    fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties({"WAIT": "true"})}
+    fields |= {"j": "0", "k": "false", "m": "true", "n": "broker-a"}
+    return request(RequestCode.SEND_BATCH_MESSAGE, opaque, fields, b"".join(elements))
 
 
 def pull_request(opaque: int, offset: int) -> bytes:
@@ -256,17 +276,25 @@ def whole_work(folder: Path) -> list[Work]:
     sends = b"".join(map(send_request, range(TOGETHER)))
     signed = b"".join(send_request(opaque, signs=True) for opaque in range(TOGETHER))
     pulls = b"".join(pull_request(opaque, 0) for opaque in range(TOGETHER))
+    batches = {
+        whose: b"".join(batch_request(opaque, host) for opaque in range(BATCHES))
+        for whose, host in HOSTS.items()
+    }
     loads = (
-        ("a whole send", server, sends),
-        ("a whole send, ACL 2.0", asking, signed),
-        ("a whole send, counted", counting, sends),
-        (f"a whole pull of {TOGETHER} messages", server, pulls),
-        (f"a whole pull of {TOGETHER} messages, counted", counting, pulls),
+        ("a whole send", server, sends, TOGETHER),
+        ("a whole send, ACL 2.0", asking, signed, TOGETHER),
+        ("a whole send, counted", counting, sends, TOGETHER),
+        *(
+            (f"a whole batch of {TOGETHER} x {len(SMALL_BODY)} B{whose}", server, data, BATCHES)
+            for whose, data in batches.items()
+        ),
+        (f"a whole pull of {TOGETHER} messages", server, pulls, TOGETHER),
+        (f"a whole pull of {TOGETHER} messages, counted", counting, pulls, TOGETHER),
     )
-    for _, whom, data in loads:
+    for _, whom, data, requests in loads:
         whom.say(data)
-        check(whom.heard(), TOGETHER)
-    return [Work(name, TOGETHER, partial(whom.say, data)) for name, whom, data in loads]
+        check(whom.heard(), requests)
+    return [Work(name, requests, partial(whom.say, data)) for name, whom, data, requests in loads]
 
 
 def check(answers: Sequence[RemotingCommand], count: int) -> None:

@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from operator import mul
+from operator import methodcaller, mul
 from typing import Final
 
 # Properties string: name 0x01 value 0x02, repeated.
@@ -222,13 +222,27 @@ class StoredMessage(Message):
         return offset_message_id(self.store_host, self.physical_offset)
 
 
+_name_and_value = methodcaller("split", NAME_VALUE_SEPARATOR)
+
+
 def parse_properties(text: str) -> dict[str, str]:
     """Read a properties string; pairs without a name or a separator are ignored, as the standard does.
 
     Standard: `MessageDecoder.string2messageProperties`.
     """
+    pairs = text.split(PROPERTY_SEPARATOR)
+    if not pairs[-1]:  # behind the last separator
+        pairs.pop()
+    try:
+        properties: dict[str, str] = dict(map(_name_and_value, pairs))
+    except ValueError:  # what is not two
+        return _parse_each(pairs)
+    return _parse_each(pairs) if "" in properties or "" in properties.values() else properties
+
+
+def _parse_each(pairs: list[str]) -> dict[str, str]:
     properties = {}
-    for pair in text.split(PROPERTY_SEPARATOR):
+    for pair in pairs:
         name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
         if value and name:  # without a separator there is no value
             properties[name] = value
@@ -259,15 +273,19 @@ def message_type(properties: Mapping[str, str]) -> str:
     return "fifo" if PROPERTY_SHARDING_KEY in properties else NORMAL
 
 
+UNIQUE_KEY_LENGTHS: Final = (32, 56)
+"""Characters of the unique keys that clients make, by the length of their addresses; see `UniqueKeys`."""
 _KEY_FIRST = b"UNIQ_KEY\x01"
-_NO_MORE = frozenset((b"", b"\x02", b"\x02WAIT\x01true", b"\x02WAIT\x01true\x02"))
+_NO_MORE = frozenset((b"", b"WAIT\x01true", b"WAIT\x01true\x02"))
 
 
 def lone_unique_key(text: bytes) -> bytes | None:
     """The unique key, in ASCII, in a properties string that has neither tags nor keys; else None, or where it
     is not plain to see."""
-    if text.startswith(_KEY_FIRST) and text[41:] in _NO_MORE and (key := text[9:41]).isalnum():
-        return key  # all that clients write where the user gave a body only
+    if text.startswith(_KEY_FIRST):
+        key, _, rest = text[9:].partition(b"\x02")
+        if rest in _NO_MORE and key.isalnum():
+            return key  # all that clients write where the user gave a body only
     if b"TAGS\x01" in text or b"KEYS\x01" in text:
         return None
     at = text.rfind(_KEY_FIRST)
@@ -278,13 +296,18 @@ def lone_unique_key(text: bytes) -> bytes | None:
 
 
 def lone_unique_keys(texts: Sequence[bytes]) -> tuple[bytes, ...] | None:
-    """The unique keys, of 32 letters and digits each, of properties strings of one length that say no more,
-    as clients write them where users gave a body only; None where that is not so of one."""
-    length = len(texts[0])
-    if length < 41:
+    """The unique keys, of letters and digits and one of `UNIQUE_KEY_LENGTHS`, of properties strings of one
+    length that say no more, as clients write them where users gave a body only; None where one is not so."""
+    first = texts[0]
+    length = len(first[9:].partition(b"\x02")[0])
+    if length not in UNIQUE_KEY_LENGTHS:
         return None
-    heads, keys, rests = zip(*struct.iter_unpack(f"9s32s{length - 41}s", b"".join(texts)), strict=True)
-    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and rests[0] in _NO_MORE
+    heads, keys, rests = zip(
+        *struct.iter_unpack(f"9s{length}s{len(first) - 9 - length}s", b"".join(texts)), strict=True
+    )
+    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and (
+        not rests[0] or rests[0][1:] in _NO_MORE
+    )
     return keys if is_plain and b"".join(keys).isalnum() else None
 
 
@@ -293,7 +316,9 @@ def format_properties(properties: Mapping[str, str]) -> str:
 
     Standard: `MessageDecoder.messageProperties2String`.
     """
-    return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
+    if not properties:
+        return ""
+    return PROPERTY_SEPARATOR.join(map(NAME_VALUE_SEPARATOR.join, properties.items())) + PROPERTY_SEPARATOR
 
 
 def pack_host(ip: str, port: int) -> bytes:
@@ -374,11 +399,18 @@ def java_hash(text: str) -> int:
     else:
         raw = text.encode("utf-16-be", "surrogatepass")
         units = struct.unpack(f">{len(raw) // 2}H", raw)
-    count = len(units)
-    if count > len(_HASH_POWERS):
-        _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count))
-    value: int = sum(map(mul, units, _HASH_POWERS[count - 1 :: -1] if count else ())) & 0xFFFFFFFF
+    value = hash_behind(0, units)
     return value - 0x100000000 if value & 0x80000000 else value
+
+
+def hash_behind(value: int, units: Sequence[int]) -> int:
+    """Java's hash, modulo 2**32, of a text that begins with one whose hash is `value` and ends with these."""
+    count = len(units)
+    if count >= len(_HASH_POWERS):
+        _HASH_POWERS.extend(pow(31, i, 1 << 32) for i in range(len(_HASH_POWERS), count + 1))
+    weights = _HASH_POWERS[count - 1 :: -1] if count else ()
+    hashed: int = (value * _HASH_POWERS[count] + sum(map(mul, units, weights))) & 0xFFFFFFFF
+    return hashed
 
 
 def tags_code(tags: str | None) -> int:

@@ -1,7 +1,8 @@
 """A client's batch on its way into the log: cut into messages, and made records of.
 
 Most batches have messages of equal lengths; those are columns (`EvenBatch`), with next to no work in Python
-for each message. `PlainBatch` does the same for any batch, and says what the other has to give.
+for each message. With the extension messages of any lengths are cut and made records of in C (`NativeBatch`).
+`PlainBatch` does the same for any batch, and says what the others have to give.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from itertools import count, repeat
 from zlib import crc32
 
+from mqgateway.engine.extension import Native, native
 from mqgateway.engine.message import Message, lone_unique_keys
 from mqgateway.engine.store.dispatch import Batch, KeyedBatch
 from mqgateway.engine.store.record import (
@@ -26,6 +28,7 @@ from mqgateway.engine.store.record import (
 
 _SIZE_AND_LENGTH = struct.Struct(">i12xi")
 _LENGTH = struct.Struct(">h")
+_CRC_BITS = 0x7FFFFFFF
 
 
 class PlainBatch:
@@ -116,7 +119,7 @@ class EvenBatch:
             map(
                 pack,
                 repeat(begin),
-                [crc32(body) & 0x7FFFFFFF for body in bodies],
+                map(_CRC_BITS.__and__, map(crc32, bodies)),
                 repeat(place),
                 count(queue_offset),
                 count(physical_offset, size),
@@ -134,13 +137,64 @@ class EvenBatch:
     def keyed(self, sizes: list[int]) -> KeyedBatch | None:
         """See `PlainBatch.keyed`."""
         keys = lone_unique_keys(self._properties)
-        return None if keys is None else KeyedBatch(sizes[0], keys)
+        return None if keys is None else KeyedBatch(sizes, keys)
 
 
-def cut(elements: bytes, seals: bool) -> EvenBatch | PlainBatch:
+class NativeBatch:
+    """Messages that take so many bytes each of the batch body, and no checksums of all of them. See `cut`."""
+
+    def __init__(self, elements: bytes, element_sizes: list[int], native: Native) -> None:
+        self._elements = elements
+        self._element_sizes = element_sizes
+        self._native = native
+
+    def sizes(self, topic: tuple[int, bytes], sys_flag: int) -> list[int]:
+        """See `PlainBatch.sizes`."""
+        more = record_size(sys_flag, 0, len(topic[1]), 0) - ELEMENT_SIZE_MIN
+        return [size + more for size in self._element_sizes]
+
+    def records(
+        self,
+        message: Message,
+        topic: tuple[int, bytes],
+        sizes: list[int],
+        sys_flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        store_timestamp: int,
+    ) -> bytes:
+        """See `PlainBatch.records`."""
+        places = queue_offset, physical_offset, store_timestamp
+        model = encode(message, b"", b"", topic, sizes[0], sys_flag, 0, *places)
+        head = model[: record_size(sys_flag, 0, 0, 0) - 2]
+        return self._native.batch_records(self._elements, head, topic[1], queue_offset, physical_offset)
+
+    def rows(self, sizes: list[int]) -> Batch:
+        """See `PlainBatch.rows`."""
+        return _cut_in_python(self._elements).rows(sizes)
+
+    def keyed(self, sizes: list[int]) -> KeyedBatch | None:
+        """See `PlainBatch.keyed`."""
+        keys = self._native.unique_keys(self._elements)
+        return None if keys is None else KeyedBatch(sizes, keys)
+
+
+ClientBatch = PlainBatch | EvenBatch | NativeBatch
+
+
+def cut(elements: bytes, seals: bool) -> ClientBatch:
     """The messages of a batch body. Raises as `PlainBatch` does."""
-    even = None if seals else _cut_evenly(elements)
-    return PlainBatch(elements, seals) if even is None else even
+    if seals:
+        return PlainBatch(elements, seals)
+    if native is not None:
+        sizes = native.element_sizes(elements)
+        if sizes is not None:
+            return NativeBatch(elements, sizes, native)
+    return _cut_in_python(elements)
+
+
+def _cut_in_python(elements: bytes) -> EvenBatch | PlainBatch:
+    return _cut_evenly(elements) or PlainBatch(elements, False)
 
 
 def _cut_evenly(elements: bytes) -> EvenBatch | None:

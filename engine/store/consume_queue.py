@@ -15,10 +15,11 @@ import logging
 import struct
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from itertools import starmap
+from itertools import accumulate, repeat
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import is_lmq
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
@@ -40,6 +41,13 @@ TAIL_LIMIT = 4000
 """Bytes a queue keeps in memory before it is written out."""
 
 
+def units_of(physical_offset: int, sizes: list[int]) -> bytes:
+    """Units without tags, of records of these sizes that lie one behind the other."""
+    if native is not None:
+        return native.queue_units(physical_offset, sizes)
+    return b"".join(map(_pack, accumulate(sizes, initial=physical_offset), sizes, repeat(0)))
+
+
 class ConsumeQueue(UnitQueue):
     """One queue. Offsets are unit numbers."""
 
@@ -59,12 +67,12 @@ class ConsumeQueue(UnitQueue):
             return
         self.tail += _pack(physical_offset, size, tags_code)
 
-    def extend(self, offset: int, units: list[tuple[int, int, int]]) -> None:
+    def extend(self, offset: int, units: bytes) -> None:
         """Put the units of messages that follow one another, from `offset` on; as `append` puts each."""
         if offset == self.tail_start + len(self.tail) // UNIT_SIZE:
-            self.tail += b"".join(starmap(_pack, units))
+            self.tail += units
             return
-        for number, unit in enumerate(units):
+        for number, unit in enumerate(UNIT.iter_unpack(units)):
             self.append(offset + number, *unit)
 
     def _make_way(self, offset: int) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import accumulate, repeat
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import (
@@ -27,7 +27,7 @@ from mqgateway.engine.message import (
     tags_code,
 )
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
-from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues
+from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues, units_of
 from mqgateway.engine.store.index_file import Index, Pending
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.results import Arrival
@@ -46,13 +46,13 @@ Part = tuple[tuple[int, bytes], ...]
 
 
 class KeyedBatch:
-    """Records of one size, one behind the other, whose properties say a unique key of 32 ASCII letters and
-    digits, and nothing that is dispatched besides."""
+    """Records of these sizes, one behind the other, whose properties say a unique key (see
+    `lone_unique_keys`) and nothing that is dispatched besides."""
 
-    __slots__ = ("keys", "size")
+    __slots__ = ("keys", "sizes")
 
-    def __init__(self, size: int, keys: Sequence[bytes]) -> None:
-        self.size = size
+    def __init__(self, sizes: list[int], keys: Sequence[bytes]) -> None:
+        self.sizes = sizes
         self.keys = keys
 
 
@@ -273,26 +273,27 @@ class Dispatch:
         topic, queue, sys_flag = request.topic, request.queue, request.sys_flag
         queue_offset, physical_offset = request.queue_offset, request.physical_offset
         store_timestamp = request.store_timestamp
-        units: list[tuple[int, int, int]] = []
+        sizes: list[int] = []
+        begin = physical_offset
         plain: list[Pending] = []
         of_bytes = None if self._index is None else self._index.hashes.of_bytes
         for size, text in batch:
             unique = lone_unique_key(text)
             if unique is None or not isinstance(queue, ConsumeQueue):
                 break
-            units.append((physical_offset, size, 0))
+            sizes.append(size)
             if of_bytes is not None:
                 plain.append((of_bytes(topic, unique), physical_offset, store_timestamp))
             physical_offset += size
-        if isinstance(queue, ConsumeQueue) and units:
-            queue.extend(queue_offset, units)
-            queue_offset += len(units)
-            self._entered(queue, units[-1][0], store_timestamp)
+        if isinstance(queue, ConsumeQueue) and sizes:
+            queue.extend(queue_offset, units_of(begin, sizes))
+            queue_offset += len(sizes)
+            self._entered(queue, physical_offset - sizes[-1], store_timestamp)
             if arrivals is not None:
                 arrivals.append(Arrival(topic, queue.queue_id, queue_offset, 0, store_timestamp, None))
             if self._index is not None:
                 self._index.pending += plain
-        for size, text in batch[len(units) :]:
+        for size, text in batch[len(sizes) :]:
             properties = parse_properties(text.decode("utf-8", "replace"))
             single = DispatchRequest(
                 topic, queue, properties, sys_flag, queue_offset, physical_offset, size, store_timestamp
@@ -306,16 +307,16 @@ class Dispatch:
     ) -> None:
         """Dispatch as `_take_batch` does, all messages at once."""
         topic, queue, store_timestamp = request.topic, request.queue, request.store_timestamp
-        size, begin = batch.size, request.physical_offset
-        places = range(begin, begin + request.size, size)
+        begin, sizes = request.physical_offset, batch.sizes
         if isinstance(queue, ConsumeQueue):
-            queue.extend(request.queue_offset, list(zip(places, repeat(size), repeat(0), strict=False)))
-            self._entered(queue, begin + request.size - size, store_timestamp)
+            queue.extend(request.queue_offset, units_of(begin, sizes))
+            self._entered(queue, begin + request.size - sizes[-1], store_timestamp)
             if arrivals is not None:
-                next_offset = request.queue_offset + len(batch.keys)
+                next_offset = request.queue_offset + len(sizes)
                 arrivals.append(Arrival(topic, queue.queue_id, next_offset, 0, store_timestamp, None))
         if self._index is not None:
             hashes = self._index.hashes.of_unique_keys(topic, batch.keys)
+            places = accumulate(sizes, initial=begin)
             self._index.pending += zip(hashes, places, repeat(store_timestamp), strict=False)
 
     def _entered(self, queue: AnyQueue, physical_offset: int, store_timestamp: int) -> None:

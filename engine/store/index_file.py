@@ -24,16 +24,20 @@ import logging
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-
-from mypy_extensions import i64
+from itertools import repeat
+from mmap import mmap
+from typing import Final
 
 from mqgateway.engine.disk import Disk, File, Window
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQ_KEY,
+    UNIQUE_KEY_LENGTHS,
+    hash_behind,
     java_hash,
 )
 from mqgateway.engine.store.cold import ColdRead
@@ -49,25 +53,16 @@ ENTRY_SIZE = ENTRY.size
 SECONDS_MAX = 0x7FFFFFFF
 _SCAN_ENTRIES = 8192
 _CODES_MAX = 4096
-UNIQUE_KEY_LENGTH = 32
-UNIQUE_KEY_HEAD = 20
-"""Characters of a unique key that clients give, and how many are the same for all of a producer; see
-`UniqueKeys`."""
-
-
-def _fold(value: int, text: bytes) -> int:
-    """Java's hash of a text that begins with one whose hash is `value`, modulo 2**32."""
-    folded: i64 = value
-    for unit in text:
-        folded = (folded * 31 + unit) & 0xFFFFFFFF
-    return folded
+UNIQUE_KEY_REST: Final = 12
+"""Characters at the end of a unique key in which those of one producer differ; see `UniqueKeys`."""
+_STEM_REST: Final = 4
+"""Characters in which those mostly differ that were made one after another."""
+_STEM_POWER: Final = 31**_STEM_REST
 
 
 def _positive(value: int) -> int:
     """Java's `Math.abs` of a hash, and 0 for the one number that has no positive counterpart."""
-    if value < 0x80000000:
-        return value
-    return 0x100000000 - value if value != 0x80000000 else 0
+    return value if value < 0x80000000 else 0x100000000 - value & 0x7FFFFFFF
 
 
 class KeyHashes:
@@ -90,30 +85,40 @@ class KeyHashes:
 
     def of_bytes(self, topic: str, key: bytes) -> int:
         """The same for a key of ASCII characters."""
-        if len(key) != UNIQUE_KEY_LENGTH:
-            return _positive(_fold(self._of_topic(topic), key))
-        return _positive(_fold(self._of_head(topic, key[:UNIQUE_KEY_HEAD]), key[UNIQUE_KEY_HEAD:]))
+        if native is not None:
+            return native.key_hashes(self._of_topic(topic), (key,))[0]
+        if len(key) not in UNIQUE_KEY_LENGTHS:
+            return _positive(hash_behind(self._of_topic(topic), key))
+        return _positive(hash_behind(self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]))
 
     def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
-        """As `of_bytes` for each of keys of `UNIQUE_KEY_LENGTH` characters, of which those that were made one
-        after another mostly differ in the last four."""
-        found: list[int] = []
-        begin, value = b"", 0
-        for key in keys:
-            if key[:28] != begin:
-                begin = key[:28]
-                head = self._of_head(topic, key[:UNIQUE_KEY_HEAD])
-                value = _fold(head, key[UNIQUE_KEY_HEAD:28]) * 31**4
-            hashed = (value + 29791 * key[28] + 961 * key[29] + 31 * key[30] + key[31]) & 0xFFFFFFFF
-            found.append(hashed if hashed < 0x80000000 else _positive(hashed))
-        return found
+        """As `of_bytes` for each of keys of one of `UNIQUE_KEY_LENGTHS`, all of the same."""
+        if native is not None:
+            return native.key_hashes(self._of_topic(topic), keys)
+        row = f"{len(keys[0]) - _STEM_REST}s{_STEM_REST}B"
+        stems, *units = zip(*struct.iter_unpack(row, b"".join(keys)), strict=True)
+        if stems.count(stems[0]) == len(stems):
+            values: Iterable[int] = repeat(self._of_stem(topic, stems[0]))
+        else:
+            values = [self._of_stem(topic, stem) for stem in stems]
+        return [
+            hashed
+            if (hashed := (value + 29791 * one + 961 * two + 31 * three + four) & 0xFFFFFFFF) < 0x80000000
+            else 0x100000000 - hashed & 0x7FFFFFFF  # as `_positive`
+            for value, one, two, three, four in zip(values, *units, strict=False)
+        ]
+
+    def _of_stem(self, topic: str, stem: bytes) -> int:
+        """What the part of a unique key before its last characters adds to the hash."""
+        head = self._of_head(topic, stem[: _STEM_REST - UNIQUE_KEY_REST])
+        return hash_behind(head, stem[_STEM_REST - UNIQUE_KEY_REST :]) * _STEM_POWER
 
     def _of_head(self, topic: str, head: bytes) -> int:
         value = self._heads.get((topic, head))
         if value is None:
             if len(self._heads) >= _CODES_MAX:
                 self._heads.clear()
-            value = self._heads[topic, head] = _fold(self._of_topic(topic), head)
+            value = self._heads[topic, head] = hash_behind(self._of_topic(topic), head)
         return value
 
     def _of_topic(self, topic: str) -> int:
@@ -132,6 +137,33 @@ class KeyHashes:
                 self._tags.clear()
             value = self._tags[topic, tags] = self.of_key(topic, "T#" + tags)
         return value
+
+
+Pending = tuple[int, int, int]
+"""What is to be entered: hash, physical offset, store time ms."""
+
+
+def entries_of(
+    window: mmap | memoryview, slot_count: int, first: int, begin: int, taken: list[Pending]
+) -> tuple[bytes, int]:
+    """Enter these into the slots of a window, as entries from number `first` on, whose times count from
+    `begin`; gives the entries, and how many of the slots were not used before."""
+    read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
+    entries: list[bytes] = []
+    count, new_slots = first, 0
+    for key_hash, offset, timestamp in taken:
+        at = HEADER_SIZE + key_hash % slot_count * 4
+        previous = read_slot(window, at)[0]
+        if not 0 < previous < count:
+            previous = 0
+            new_slots += 1
+        seconds = (timestamp - begin) // 1000
+        if not 0 <= seconds <= SECONDS_MAX:
+            seconds = 0 if seconds < 0 else SECONDS_MAX
+        entries.append(pack(key_hash, offset, seconds, previous))
+        write_slot(window, at, count)
+        count += 1
+    return b"".join(entries), new_slots
 
 
 Header = tuple[int, int, int, int, int, int]
@@ -198,43 +230,30 @@ class IndexFile:
         self.open_window()
         assert self._window is not None
         buffer = self._window.buffer
-        count, slot_count, first = self.next_entry, self.slot_count, self.next_entry
-        taken = hashes[: self.entry_count - count]
+        slot_count, first = self.slot_count, self.next_entry
+        taken = hashes[: self.entry_count - first]
         if not taken:
             return 0
-        begin = self.begin_timestamp if count > 1 else taken[0][2]
-        used = self.used_slots
-        read_slot, write_slot, pack = SLOT.unpack_from, SLOT.pack_into, ENTRY.pack
-        entries: list[bytes] = []
-        for key_hash, offset, timestamp in taken:
-            at = HEADER_SIZE + key_hash % slot_count * 4
-            previous = read_slot(buffer, at)[0]
-            if not 0 < previous < count:
-                previous = 0
-                used += 1
-            seconds = (timestamp - begin) // 1000
-            if not 0 <= seconds <= SECONDS_MAX:
-                seconds = 0 if seconds < 0 else SECONDS_MAX
-            entries.append(pack(key_hash, offset, seconds, previous))
-            write_slot(buffer, at, count)
-            count += 1
+        begin = self.begin_timestamp if first > 1 else taken[0][2]
+        entered = entries_of if native is None else native.index_entries
+        entries, new_slots = entered(buffer, slot_count, first, begin, taken)
         try:
             if first == 1:
                 # Times in the file count from the first one: without it the entries could not be read.
                 self.write_header((begin, begin, taken[0][1], taken[0][1], 0, 1))
-            self.file.write(self.entries_at + first * ENTRY_SIZE, b"".join(entries))
+            self.file.write(self.entries_at + first * ENTRY_SIZE, entries)
         except OSError:
-            for entry in reversed(entries):
-                key_hash, _, _, previous = ENTRY.unpack(entry)
-                write_slot(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
+            for at in range(len(entries) - ENTRY_SIZE, -1, -ENTRY_SIZE):
+                key_hash, _, _, previous = ENTRY.unpack_from(entries, at)
+                SLOT.pack_into(buffer, HEADER_SIZE + key_hash % slot_count * 4, previous)
             raise
         if first == 1:
             self.begin_timestamp = begin
             self.begin_offset = taken[0][1]
         self.end_timestamp = taken[-1][2]
         self.end_offset = taken[-1][1]
-        self.used_slots = used
-        self.next_entry = count
+        self.used_slots += new_slots
+        self.next_entry = first + len(taken)
         return len(taken)
 
     def count_at_end(self) -> int:
@@ -358,10 +377,6 @@ class ColdEntries(ColdRead):
                 limit -= len(file.find(key_hash, begin, end, limit))
             if file.begin_timestamp < begin or limit <= 0:
                 break
-
-
-Pending = tuple[int, int, int]
-"""What is to be entered: hash, physical offset, store time ms."""
 
 
 class Index:

@@ -8,6 +8,7 @@ it stays. Standard: `CommitLog.asyncPutMessage`, `asyncPutMessages`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from itertools import accumulate
 
 from mqgateway.engine.clock import Clock
@@ -23,7 +24,7 @@ from mqgateway.engine.message import (
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
-from mqgateway.engine.store.client_batch import cut
+from mqgateway.engine.store.client_batch import ClientBatch, cut
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Batch, Dispatch, DispatchRequest, enters_queue
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
@@ -78,6 +79,8 @@ class Writer:
         )
         self._topic_fields: dict[str, tuple[int, bytes]] = {}
         self._write_failure = ""
+        self.cut: Callable[[bytes, bool], ClientBatch] = cut
+        """How the body of a client's batch is cut into its messages."""
 
     def put(self, message: Message, refusal: str) -> PutResult:
         """See `MessageStore.put`; a `refusal` that is not empty says why nothing is taken."""
@@ -168,7 +171,7 @@ class Writer:
         """See `MessageStore.put_batch`."""
         began = self._clock.monotonic()
         try:
-            batch = cut(elements, self._seals)
+            batch = self.cut(elements, self._seals)
             topic, queue = self._place(message, len(elements))
         except MessageIllegal as error:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))

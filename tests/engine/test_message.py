@@ -91,6 +91,13 @@ def test_a_lone_unique_key_is_seen(text: bytes, key: bytes | None) -> None:
     assert lone_unique_key(text) == key
 
 
+@given(st.lists(st.sampled_from(["a", "b", "\x01", "\x02", "\x02", "c\x01d\x02"])))
+def test_pairs_without_name_separator_or_value_are_ignored(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    pairs = [pair.split("\x01", 1) for pair in text.split("\x02") if "\x01" in pair]
+    assert parse_properties(text) == {name: value for name, value in pairs if name and value}
+
+
 def test_properties_without_trailing_separator_are_read() -> None:
     """4.9 clients strip the last separator."""
     assert parse_properties("A\x011\x02B\x012") == {"A": "1", "B": "2"}

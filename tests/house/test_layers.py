@@ -24,14 +24,16 @@ SERVERS = ("gateway.remoting", "gateway.runtime", "gateway.codec", "engine")
 
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
-    "engine.store": ("engine.store", "engine.steps", *NOUNS),
+    "engine.store": ("engine.store", "engine.steps", "engine.extension", *NOUNS),
     "engine.message": (),
+    "engine.extension": (),
     "engine.errors": (),
     "engine.clock": (),
     "engine.options": ("engine.options", "engine.errors"),
     "engine": ("engine",),
     "gateway.codec": (
         "gateway.codec",
+        "engine.extension",
         "engine.java_types",
         "engine.lenient_json",
         "engine.message",

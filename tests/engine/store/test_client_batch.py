@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, lone_unique_keys, pack_host
-from mqgateway.engine.store import schema, writer
-from mqgateway.engine.store.client_batch import EvenBatch, PlainBatch, cut
+from mqgateway.engine.store import client_batch, consume_queue, index_file, schema
+from mqgateway.engine.store.client_batch import ClientBatch, EvenBatch, PlainBatch, cut
 from mqgateway.engine.store.index_file import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
@@ -19,6 +20,13 @@ from tests.support.engine.store.stores import Bench, message
 
 HOSTS = [pack_host("10.0.0.7", 5), pack_host("::1", 7)]
 TAILS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2TAGS\1a", b"\2KEYS\1k"]
+
+
+@pytest.fixture
+def in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where there is no extension."""
+    for module in (client_batch, index_file, consume_queue):
+        monkeypatch.setattr(module, "native", None)
 
 
 def elements(parts: list[tuple[int, bytes, bytes]]) -> bytes:
@@ -30,7 +38,7 @@ def elements(parts: list[tuple[int, bytes, bytes]]) -> bytes:
     return bytes(schema.BATCH.build(rows))
 
 
-def records(batch: EvenBatch | PlainBatch, topic: str, hosts: tuple[bytes, bytes]) -> bytes:
+def records(batch: ClientBatch, topic: str, hosts: tuple[bytes, bytes]) -> bytes:
     message = Message(topic, 3, b"", {}, 77, *hosts, 0, 1, 2, 99)
     field, sys_flag = topic_field(topic, True), sys_flag_for(message)
     sizes = batch.sizes(field, sys_flag)
@@ -64,7 +72,7 @@ def test_the_records_are_the_same(
     )
 
 
-def test_which_batches_are_even() -> None:
+def test_which_batches_are_even(in_python: None) -> None:
     same = [(1, b"abc", b"de")] * 3
     assert isinstance(cut(elements(same), False), EvenBatch)
     assert isinstance(cut(elements(same), True), PlainBatch)  # there is a checksum to be added to each
@@ -87,23 +95,31 @@ def test_what_is_damaged_is_as_illegal(parts: list[tuple[int, bytes, bytes]], ch
     assert outcomes[0] == outcomes[1]
 
 
-keys = st.text("0123456789ABCDEFxyz", min_size=32, max_size=32).map(str.encode)
+LETTERS = "0123456789ABCDEFxyz"
+key_lists = st.sampled_from([32, 56]).flatmap(
+    lambda length: st.lists(
+        st.text(LETTERS, min_size=length, max_size=length).map(str.encode), min_size=1, max_size=40
+    )
+)
+near_keys = st.tuples(st.sampled_from([28, 52]), st.lists(st.binary(min_size=4, max_size=4), min_size=1)).map(
+    lambda given: [b"7" * given[0] + rest for rest in given[1]]
+)
 
 
-@given(st.lists(keys, min_size=1, max_size=40), st.sampled_from(TAILS), st.booleans())
+@given(key_lists, st.sampled_from(TAILS), st.booleans())
 def test_unique_keys_are_those_that_are_found_one_by_one(
     names: list[bytes], tail: bytes, is_spoilt: bool
 ) -> None:
     texts = [b"UNIQ_KEY\1" + name + tail for name in names]
     if is_spoilt:
-        texts[-1] = texts[-1].replace(names[-1], b"-" * 32)
+        texts[-1] = texts[-1].replace(names[-1], b"-" * len(names[-1]))
     found = lone_unique_keys(texts)
     if found is not None:
         assert list(found) == [lone_unique_key(text) for text in texts]
     assert (found is not None) == (tail in TAILS[:4] and not is_spoilt)
 
 
-@given(st.lists(keys, min_size=1), st.text(max_size=20))
+@given(key_lists | near_keys, st.text(max_size=20))
 def test_their_hashes_are_those_of_each(names: list[bytes], topic: str) -> None:
     hashes = KeyHashes()
     assert hashes.of_unique_keys(topic, names) == [hashes.of_bytes(topic, name) for name in names]
@@ -112,6 +128,7 @@ def test_their_hashes_are_those_of_each(names: list[bytes], topic: str) -> None:
 def test_short_properties_have_no_unique_keys() -> None:
     assert lone_unique_keys([b""]) is None
     assert lone_unique_keys([b"UNIQ_KEY\1A"] * 2) is None
+    assert lone_unique_keys([b"UNIQ_KEY\1" + b"A" * 31 + b"\2"] * 2) is None
 
 
 def test_what_is_left_to_dispatch() -> None:
@@ -121,14 +138,17 @@ def test_what_is_left_to_dispatch() -> None:
     sizes = batch.sizes(topic_field("t", True), 0)
     keyed = batch.keyed(sizes)
     assert keyed is not None
-    assert (keyed.size, list(keyed.keys)) == (record_size(0, 1, 2, 41), names)
+    assert (keyed.sizes, list(keyed.keys)) == ([record_size(0, 1, 2, 41)] * 3, names)
     assert batch.rows(sizes) == PlainBatch(data, False).rows(sizes)
-    assert batch.rows(sizes) == [(keyed.size, b"UNIQ_KEY\1" + name) for name in names]
+    assert batch.rows(sizes) == [(sizes[0], b"UNIQ_KEY\1" + name) for name in names]
 
 
-def disk_after(properties: list[list[bytes]], topic: str, **changes: Any) -> tuple[Any, ...]:
+def disk_after(
+    properties: list[list[bytes]], topic: str, cutting: Callable[[bytes, bool], ClientBatch], **changes: Any
+) -> tuple[Any, ...]:
     """All bytes on disk, and who was told, after batches of messages with these properties."""
     bench = Bench(**changes)
+    bench.store._writer.cut = cutting
     bench.put(message(topic=topic))
     for texts in properties:
         data = elements([(0, b"x" * 20, text) for text in texts])
@@ -140,16 +160,20 @@ def disk_after(properties: list[list[bytes]], topic: str, **changes: Any) -> tup
 
 
 @pytest.mark.parametrize("topic", ["orders", "batched"])
+@pytest.mark.parametrize("begin", ["7F000001", "FD" + "0" * 30])
 @pytest.mark.parametrize("changes", [{}, {"flush_disk_type": "SYNC_FLUSH"}])
-def test_the_disk_is_the_same(topic: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"7F00000100002A139F5545CA0ED{number:05X}".encode() for number in range(20)]
+def test_the_disk_is_the_same(
+    topic: str, begin: str, changes: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    names = [f"{begin}00002A139F5545CA0ED{number:05X}".encode() for number in range(20)]
     keyed = [b"UNIQ_KEY\1" + name + b"\2WAIT\1true" for name in names]
     tagged = [text + b"\2TAGS\1a" for text in keyed]
     batches = [keyed[:1], keyed[1:12], tagged[:5], keyed[12:], [*keyed[:2], *tagged[:2]]]
-    evenly = disk_after(batches, topic, **changes)
-    monkeypatch.setattr(writer, "cut", PlainBatch)
-    plainly = disk_after(batches, topic, **changes)
-    assert evenly == plainly
+    natively = disk_after(batches, topic, cut, **changes)
+    request.getfixturevalue("in_python")
+    evenly = disk_after(batches, topic, cut, **changes)
+    plainly = disk_after(batches, topic, PlainBatch, **changes)
+    assert natively == evenly == plainly
     assert any(set(data) - {0} for path, data in evenly[0].items() if "index" in path)
 
 

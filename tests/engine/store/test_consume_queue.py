@@ -68,7 +68,7 @@ def test_units_put_together_are_as_units_put_one_by_one(there: int, offset: int,
     units = [(1000 + i, 10, i) for i in range(count)]
     for number, unit in enumerate(units):
         one.append(offset + number, *unit)
-    other.extend(offset, units)
+    other.extend(offset, b"".join(UNIT.pack(*unit) for unit in units))
     assert (other.max_offset, other.min_offset) == (one.max_offset, one.min_offset)
     assert other.units(0, 20) == one.units(0, 20)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.message import java_hash
+from mqgateway.engine.message import UNIQUE_KEY_LENGTHS, java_hash
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.index_file import Index, KeyHashes
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -33,7 +33,9 @@ def write_headers(target: Index) -> None:
         file.write_header(header)
 
 
-unique_keys = st.text("0123456789ABCDEF", min_size=32, max_size=32)
+unique_keys = st.sampled_from(UNIQUE_KEY_LENGTHS).flatmap(
+    lambda length: st.text("0123456789ABCDEF", min_size=length, max_size=length)
+)
 
 
 @given(st.text(max_size=40) | unique_keys, st.text("abc%", min_size=1, max_size=9))
