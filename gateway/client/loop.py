@@ -37,13 +37,14 @@ START_SECONDS = 10.0
 
 
 class Loop:
-    """A reactor in a thread; also the `Environment` of the clients in it."""
+    """A reactor in a thread, one of its own unless it is given; also the `Environment` of the clients in
+    it."""
 
     _shared: ClassVar[Loop | None] = None
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self) -> None:
-        self.reactor: Reactor = _new_reactor()
+    def __init__(self, reactor: Reactor | None = None) -> None:
+        self.reactor: Reactor = _new_reactor() if reactor is None else reactor
         use_monotonic_time(self.reactor)
         self.clock: Clock = SystemClock()
         self.disk: Disk = RealDisk()
