@@ -142,7 +142,7 @@ class Asked:
         self.answered()
 
     def prepare(self) -> None:
-        """Know what is to be answered next. Raises `RuntimeError` where the last time was not as it should."""
+        """Know what is to be answered next. Raises `RuntimeError` for an ask that was none."""
         self._wire.advance(0)
         opaques = [command.opaque for command in heard(self._transport)]
         following = range(self._last + 1, self._last + self._count + 1)
@@ -169,7 +169,9 @@ class Pulled:
     def __init__(self, wire: Wire, environment: Environment) -> None:
         self._wire = wire
         self.count = 0
-        consumer = PushConsumer("bench_group", environment, self._take, **SETTINGS, consume_message_batch_max_size=TOGETHER)
+        consumer = PushConsumer(
+            "bench_group", environment, self._take, **SETTINGS, consume_message_batch_max_size=TOGETHER
+        )
         wire.client_id = consumer.client.client_id
         wire.run(consumer.subscribe(TOPIC))
         wire.run(consumer.start())
@@ -233,7 +235,11 @@ RECORDS = records()
 def client_work() -> list[Work]:
     """Sends by the core and from a thread, batches, and what comes of a pull; each for one message."""
     works = []
-    for name, ask in (("a client's send", sends), ("the same from a thread", handed_over), ("its batch", batches)):
+    for name, ask in (
+        ("a client's send", sends),
+        ("the same from a thread", handed_over),
+        ("its batch", batches),
+    ):
         wire = Wire()
         loop = Loop(wire)
         producer = Producer("bench_producer", loop, **SETTINGS)
