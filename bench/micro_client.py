@@ -235,20 +235,21 @@ RECORDS = records()
 def client_work() -> list[Work]:
     """Sends by the core and from a thread, batches, and what comes of a pull; each for one message."""
     works = []
-    for name, ask in (
+    asks = (
         ("a client's send", sends),
-        ("the same from a thread", handed_over),
-        ("its batch", batches),
-    ):
+        ("a client's send, from a thread", handed_over),
+        ("a message of a client's batch", batches),
+    )
+    for name, ask in asks:
         wire = Wire()
         loop = Loop(wire)
         producer = Producer("bench_producer", loop, **SETTINGS)
         wire.run(producer.start([TOPIC]))
         asked = Asked(wire, partial(ask, loop, producer), sent)
-        works.append(Work(f"{name}, of {TOGETHER}", TOGETHER, asked.do, asked.prepare))
+        works.append(Work(name, TOGETHER, asked.do, asked.prepare))
     wire = Wire()
     pulled = Pulled(wire, Loop(wire))
-    works.append(Work(f"its pull of {TOGETHER}, a message", TOGETHER, pulled.do, pulled.prepare))
+    works.append(Work("a message that a client pulls", TOGETHER, pulled.do, pulled.prepare))
     return works
 
 

@@ -77,7 +77,7 @@ class Connecting:
         self, host: str, port: int, factory: Any, timeout: float = 30, bindAddress: Any = None
     ) -> Any:
         """See `IReactorTCP.connectTCP`."""
-        connector = _EagerConnector(host, port, factory, timeout, bindAddress, self._reactor)  # type: ignore[no-untyped-call]
+        connector = _EagerConnector(host, port, factory, timeout, bindAddress, self._reactor)
         connector.connect()
         return connector
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqgateway.engine.message import parse_properties
 from mqgateway.engine.options import BrokerRole, FlushDiskType
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
@@ -74,21 +73,16 @@ def test_who_waits_is_told_as_after_a_put() -> None:
     assert ("batched", 0, 9, 97) in told
 
 
-def test_only_what_says_more_than_a_unique_key_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_says_more_than_a_unique_key_is_parsed() -> None:
     original, replica = Bench(), slave()
     key = "7F00000100002A139F5545CA0EDB0000"
     for name in ("CLUSTER", "TAGS", "KEYS"):
         original.store.put(message(properties={"UNIQ_KEY": key, name: "x"}))
     original.store.dispatch()
-    parsed: list[str] = []
-
-    def parse(text: str) -> dict[str, str]:
-        parsed.append(text)
-        return parse_properties(text)
-
-    monkeypatch.setattr("mqgateway.engine.store.raw_log.parse_properties", parse)
-    copy(original.store, replica.store, 4096)
-    assert [text.partition("\2")[2][:4] for text in parsed] == ["TAGS", "KEYS"]
+    replica.store.raw.append(0, original.store.raw.read(0, original.store.raw.position))
+    waiting = replica.store.raw._dispatch.waiting
+    assert [isinstance(one.properties, dict) for one in waiting] == [False, True, True]
+    replica.store.dispatch()
     assert [one.tags_code for one in replica.arrivals] == [0, 120, 0]
     assert everything(replica) == everything(original)
     for store in (original.store, replica.store):
