@@ -1,8 +1,8 @@
 """`python -m bench.micro`: what the single steps of a send and a pull cost in this process.
 
-Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets. For each the
-least time of all repeats, and the number of Python instructions, which no other work on the machine changes
-(what is compiled has none).
+Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets, of a broker
+and of a client. For each the least time of all repeats, and the number of Python instructions, which no other
+work on the machine changes (what is compiled has none).
 """
 
 import datetime
@@ -330,11 +330,13 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
         # Here, as it is made of what is here.
+        from bench.micro_client import client_work
         from bench.micro_grpc import grpc_work
         from bench.micro_looks import looks_work
 
         below = Path(folder)
         work = [*codec_work(), *store_work(below), *whole_work(below), *grpc_work(below), *looks_work(below)]
+        work += client_work()
         steps = [measured(one, repeats) for one in work]
     lines = section(steps, repeats)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)

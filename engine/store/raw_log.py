@@ -14,18 +14,48 @@ import logging
 from typing import NamedTuple
 
 from mqgateway.engine.errors import MessageIllegal, StoreError
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessage
+from mqgateway.engine.message import (
+    PROPERTY_INNER_BASE,
+    PROPERTY_INNER_MULTI_DISPATCH,
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    SCHEDULE_TOPIC,
+    SysFlag,
+    parse_properties,
+)
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, DispatchRequest, enters_queue, inner_batch, request_of
+from mqgateway.engine.store.dispatch import (
+    Batch,
+    Dispatch,
+    DispatchRequest,
+    enters_queue,
+    inner_batch,
+    request_of,
+)
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, has_lmq, lmq_offsets
 from mqgateway.engine.store.log import Log
-from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, HEAD_SIZE, START, Invalid, decode, examine
+from mqgateway.engine.store.record import (
+    BLANK_MAGIC,
+    BLANK_SIZE,
+    HEAD_SIZE,
+    START,
+    Invalid,
+    Parts,
+    decode,
+    examine,
+    sound_parts,
+)
 from mqgateway.engine.store.scan import Scan
 
 log = logging.getLogger(__name__)
+
+TOPICS_MAX = 10_000
+"""Topics whose names are kept as text."""
+_SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
+_TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
 
 
 class ForeignBytes(StoreError):
@@ -56,6 +86,7 @@ class RawLog:
         self._commit = commit
         self._light = has_lmq(options)
         self._check_crc = options.check_crc_on_recover
+        self._topics: dict[bytes, str] = {}
         self._rest = b""
         self._last = -1
         self._homeless = 0
@@ -115,7 +146,8 @@ class RawLog:
         if record is None or isinstance(examine(record, 0, offset, self._check_crc), Invalid):
             log.error("what lies at %d of the log is no record, and is in no queue", offset)
             return
-        self._take(decode(record))
+        message = decode(record)
+        self._take(request_of(message, None), message.queue_id)
 
     def retreat(self, end: int) -> None:
         """The log, which others write, ends at `end` now; what came after was not confirmed. Its queue
@@ -166,20 +198,20 @@ class RawLog:
             )
         everything = self._rest + data
         begin = offset - len(self._rest)
-        messages, used = self._whole(everything, begin)
+        found, used = self._whole(everything, begin)
         if offset and not position:
             while commit_log.files.starts:
                 commit_log.files.remove_last()
             commit_log.cut(offset)
         commit_log.write_raw(data)
         self._rest = everything[used:]
-        for message in messages:
-            self._take(message)
+        for request, queue_id in found:
+            self._take(request, queue_id)
 
-    def _whole(self, data: bytes, begin: int) -> tuple[list[StoredMessage], int]:
+    def _whole(self, data: bytes, begin: int) -> tuple[list[tuple[DispatchRequest, int]], int]:
         """The messages whose records are complete in `data`, which lies at `begin` and starts with a record,
-        and how many of its bytes that were."""
-        found: list[StoredMessage] = []
+        with their queues' numbers; and how many of its bytes that were."""
+        found: list[tuple[DispatchRequest, int]] = []
         at, total = 0, len(data)
         while total - at >= BLANK_SIZE:
             position = begin + at
@@ -199,29 +231,57 @@ class RawLog:
                 raise ForeignBytes(f"what lies at {position} is no record: its size is {size}")
             if total - at < size:
                 break
-            valid = examine(data, at, position, self._check_crc)
-            if isinstance(valid, Invalid):
-                raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
-            found.append(decode(data, at))
+            parts = sound_parts(data, at, position, self._check_crc)
+            if parts is not None:
+                found.append((self._request(parts, position), parts[1]))
+            else:
+                valid = examine(data, at, position, self._check_crc)
+                if isinstance(valid, Invalid):
+                    raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
+                message = decode(data, at)
+                found.append((request_of(message, None), message.queue_id))
             at += size
         return found, at
 
-    def _take(self, message: StoredMessage) -> None:
+    def _request(self, parts: Parts, position: int) -> DispatchRequest:
+        """What is to be dispatched of a record; properties that say nothing for it but a unique key are not
+        parsed."""
+        field, _, queue_offset, sys_flag, stored, size, text = parts
+        topic = self._topics.get(field)
+        if topic is None:
+            if len(self._topics) >= TOPICS_MAX:
+                self._topics.clear()
+            topic = self._topics[field] = field.decode("utf-8", "replace")
+        properties: dict[str, str] | Batch = [(size, text)]
+        is_special = self._light or sys_flag & _SPECIAL or topic == SCHEDULE_TOPIC
+        if is_special or _TAGS in text or _KEYS in text or _INNER in text:
+            properties = parse_properties(text.decode("utf-8", "replace"))
+        return DispatchRequest(topic, None, properties, sys_flag, queue_offset, position, size, stored)
+
+    def _take(self, request: DispatchRequest, queue_id: int) -> None:
         """Leave a message to dispatch, its queue being ready for it."""
-        queue = self._queue(message.topic, message.queue_id) if enters_queue(message.sys_flag) else None
+        queue = self._queue(request.topic, queue_id) if enters_queue(request.sys_flag) else None
+        request.queue = queue
         if queue is not None:
-            base, count = message.queue_offset, 1
-            if isinstance(queue, BatchConsumeQueue):
-                base, count = inner_batch(message.properties) or (base, 1)
-            self._make_ready(queue, base, count, message.physical_offset)
-            if self._light and PROPERTY_INNER_MULTI_DISPATCH in message.properties:
-                for name, offset in lmq_offsets(message.topic, message.properties):
-                    light = self._queue(name, LMQ_QUEUE_ID)
-                    if light is not None:
-                        self._make_ready(light, offset, 1, message.physical_offset)
-        self._dispatch.add(request_of(message, queue))
-        self._log.last_timestamp = message.store_timestamp
-        self._last = message.physical_offset
+            self._expects(request, queue)
+        self._dispatch.add(request)
+        self._log.last_timestamp = request.store_timestamp
+        self._last = request.physical_offset
+
+    def _expects(self, request: DispatchRequest, queue: AnyQueue) -> None:
+        properties, place = request.properties, request.physical_offset
+        if not isinstance(properties, dict):
+            self._make_ready(queue, request.queue_offset, 1, place)
+            return
+        base, count = request.queue_offset, 1
+        if isinstance(queue, BatchConsumeQueue):
+            base, count = inner_batch(properties) or (base, 1)
+        self._make_ready(queue, base, count, place)
+        if self._light and PROPERTY_INNER_MULTI_DISPATCH in properties:
+            for name, offset in lmq_offsets(request.topic, properties):
+                light = self._queue(name, LMQ_QUEUE_ID)
+                if light is not None:
+                    self._make_ready(light, offset, 1, place)
 
     def _queue(self, topic: str, queue_id: int) -> AnyQueue | None:
         try:

@@ -61,8 +61,9 @@ _HEADS = {
     SysFlag.STORE_HOST_V6: struct.Struct(">iiiiiqqiq8sq20siqi"),
     _HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
 }
-_PLAIN_HEAD = _HEADS[0]
-HEAD_SIZE = _PLAIN_HEAD.size
+PLAIN_HEAD = _HEADS[0]
+"""What a record begins with whose hosts have IPv4."""
+HEAD_SIZE = PLAIN_HEAD.size
 assert HEAD_SIZE == 88
 
 START = struct.Struct(">ii")
@@ -261,7 +262,7 @@ def is_sound(record: bytes, position: int, queue_id: int, queue_offset: int, top
     if len(record) < HEAD_SIZE:
         return False
     size, magic, crc, its_queue, _, its_offset, place, sys_flag, _, _, _, _, _, _, length = (
-        _PLAIN_HEAD.unpack_from(record)
+        PLAIN_HEAD.unpack_from(record)
     )
     topic_at = HEAD_SIZE + length
     properties_at = topic_at + 1 + len(topic)
@@ -281,6 +282,50 @@ def is_sound(record: bytes, position: int, queue_id: int, queue_offset: int, top
         and not record.startswith(_CRC_BEGIN, size - CRC_SIZE)
         and not record[size - 11 : size - 1].isdigit()
     )
+
+
+Parts = tuple[bytes, int, int, int, int, int, bytes]
+"""Topic, queue, queue offset, sys flag, store timestamp, size and properties of a record."""
+
+
+def sound_parts(data: bytes, at: int, position: int, check_crc: bool) -> Parts | None:
+    """The parts of a record at `at` that surely is the valid one at `position` of the log: the quick answer
+    for those of version 1 with IPv4 hosts. None says nothing; `examine` knows."""
+    total = len(data)
+    if total - at < HEAD_SIZE:
+        return None
+    size, magic, crc, queue_id, _, queue_offset, place, sys_flag, _, _, stored, _, _, _, length = (
+        PLAIN_HEAD.unpack_from(data, at)
+    )
+    end, body_at = at + size, at + HEAD_SIZE
+    topic_at = body_at + length
+    if not (
+        magic == MAGIC
+        and place == position
+        and body_at <= topic_at < end - 2
+        and end <= total
+        and not sys_flag & _HOST_V6_FLAGS
+    ):
+        return None
+    topic_length = data[topic_at]
+    properties_at = topic_at + 1 + topic_length
+    if (
+        topic_length > TOPIC_LENGTH_MAX_V1
+        or properties_at + 2 > end
+        or data[properties_at] > 127
+        or properties_at + 2 + (data[properties_at] << 8 | data[properties_at + 1]) != end
+    ):
+        return None
+    topic, properties = data[topic_at + 1 : properties_at], data[properties_at + 2 : end]
+    if check_crc and (
+        crc32(data[body_at:topic_at]) & 0x7FFFFFFF != crc
+        or b"\0" in topic
+        or b"\0" in properties
+        or properties[-11:-1].isdigit()
+        or properties.startswith(_CRC_BEGIN, len(properties) - CRC_SIZE)
+    ):
+        return None
+    return topic, queue_id, queue_offset, sys_flag, stored, size, properties
 
 
 def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -> int | Invalid:

@@ -20,7 +20,7 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     schedule      timers; nobody else sets any
     asking        one request; `calls` the typed ones, `name_servers` those that name servers get
     client        what producers and consumers of one client id share; `members` what it wants of them
-    producer      sends; `transactions` with a transaction, `requests` that wait for a reply
+    producer      sends, by `tries`; `transactions` with a transaction, `requests` that wait for a reply
     consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts

@@ -80,14 +80,31 @@ class Asking:
         limit = self._timeout if timeout is None else timeout
         try:
             return await self._remoting.request(self._place(address, vip), command, max(0.0, limit))
-        except RequestTimedOut as error:
-            raise TimedOut(f"{address}: {error}") from None
-        except TooManyInFlight as error:
-            raise TooBusy(f"{address}: {error}") from None
-        except PeerGone as error:
-            raise Unreachable(str(error)) from None
         except (RemotingError, CodecError) as error:
-            raise ClientError(f"{address}: {error}") from None
+            raise _as_client_error(address, error) from None
+
+    def begin(
+        self,
+        address: str,
+        code: int,
+        fields: dict[str, str],
+        body: bytes,
+        timeout: float,
+        done: Callable[[RemotingCommand | Exception], None],
+        *,
+        vip: bool = False,
+    ) -> None:
+        """As `ask`, for what is asked for every message: `done` is called once, with the answer or the error.
+        The fields become the request's own."""
+
+        def answered(outcome: RemotingCommand | Exception) -> None:
+            done(_as_client_error(address, outcome) if isinstance(outcome, Exception) else outcome)
+
+        command = self._made(code, fields, body, None)
+        try:
+            self._remoting.ask(self._place(address, vip), command, max(0.0, timeout), answered)
+        except CodecError as error:
+            answered(error)
 
     async def expect(
         self,
@@ -131,11 +148,14 @@ class Asking:
         ext = {} if header is None else header.encode()
         if fields:
             ext.update(fields)
+        return self._made(code, ext, body, remark)
+
+    def _made(self, code: int, fields: dict[str, str], body: bytes, remark: str | None) -> RemotingCommand:
         command = RemotingCommand(
             code,
             language=self._language,
             remark=remark,
-            ext_fields=ext,
+            ext_fields=fields,
             body=body,
             # Binary headers have no room for the larger codes.
             serialize_type=self._form if code <= _BINARY_CODE_MAX else _JSON,
@@ -154,3 +174,16 @@ class Asking:
             return address
         host, _, port = address.rpartition(":")
         return f"{host}:{int(port) - VIP_DISTANCE}"
+
+
+def _as_client_error(address: str, error: Exception) -> Exception:
+    """What went wrong as the client tells it; what is no error of the connection stays as it is."""
+    if isinstance(error, RequestTimedOut):
+        return TimedOut(f"{address}: {error}")
+    if isinstance(error, TooManyInFlight):
+        return TooBusy(f"{address}: {error}")
+    if isinstance(error, PeerGone):
+        return Unreachable(str(error))
+    if isinstance(error, RemotingError | CodecError):
+        return ClientError(f"{address}: {error}")
+    return error

@@ -41,6 +41,7 @@ from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, Producer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 
@@ -58,6 +59,11 @@ class Environment(Protocol):
     clock: Clock
     disk: Disk
     worker: Worker | None
+
+    @property
+    def turn(self) -> Turn | None:
+        """What is sent within it is written at its end, in one piece for each connection."""
+        ...
 
 
 class Client:
@@ -100,6 +106,7 @@ class Client:
             tls=_tls(options, tls, environment),
             clock=self.clock,
             on_connect=self._connected,
+            turn=environment.turn,
         )
         signs = credentials_of(options, os.environ, environment.disk, self.clock)
         self.asking = Asking(self._remoting, options, signs)

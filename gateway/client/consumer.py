@@ -442,11 +442,12 @@ class GroupConsumer(ABC):
 
     def restore_topics(self, messages: Iterable[ReceivedMessage]) -> None:
         """Give messages that come again the topic they were sent to, without its namespace."""
-        retry = RETRY_PREFIX + self.group
+        retry, namespace = RETRY_PREFIX + self.group, self.settings.namespace
         for message in messages:
             if message.topic == retry:
                 message.topic = message.properties.get("RETRY_TOPIC", message.topic)
-            message.topic = without_namespace(self.settings.namespace, message.topic)
+            if namespace:
+                message.topic = without_namespace(namespace, message.topic)
 
 
 def checked_time(text: str) -> str:

@@ -82,9 +82,9 @@ class Concurrent:
         consumer, steady = self._consumer, self._consumer.client.steady
         consumer.restore_topics(messages)
         began = steady.now()
-        start = str(began)
+        start = {PROPERTY_CONSUME_START_TIMESTAMP: str(began)}
         for message in messages:
-            message.properties[PROPERTY_CONSUME_START_TIMESTAMP] = start
+            message.add(start)
         outcome = await heard(consumer, self._options, self._listener, messages, context)
         now = steady.now()
         done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0

@@ -22,6 +22,7 @@ from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.pull import PullConsumer
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
+from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 
 __all__ = [
@@ -43,6 +44,7 @@ class _Process:
     clock: Clock = field(default_factory=SystemClock)
     disk: Disk = field(default_factory=RealDisk)
     worker: Worker | None = None
+    turn: Turn | None = None
 
 
 def environment(reactor: Reactor) -> Environment:

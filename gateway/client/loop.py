@@ -2,7 +2,9 @@
 
 It starts with the first client and is a daemon: it does not keep the process alive. Threads wait for it with
 `call`; `submit` gives a `concurrent.futures.Future`. The loop is woken once for all that is handed over to it
-until it looks. Listeners that may block run in threads of a `Pool`.
+until it looks. What comes of a read hands over, as callbacks of futures do, wakes nobody: it is done when the
+read has been served. What is sent meanwhile on a connection is written together. Listeners that may block run
+in threads of a `Pool`.
 The process's own reactor, if it has one, is left alone. After a fork the child has a loop of its own.
 """
 
@@ -26,6 +28,7 @@ from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.engine.disk import Disk, RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 
 log = logging.getLogger(__name__)
@@ -34,20 +37,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 START_SECONDS = 10.0
+TOGETHER = 16
+"""Of what was handed over, so many are done before what they send is written: a broker that waited for all of
+many would have nothing to do meanwhile."""
 
 
 class Loop:
-    """A reactor in a thread; also the `Environment` of the clients in it."""
+    """A reactor in a thread, one of its own unless it is given; also the `Environment` of the clients in
+    it."""
 
     _shared: ClassVar[Loop | None] = None
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self) -> None:
-        self.reactor: Reactor = _new_reactor()
+    def __init__(self, reactor: Reactor | None = None) -> None:
+        self.reactor: Reactor = _new_reactor() if reactor is None else reactor
         use_monotonic_time(self.reactor)
         self.clock: Clock = SystemClock()
         self.disk: Disk = RealDisk()
         self.worker: Worker | None = None
+        self.turn = Turn(self._work_off)
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="mqgateway client", daemon=True)
         self._ready = threading.Event()
@@ -98,10 +106,11 @@ class Loop:
     def post(self, work: Callable[[], object]) -> None:
         """Let the loop do something soon, after what was posted before."""
         self._posted.append(work)
-        if not self._is_woken:
-            self._is_woken = True
-            reactor: Any = self.reactor
-            reactor.callFromThread(self._do_posted)
+        if self._is_woken or (self.turn.is_open and threading.get_ident() == self._thread.ident):
+            return
+        self._is_woken = True
+        reactor: Any = self.reactor
+        reactor.callFromThread(self._do_posted)
 
     def call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, waiting for the outcome. Raises what the function raises.
@@ -121,13 +130,23 @@ class Loop:
         return Pool(self, threads, name)
 
     def _do_posted(self) -> None:
-        """Do what was posted until now; what it posts itself has its turn later, as sockets have."""
         self._is_woken = False  # before looking: what is posted from here on wakes the loop again
-        for _ in range(len(self._posted)):
+        if self.turn.begin():
+            self.turn.end()
+
+    def _work_off(self) -> None:
+        """Do what was posted until now; what it posts itself has its turn later, as sockets have."""
+        for number in range(len(self._posted)):
+            if number % TOGETHER == TOGETHER - 1:
+                self.turn.write()
             try:
                 self._posted.popleft()()
             except Exception:
                 log.exception("what was handed over to the client's thread failed")
+        if self._posted and not self._is_woken:
+            self._is_woken = True
+            reactor: Any = self.reactor
+            reactor.callFromThread(self._do_posted)
 
     def _run(self) -> None:
         reactor: Any = self.reactor

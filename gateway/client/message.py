@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from mqgateway.engine.message import (
     KEY_SEPARATOR,
@@ -30,6 +31,7 @@ from mqgateway.engine.message import (
     StoredMessage,
     format_host,
     offset_message_id,
+    parse_properties,
 )
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -39,7 +41,7 @@ PROPERTY_TTL = "TTL"
 REPLY_TYPE = "reply"
 REPLY_TOPIC_SUFFIX = "_REPLY_TOPIC"
 
-_queue = lru_cache(4096)(MessageQueue)
+queue_of = lru_cache(4096)(MessageQueue)
 """One object for all messages of a queue."""
 
 
@@ -161,11 +163,15 @@ class ReceivedMessage(Message):
 
     `queue` is where it lies, at `queue_offset`; `reconsume_times` how often it has been refused before.
     `message_id` is the id that its sender was told, `offset_message_id` the one that says where it is stored.
+    Its properties are read when they are first looked at: many listeners need none.
     """
 
     __slots__ = (
+        "_added",
         "_born_host",
+        "_properties",
         "_store_host",
+        "_text",
         "born_timestamp",
         "physical_offset",
         "queue",
@@ -186,6 +192,9 @@ class ReceivedMessage(Message):
     store_timestamp: int
     _born_host: bytes
     _store_host: bytes
+    _text: bytes  # the properties as they are stored, and what was added to them, until they are looked at
+    _added: tuple[Mapping[str, str], ...]
+    _properties: dict[str, str] | None
 
     @classmethod
     def of(cls, stored: StoredMessage, body: bytes, broker_name: str) -> ReceivedMessage:
@@ -195,7 +204,9 @@ class ReceivedMessage(Message):
         message.body = body
         message.flag = stored.flag
         message.properties = stored.properties
-        message.queue = _queue(stored.topic, broker_name, stored.queue_id)
+        message._text = b""
+        message._added = ()
+        message.queue = queue_of(stored.topic, broker_name, stored.queue_id)
         message.queue_offset = stored.queue_offset
         message.physical_offset = stored.physical_offset
         message.store_size = stored.size
@@ -206,6 +217,66 @@ class ReceivedMessage(Message):
         message.store_timestamp = stored.store_timestamp
         message._store_host = stored.store_host
         return message
+
+    @classmethod
+    def of_parts(
+        cls,
+        head: tuple[Any, ...],
+        topic: str,
+        body: bytes,
+        text: bytes,
+        queue: MessageQueue,
+        added: tuple[Mapping[str, str], ...],
+    ) -> ReceivedMessage:
+        """From a record cut into its fixed fields (`record.PLAIN_HEAD`), topic, body and properties; `added`
+        are further properties."""
+        message = cls.__new__(cls)
+        (
+            message.store_size,
+            _,
+            _,
+            _,
+            message.flag,
+            message.queue_offset,
+            message.physical_offset,
+            message.sys_flag,
+            message.born_timestamp,
+            message._born_host,
+            message.store_timestamp,
+            message._store_host,
+            message.reconsume_times,
+            _,
+            _,
+        ) = head
+        message.topic = topic
+        message.body = body
+        message.queue = queue
+        message._text = text
+        message._added = added
+        message._properties = None
+        return message
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Its properties by name."""
+        properties = self._properties
+        if properties is None:
+            properties = parse_properties(self._text.decode("utf-8", "replace"))
+            for added in self._added:
+                properties.update(added)
+            self._properties = properties
+        return properties
+
+    @properties.setter
+    def properties(self, properties: dict[str, str]) -> None:
+        self._properties = properties
+
+    def add(self, added: Mapping[str, str]) -> None:
+        """Set several properties, which are not looked at now."""
+        if self._properties is None:
+            self._added = (*self._added, added)
+        else:
+            self._properties.update(added)
 
     @property
     def born_host(self) -> str:

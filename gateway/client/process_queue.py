@@ -50,10 +50,25 @@ class ProcessQueue:
         """Offsets between the first and the last message that waits."""
         return next(reversed(self._waiting)) - next(iter(self._waiting)) if self._waiting else 0
 
-    def put(self, messages: Iterable[ReceivedMessage]) -> bool:
+    def put(self, messages: Sequence[ReceivedMessage]) -> bool:
         """Messages have come; whether an ordered consumer must be told to begin."""
         waiting = self._waiting
         last = next(reversed(waiting), -1)
+        offsets = [message.queue_offset for message in messages]
+        if offsets and offsets[0] > last and offsets == list(range(offsets[0], offsets[0] + len(offsets))):
+            # As they come mostly: one behind the other, and behind those that are here.
+            waiting.update(zip(offsets, messages, strict=True))
+            self.size += sum([len(message.body) for message in messages])
+            self._highest = max(self._highest, offsets[-1])
+        else:
+            self._put_in_order(messages, last)
+        if not self._waiting or self.is_consuming:
+            return False
+        self.is_consuming = True
+        return True
+
+    def _put_in_order(self, messages: Sequence[ReceivedMessage], last: int) -> None:
+        waiting = self._waiting
         in_order = True
         for message in messages:
             offset = message.queue_offset
@@ -67,10 +82,6 @@ class ProcessQueue:
         self._highest = max(self._highest, last)
         if not in_order:
             self._waiting = dict(sorted(waiting.items()))
-        if not self._waiting or self.is_consuming:
-            return False
-        self.is_consuming = True
-        return True
 
     def has(self, message: ReceivedMessage) -> bool:
         """Whether the message is here and not done with."""
@@ -83,12 +94,13 @@ class ProcessQueue:
     def remove(self, messages: Iterable[ReceivedMessage], now: int) -> int:
         """Messages are done with; the offset that may be committed, -1 when there was nothing here."""
         self.consumed_at = now
-        if not self._waiting:
+        waiting = self._waiting
+        if not waiting:
             return -1
-        for message in messages:
-            if self._waiting.pop(message.queue_offset, None) is not None:
-                self.size -= len(message.body)
-        return next(iter(self._waiting), self._highest + 1)
+        pop = waiting.pop
+        gone = [pop(message.queue_offset, None) for message in messages]
+        self.size -= sum([len(message.body) for message in gone if message is not None])
+        return next(iter(waiting), self._highest + 1)
 
     def take(self, limit: int, now: int) -> list[ReceivedMessage]:
         """Up to `limit` messages from the front, to be consumed in order; none ends the consuming."""

@@ -14,6 +14,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from twisted.internet.defer import Deferred, fail
+
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.asking import as_deferred
@@ -25,30 +27,25 @@ from mqgateway.gateway.client.errors import (
     ClientError,
     NoRoute,
     NotRunning,
-    SendFailed,
-    TimedOut,
-    TooBusy,
-    Unreachable,
 )
 from mqgateway.gateway.client.faults import FaultTable
-from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult, SendStatus
+from mqgateway.gateway.client.message import Message, ReceivedMessage, SendResult
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.options import ClientOptions, ProducerOptions, made
 from mqgateway.gateway.client.publishing import PublishInfo
 from mqgateway.gateway.client.routes import MASTER, queues_to_send
 from mqgateway.gateway.client.selectors import Selector
 from mqgateway.gateway.client.sending import (
-    RETRIABLE,
     Prepared,
     check_group,
     check_topic,
-    common_header,
     give_ids,
     prepare,
     prepare_batch,
 )
 from mqgateway.gateway.client.settings import ProducerSettings
 from mqgateway.gateway.client.trace import MESSAGE_BYTES_MAX, Tracer, group_of_traces
+from mqgateway.gateway.client.tries import TURN_MAX, Tries
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -64,7 +61,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RESERVED_GROUP = "DEFAULT_PRODUCER"
-TURN_MAX = 1 << 31
 
 
 class Producer:
@@ -89,12 +85,13 @@ class Producer:
             detect_interval=self.options.detect_interval,
         )
         self._infos: dict[str, PublishInfo] = {}
-        self._headers: dict[str, dict[str, str]] = {}  # by topic: what is the same in all sends
-        self._in_flight = 0
         self._is_running = False
         self.tracer: Tracer | None = None
         if self.options.enable_trace:
             self.tracer = traced(self.client, self.options, environment, group)
+        self._tries = Tries(
+            self.client, self.group, self.options, self.faults, self._infos, self._info, self.tracer
+        )
         self.spans: Spans | None = None
         if self.options.enable_opentelemetry:
             from mqgateway.gateway.client.spans import Spans
@@ -134,8 +131,7 @@ class Producer:
 
     # Sending
 
-    @as_deferred
-    async def send(
+    def send(
         self,
         message: Message,
         *,
@@ -144,24 +140,26 @@ class Producer:
         argument: Any = None,
         timeout: float | None = None,
         tries: int | None = None,
-    ) -> SendResult:
+    ) -> Deferred[SendResult]:
         """Store a message; `timeout` in seconds for all tries together.
 
         With `queue`, or a `selector` that is given the queues, the message and the `argument`, it goes there
-        and is tried once. Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
+        and is tried once. Fails with `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
         `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
         """
-        self._check_running()
 
-        async def work() -> SendResult:
+        def work() -> Deferred[SendResult]:
             prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
             limit = self._limit(timeout)
-            if queue is not None or selector is not None:
-                chosen = await self._chosen(message, prepared, queue, selector, argument)
-                return await self._counted(self._try(prepared, chosen, limit))
-            return await self._counted(self._send(prepared, limit, tries))
+            if queue is None and selector is None:
+                return self._tries.send(prepared, limit, tries)
+            return self._send_chosen(message, prepared, limit, queue, selector, argument)
 
-        return await (work() if self.spans is None else self.spans.sent(message, work))
+        try:
+            self._check_running()
+            return work() if self.spans is None else Deferred.fromCoroutine(self.spans.sent(message, work))
+        except Exception as error:
+            return fail(error)
 
     @as_deferred
     async def send_batch(
@@ -181,13 +179,10 @@ class Producer:
             results = []
             for part, body in split_by_size(messages, self.options.max_message_size):
                 prepared = prepare_batch(part, body, self.options)
-                limit = self._limit(timeout)
+                chosen = None
                 if queue is not None:
                     chosen = await self._chosen(part[0], prepared, queue, None, None)
-                    sending = self._try(prepared, chosen, limit)
-                else:
-                    sending = self._send(prepared, limit, None)
-                results.append(await self._counted(sending))
+                results.append(await self._tries.send(prepared, self._limit(timeout), queue=chosen))
             return results
 
         return await (work() if self.spans is None else self.spans.sent_together(messages, work))
@@ -211,9 +206,9 @@ class Producer:
             if queue is not None or selector is not None:
                 chosen = await self._chosen(message, prepared, queue, selector, argument)
             else:
-                chosen = self._next(await self._info(prepared.topic), prepared.topic, None, False)
+                chosen = self._tries.next(await self._info(prepared.topic), prepared.topic)
             address = await self.client.master_of(chosen)
-            fields = prepared.header(self._header(prepared.topic), chosen, now)
+            fields = self._tries.header(prepared, chosen, now)
             self.client.asking.tell(address, prepared.code, None, prepared.body, vip=True, fields=fields)
 
         await (work() if self.spans is None else self.spans.sent(message, work))
@@ -305,75 +300,18 @@ class Producer:
 
     # The way of a send
 
-    async def _counted(self, work: Any) -> SendResult:
-        if self._in_flight >= self.options.max_sends_in_flight:
-            work.close()
-            raise TooBusy(f"{self._in_flight} sends are under way")
-        self._in_flight += 1
-        try:
-            result: SendResult = await work
-            return result
-        finally:
-            self._in_flight -= 1
-
-    async def _send(self, prepared: Prepared, limit: float, tries: int | None) -> SendResult:
-        """Try on one broker after another."""
-        seconds = self.client.schedule.seconds
-        deadline = seconds() + limit
-        info = await self._info(prepared.topic)
-        left = 1 + (self.options.retry_times_when_send_failed if tries is None else tries)
-        brokers: list[str] = []
-        weak: SendResult | None = None
-        failure: ClientError | None = None
-        while left and deadline > seconds():
-            left -= 1
-            queue = self._next(info, prepared.topic, brokers[-1] if brokers else None, bool(brokers))
-            brokers.append(queue.broker_name)
-            try:
-                result = await self._try(prepared, queue, self._patience(deadline - seconds(), left))
-            except BrokerError as error:
-                if error.code not in RETRIABLE:
-                    raise
-                failure = error
-            except ClientError as error:
-                failure = error
-            else:
-                if (
-                    result.status is SendStatus.SEND_OK
-                    or not self.options.retry_another_broker_when_not_store_ok
-                ):
-                    return result
-                weak = result
-            info = self._infos.get(prepared.topic, info)
-            log.info("%s: try %d of a send failed: %s", prepared.topic, len(brokers), failure)
-        if weak is not None:
-            return weak
-        if failure is None:
-            raise TimedOut(f"{prepared.topic}: no time was left to send")
-        raise SendFailed(prepared.topic, brokers, failure) from failure
-
-    async def _try(self, prepared: Prepared, queue: MessageQueue, timeout: float) -> SendResult:
-        """One try; brokers are graded by what comes of it."""
-        client, broker = self.client, queue.broker_name
-        address = client.routes.master(broker) or await client.master_of(queue)
-        now, began = client.clock.millis(), client.steady.now()
-        fields = prepared.header(self._header(prepared.topic), queue, now)
-        try:
-            answer = await client.asking.ask(
-                address, prepared.code, None, prepared.body, timeout=timeout, vip=True, fields=fields
-            )
-            result = prepared.result(answer, queue, address, self.options.namespace)
-        except BrokerError:
-            self.faults.refused(broker, client.steady.now())
-            raise
-        except (Unreachable, TooBusy):
-            self.faults.failed(broker, client.steady.now())
-            raise
-        later = client.steady.now()
-        self.faults.succeeded(broker, later - began, later)
-        if self.tracer is not None:
-            self.tracer.sent(prepared.origin, result, answer.ext_fields, address, now, later - began)
-        return result
+    @as_deferred
+    async def _send_chosen(
+        self,
+        message: Message,
+        prepared: Prepared,
+        timeout: float,
+        queue: MessageQueue | None,
+        selector: Selector | None,
+        argument: Any,
+    ) -> SendResult:
+        chosen = await self._chosen(message, prepared, queue, selector, argument)
+        return await self._tries.send(prepared, timeout, queue=chosen)
 
     async def _info(self, topic: str) -> PublishInfo:
         """The queues of a topic; those that it will have, if it is new. Raises `NoRoute`."""
@@ -395,22 +333,6 @@ class Producer:
             raise NoRoute(topic, "it has no queue that can be written" if known else "")
         return info
 
-    def _next(self, info: PublishInfo, topic: str, last_broker: str | None, is_retry: bool) -> MessageQueue:
-        now = self.client.steady.now()
-        queue = self.faults.choose(info, last_broker, now, self._elsewhere if is_retry else None)
-        if queue is None:
-            raise NoRoute(topic, "it has no queue that can be written")
-        return queue
-
-    def _elsewhere(self) -> int:
-        return self.client.random.randrange(TURN_MAX)
-
-    def _header(self, topic: str) -> dict[str, str]:
-        header = self._headers.get(topic)
-        if header is None:
-            header = self._headers[topic] = common_header(self.group, topic, self.options)
-        return header
-
     async def _chosen(
         self,
         message: Message,
@@ -426,10 +348,6 @@ class Producer:
         if with_namespace(self.options.namespace, queue.topic) != prepared.topic:
             raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
         return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
-
-    def _patience(self, left: float, tries_left: int) -> float:
-        most = self.options.send_msg_max_timeout_per_request
-        return min(left, most / 1000) if most > -1 and tries_left else left
 
     def _limit(self, timeout: float | None) -> float:
         return self.options.send_msg_timeout / 1000 if timeout is None else timeout

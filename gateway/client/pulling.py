@@ -12,7 +12,7 @@ from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import PullResult, PullStatus
-from mqgateway.gateway.client.reading import read_messages, wanted
+from mqgateway.gateway.client.reading import bounds, read_messages, wanted
 from mqgateway.gateway.client.routes import MASTER
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -85,10 +85,12 @@ class Puller:
         self._suggested[queue] = found.suggest_which_broker_id
         messages = []
         if status is PullStatus.FOUND:
-            messages = read_messages(answer.body, queue.broker_name)
-            for message in messages:
-                message.queue_offset += found.offset_delta or 0
-            messages = wanted(messages, subscribed.tags_set, found.min_offset, found.max_offset)
+            ends = bounds(found.min_offset, found.max_offset)
+            messages = read_messages(answer.body, queue.broker_name, ends)
+            if found.offset_delta:
+                for message in messages:
+                    message.queue_offset += found.offset_delta
+            messages = wanted(messages, subscribed.tags_set)
         return PullResult(status, found.next_begin_offset, found.min_offset, found.max_offset, messages)
 
     def keep(self, queues: Collection[MessageQueue]) -> None:

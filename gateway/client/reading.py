@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import (
@@ -18,24 +18,74 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
-from mqgateway.engine.store.record import Invalid, decode, examine, split_batch
+from mqgateway.engine.store.record import (
+    HEAD_SIZE,
+    MAGIC,
+    PLAIN_HEAD,
+    Invalid,
+    decode,
+    examine,
+    split_batch,
+)
 from mqgateway.gateway.client.compression import decompress
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.message import ReceivedMessage, queue_of
 
 log = logging.getLogger(__name__)
 
 _INNER_BATCH = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
 _NOT_PLAIN = _INNER_BATCH | SysFlag.COMPRESSED
+_NOT_QUICK = _NOT_PLAIN | SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _POSITION_AT = 28
 _POSITION = struct.Struct(">q")
 
 
-def read_messages(body: bytes, broker_name: str) -> list[ReceivedMessage]:
-    """The messages of records that lie back to back; what cannot be read is left out and logged."""
+def read_messages(
+    body: bytes, broker_name: str, added: Mapping[str, str] | None = None
+) -> list[ReceivedMessage]:
+    """The messages of records that lie back to back, with `added` among their properties; what cannot be read
+    is left out and logged.
+
+    Most records are of version 1, with IPv4 hosts, and neither compressed nor a batch: they are examined and
+    taken apart in one go. `examine` and `read_record` know all of them.
+    """
     messages: list[ReceivedMessage] = []
-    for at in _records(body):
-        messages += read_record(body, broker_name, at)
+    more: tuple[Mapping[str, str], ...] = () if added is None else (added,)
+    unpack, of_parts = PLAIN_HEAD.unpack_from, ReceivedMessage.of_parts
+    topic, topic_text, queue_id = b"", "", -1
+    queue = queue_of("", broker_name, -1)
+    at, total = 0, len(body)
+    while at < total:
+        if total - at > HEAD_SIZE:
+            head = unpack(body, at)
+            end = at + head[0]
+            topic_at = at + HEAD_SIZE + head[14]
+            if at + HEAD_SIZE <= topic_at < end <= total and head[1] == MAGIC and not head[7] & _NOT_QUICK:
+                length = body[topic_at]
+                place = topic_at + 1 + length
+                if (
+                    length < 128
+                    and place + 1 < end
+                    and body[place] < 128
+                    and place + 2 + (body[place] << 8 | body[place + 1]) == end
+                ):
+                    field = body[topic_at + 1 : place]
+                    if field != topic or head[3] != queue_id:
+                        topic, topic_text, queue_id = field, field.decode("utf-8", "replace"), head[3]
+                        queue = queue_of(topic_text, broker_name, queue_id)
+                    content, text = body[at + HEAD_SIZE : topic_at], body[place + 2 : end]
+                    messages.append(of_parts(head, topic_text, content, text, queue, more))
+                    at = end
+                    continue
+        size = _size_of_record(body, at)
+        if not size:
+            break
+        found = read_record(body, broker_name, at)
+        if added is not None:
+            for message in found:
+                message.add(added)
+        messages += found
+        at += size
     return messages
 
 
@@ -56,33 +106,28 @@ def read_record(data: bytes, broker_name: str, at: int = 0) -> list[ReceivedMess
     return [message]
 
 
-def wanted(
-    messages: list[ReceivedMessage], tags: Collection[str], min_offset: int, max_offset: int
-) -> list[ReceivedMessage]:
-    """Those whose tag is wanted (all, without `tags`); each is told where its queue begins and ends."""
-    chosen = [message for message in messages if message.tags in tags] if tags else messages
-    low, high = str(min_offset), str(max_offset)
-    for message in chosen:
-        message.properties[PROPERTY_MIN_OFFSET] = low
-        message.properties[PROPERTY_MAX_OFFSET] = high
-    return chosen
+def bounds(min_offset: int, max_offset: int) -> dict[str, str]:
+    """The properties that tell messages where their queue begins and ends."""
+    return {PROPERTY_MIN_OFFSET: str(min_offset), PROPERTY_MAX_OFFSET: str(max_offset)}
 
 
-def _records(body: bytes) -> Iterator[int]:
-    """Where records begin."""
-    at = 0
-    while at < len(body):
-        if len(body) - at < _POSITION_AT + 8:
-            log.warning("a reply ends with %d bytes that are no record", len(body) - at)
-            return
-        (position,) = _POSITION.unpack_from(body, at + _POSITION_AT)
-        size = examine(body, at, position, check_crc=False)
-        if isinstance(size, Invalid) or size == 0:
-            why = size.what if isinstance(size, Invalid) else "it is a blank"
-            log.warning("byte %d of a reply begins no record: %s", at, why)
-            return
-        yield at
-        at += size
+def wanted(messages: list[ReceivedMessage], tags: Collection[str]) -> list[ReceivedMessage]:
+    """Those whose tag is wanted; all, without `tags`."""
+    return [message for message in messages if message.tags in tags] if tags else messages
+
+
+def _size_of_record(body: bytes, at: int) -> int:
+    """Bytes of the record at `at`; 0 where none begins, which is logged."""
+    if len(body) - at < _POSITION_AT + 8:
+        log.warning("a reply ends with %d bytes that are no record", len(body) - at)
+        return 0
+    (position,) = _POSITION.unpack_from(body, at + _POSITION_AT)
+    size = examine(body, at, position, check_crc=False)
+    if isinstance(size, Invalid) or size == 0:
+        why = size.what if isinstance(size, Invalid) else "it is a blank"
+        log.warning("byte %d of a reply begins no record: %s", at, why)
+        return 0
+    return size
 
 
 def _unwrapped(batch: ReceivedMessage) -> Iterator[ReceivedMessage]:

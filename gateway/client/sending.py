@@ -70,7 +70,6 @@ _QUEUE_ID, _SYS_FLAG, _BORN, _FLAG = (
 )
 _PROPERTIES, _BROKER, _BATCH = (_WIRE[name] for name in ("properties", "bname", "batch"))
 _TIMES, _TIMES_MAX = (_WIRE[name] for name in ("reconsume_times", "max_reconsume_times"))
-_FALSE_TRUE = ("false", "true")
 
 
 @dataclass(slots=True)
@@ -94,13 +93,17 @@ class Prepared:
         """The fields that send it to a queue; `common` are those of its topic, from `common_header`."""
         fields = common.copy()
         fields[_QUEUE_ID] = str(queue.queue_id)
-        fields[_SYS_FLAG] = str(self.sys_flag)
         fields[_BORN] = str(now)
-        fields[_FLAG] = str(self.flag)
         fields[_PROPERTIES] = self.properties
         fields[_BROKER] = queue.broker_name
-        fields[_BATCH] = _FALSE_TRUE[self.is_batch]
-        fields[_TIMES] = str(self.reconsume_times)
+        if self.sys_flag:
+            fields[_SYS_FLAG] = str(self.sys_flag)
+        if self.flag:
+            fields[_FLAG] = str(self.flag)
+        if self.is_batch:
+            fields[_BATCH] = "true"
+        if self.reconsume_times:
+            fields[_TIMES] = str(self.reconsume_times)
         if self.max_reconsume_times is not None:
             fields[_TIMES_MAX] = str(self.max_reconsume_times)
         return fields
@@ -128,8 +131,8 @@ class Prepared:
 
 
 def common_header(group: str, topic: str, options: ProducerOptions) -> dict[str, str]:
-    """The fields that are the same in all sends of a group to a topic; the others are there, with no values
-    yet."""
+    """The fields that are the same in all sends of a group to a topic; the others are there as well, with
+    what they have in most sends."""
     return SendMessageRequestHeaderV2(
         producer_group=group,
         topic=topic,

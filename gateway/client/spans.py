@@ -18,7 +18,7 @@ OpenTelemetry's Java agent makes of Java's client.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mqgateway.engine.message import PROPERTY_SHARDING_KEY, PROPERTY_TIMER_DELIVER_MS, message_type
@@ -110,16 +110,14 @@ class Spans:
 
     # Sending
 
-    async def sent(self, message: Message, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def sent(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
         """What `work` gives, which sends the message. It is told the span's context before."""
         kind = self._trace.SpanKind.PRODUCER
         span = self._span("send", message.topic, kind, described(message))
         self._give(span, message)
         return await self._followed(span, work)
 
-    async def sent_together(
-        self, messages: Sequence[Message], work: Callable[[], Coroutine[Any, Any, T]]
-    ) -> T:
+    async def sent_together(self, messages: Sequence[Message], work: Callable[[], Awaitable[T]]) -> T:
         """The same of a batch, whose messages have a span each."""
         kinds = self._trace.SpanKind
         for message in messages:
@@ -138,7 +136,7 @@ class Spans:
             if value:
                 message.put(name, value)
 
-    async def _followed(self, span: Span, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _followed(self, span: Span, work: Callable[[], Awaitable[T]]) -> T:
         try:
             outcome = await work()
         except Exception as error:

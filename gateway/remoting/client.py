@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
-from twisted.internet.defer import Deferred, DeferredList, fail
+from twisted.internet.defer import Deferred, DeferredList, fail, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock
@@ -22,10 +22,11 @@ from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
+from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
 from mqgateway.gateway.remoting.protocol import Connection, client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Call, Schedule
 
@@ -33,6 +34,8 @@ log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
 """How often idle connections are looked for."""
+
+_GO_AWAY = int(ResponseCode.GO_AWAY)
 
 LAST_WORDS_SECONDS = 1.0
 """How long a closed client lets its connections write what they still have."""
@@ -49,7 +52,7 @@ class Ask(Protocol):
 class RemotingClient:
     """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us;
     `on_connect(address)` is called for each connection that is made, before anything is sent on it;
-    `sign` adds to each request who asks, last of all."""
+    `sign` adds to each request who asks, last of all; what is begun in a `turn` is written at its end."""
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class RemotingClient:
         clock: Clock,
         on_connect: Callable[[str], None] | None = None,
         sign: Callable[[RemotingCommand], None] | None = None,
+        turn: Turn | None = None,
     ) -> None:
         self._reactor = reactor
         self._options = options
@@ -68,7 +72,7 @@ class RemotingClient:
         self._tls = tls
         self._on_connect = on_connect
         self._sign = sign
-        self._terms = client_terms(options, reactor)
+        self._terms = client_terms(options, reactor, turn)
         self._links: dict[str, Link] = {}
         self._schedule = Schedule(reactor)
         self._sweeper: Call | None = None
@@ -88,6 +92,31 @@ class RemotingClient:
         answer = self._ask(address, command, deadline)
         answer.addCallback(self._repeat_if_sent_away, address, command, deadline)
         return answer
+
+    def ask(self, address: str, command: RemotingCommand, timeout: float, done: Done) -> None:
+        """As `request`, for who needs no Deferred: `done` is called once, with the answer or why there is
+        none. Raises `CodecError`."""
+        link = self._links.get(address)
+        connection = None if link is None else link.connection
+        if connection is None or not connection.is_open:
+            _tell(self.request(address, command, timeout), done)
+            return
+        deadline = self._reactor.seconds() + timeout
+        if self._sign is not None:
+            self._sign(command)
+
+        def answered(outcome: RemotingCommand | Exception) -> None:
+            if isinstance(outcome, RemotingCommand) and outcome.code == _GO_AWAY:
+                again = succeed(outcome)
+                again.addCallback(self._repeat_if_sent_away, address, command, deadline)
+                _tell(again, done)
+            else:
+                done(outcome)
+
+        try:
+            connection.ask(command, timeout, answered)
+        except RemotingError as error:
+            done(error)
 
     def send_oneway(self, address: str, command: RemotingCommand) -> None:
         """Tell `address` something; that it could not be sent is only logged."""
@@ -183,7 +212,7 @@ class RemotingClient:
         self, answer: RemotingCommand, address: str, command: RemotingCommand, deadline: float
     ) -> RemotingCommand | Deferred[RemotingCommand]:
         link = self._links.get(address)
-        if answer.code != ResponseCode.GO_AWAY or link is None:
+        if answer.code != _GO_AWAY or link is None:
             return answer
         if link.connection is not None:
             link.retire(link.connection)
@@ -196,6 +225,10 @@ class RemotingClient:
             connection = link.connection
             if connection is not None and not link.is_standing and connection.is_idle(now, limit):
                 connection.close(f"idle for {limit} s")
+
+
+def _tell(answer: Deferred[RemotingCommand], done: Done) -> None:
+    answer.addCallbacks(done, lambda failure: done(failure.value))
 
 
 def _abort_all(connections: list[Connection]) -> None:

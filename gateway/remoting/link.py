@@ -22,6 +22,7 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.protocol import Connection, Terms
 from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.remoting.transport import connecting
 from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,8 @@ def endpoint_for(reactor: Reactor, address: str, timeout: float) -> Any:
         version = ipaddress.ip_address(host).version
     except ValueError:
         return HostnameEndpoint(reactor, host, int(port), timeout)
-    return (TCP4ClientEndpoint if version == 4 else TCP6ClientEndpoint)(reactor, host, int(port), timeout)
+    kind = TCP4ClientEndpoint if version == 4 else TCP6ClientEndpoint
+    return kind(connecting(reactor), host, int(port), timeout)
 
 
 class Link:

@@ -47,7 +47,7 @@ from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
-from mqgateway.gateway.remoting.exchange import Exchange, PeerGone, RemotingError, TooManyInFlight
+from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, RemotingError, TooManyInFlight
 from mqgateway.gateway.remoting.foreign import Notices, language
 from mqgateway.gateway.remoting.long_work import LongWork, Work
 from mqgateway.gateway.remoting.pending_input import PendingInput
@@ -105,8 +105,8 @@ def server_terms(
     )
 
 
-def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
-    """The terms that the options give to a client's connections.
+def client_terms(options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None) -> Terms:
+    """The terms that the options give to a client's connections; those with one `turn` write together.
 
     A client reads always: were it to stop because the server does, both would wait for each other. It trusts
     the servers that it has chosen with the size of what they answer.
@@ -117,7 +117,7 @@ def client_terms(options: RemotingOptions, reactor: Clockwork) -> Terms:
         reads_always=True,
         header_max=options.frame_max_length,
         fields_max=options.frame_max_length,
-        turn=Turn(),
+        turn=turn or Turn(),
         pending_limit=inf,
         address_pending_limit=inf,
     )
@@ -427,13 +427,26 @@ class Connection:
                 answer.callback(outcome)
 
         try:
-            self._check_writable()
-            command.opaque = exchange.open(self._terms.reactor.seconds(), timeout, done)
+            self.ask(command, timeout, done)
         except RemotingError as error:
             return fail(error)
-        self._write(encode_command(command))
-        self._watch_deadline()
         return answer
+
+    def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
+        """The same for who needs no Deferred: `done` is called once, with the answer or why there is none.
+
+        Raises `RemotingError` and `CodecError` for what was not sent.
+        """
+        self._check_writable()
+        opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
+        command.opaque = opaque
+        try:
+            frame = encode_command(command)
+        except CodecError:
+            self._exchange.forget(opaque)
+            raise
+        self._write(frame)
+        self._watch_deadline()
 
     def send_oneway(self, command: RemotingCommand) -> None:
         """Tell the other side without an answer; see `Peer.send_oneway`."""

@@ -1,9 +1,10 @@
-"""A TCP transport that sends at once what nothing waits before.
+"""TCP transports that send at once what nothing waits before.
 
-Twisted's own puts every write into a buffer, asks the system to be told when the socket takes bytes, sends on
-the next turn of the loop, and takes the question back: two system calls for each reply that the socket would
-have taken right away. Here `write` tries the socket first and falls back to the buffer with whatever does not
-fit. `writeSequence` stays as it was: what is written through it is joined until the loop turns.
+Twisted's own put every write into a buffer, ask the system to be told when the socket takes bytes, send on
+the next turn of the loop, and take the question back: two system calls for each reply or request that the
+socket would have taken right away. Here `write` tries the socket first and falls back to the buffer with
+whatever does not fit. `writeSequence` stays as it was: what is written through it is joined until the loop
+turns.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.interfaces import IReactorFDSet
-from twisted.internet.tcp import Port, Server
+from twisted.internet.posixbase import PosixReactorBase
+from twisted.internet.tcp import Client, Connection, Connector, Port, Server
 
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 
 
-class EagerTransport(Server):
-    """The transport of one accepted connection."""
+class _Eager(Connection):
+    """What both kinds have in common."""
 
     SEND_LIMIT = 1024 * 1024
     """Bytes offered to the socket at once; large enough for a whole pull reply."""
@@ -46,10 +48,43 @@ class EagerTransport(Server):
         super().stopWriting()  # type: ignore[no-untyped-call]
 
 
+class EagerTransport(_Eager, Server):
+    """The transport of one accepted connection."""
+
+
+class EagerClient(_Eager, Client):
+    """The transport of a connection that we make."""
+
+
 class EagerPort(Port):
     """A listening port whose connections have eager transports."""
 
     transport = EagerTransport
+
+
+class _EagerConnector(Connector):
+    def _makeTransport(self) -> EagerClient:
+        return EagerClient(self.host, self.port, self.bindAddress, self, self.reactor)  # type: ignore[no-untyped-call]
+
+
+class Connecting:
+    """A reactor as far as endpoints of addresses need it; connections have eager transports."""
+
+    def __init__(self, reactor: Reactor) -> None:
+        self._reactor = reactor
+
+    def connectTCP(
+        self, host: str, port: int, factory: Any, timeout: float = 30, bindAddress: Any = None
+    ) -> Any:
+        """See `IReactorTCP.connectTCP`."""
+        connector = _EagerConnector(host, port, factory, timeout, bindAddress, self._reactor)
+        connector.connect()
+        return connector
+
+
+def connecting(reactor: Reactor) -> Any:
+    """What makes connections with eager transports where the reactor has sockets, else the reactor itself."""
+    return Connecting(reactor) if isinstance(reactor, PosixReactorBase) else reactor
 
 
 def listen(reactor: Reactor, port: int, factory: Any, backlog: int, interface: str) -> ListeningPort:

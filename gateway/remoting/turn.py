@@ -63,13 +63,14 @@ class Turn:
             except Exception:
                 log.exception("what follows a read failed")
         self.is_open = False
-        self._write()
+        self.write()
 
     def _write_late(self) -> None:
         self._writing = None
-        self._write()
+        self.write()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Let everybody write what there is until now."""
         speakers, self._speakers = self._speakers, []
         for speaker in speakers:
             try:

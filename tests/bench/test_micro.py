@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
+from bench.micro_client import client_work
 from bench.micro_grpc import grpc_work
 from bench.micro_looks import looks_work
 
@@ -30,6 +31,18 @@ def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
         f"a whole receive of {TOGETHER} over gRPC",
         "an acknowledgement over gRPC",
     ]
+
+
+def test_clients_send_and_consume_from_bytes_to_bytes() -> None:
+    steps = [measured(work, 2) for work in client_work()]
+    assert [step.name for step in steps] == [
+        "a client's send",
+        "a client's send, from a thread",
+        "a message of a client's batch",
+        "a message that a client pulls",
+    ]
+    send, from_thread, batch, pulled = steps
+    assert pulled.instructions < batch.instructions < send.instructions < from_thread.instructions
 
 
 def test_looks_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:

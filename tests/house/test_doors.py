@@ -58,6 +58,7 @@ WALL_TIME = {
     "gateway/client/producer.py": "written: when messages were born",
     "gateway/client/pull.py": "shown: when a pull began, in its span",
     "gateway/client/trace.py": "written: trace records",
+    "gateway/client/tries.py": "written: when messages were born",
     "gateway/grpc/service/offsets.py": "told: when a message that waits a while is due",
     "gateway/grpc/service/pushes.py": "told: when a message that waits a while is due",
     "gateway/grpc/service/receiving.py": "told: when messages were given out",

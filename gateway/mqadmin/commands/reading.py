@@ -14,7 +14,7 @@ from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
-from mqgateway.gateway.client.reading import read_messages, wanted
+from mqgateway.gateway.client.reading import bounds, read_messages, wanted
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -43,10 +43,11 @@ def pull(queue: MessageQueue, offset: int, count: int, tags: str, group: str) ->
     def read(answer: RemotingCommand) -> PullResult:
         status = _STATUS[ResponseCode(answer.code)]
         found = decode_header(PullMessageResponseHeader, answer)
-        pulled = read_messages(answer.body, queue.broker_name) if status is PullStatus.FOUND else []
+        ends = bounds(found.min_offset, found.max_offset)
+        pulled = read_messages(answer.body, queue.broker_name, ends) if status is PullStatus.FOUND else []
         for one in pulled:
             one.queue_offset += found.offset_delta or 0
-        kept = wanted(pulled, chosen, found.min_offset, found.max_offset)
+        kept = wanted(pulled, chosen)
         return PullResult(status, found.next_begin_offset, found.min_offset, found.max_offset, kept)
 
     header = PullMessageRequestHeader(

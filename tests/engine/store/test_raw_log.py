@@ -73,6 +73,22 @@ def test_who_waits_is_told_as_after_a_put() -> None:
     assert ("batched", 0, 9, 97) in told
 
 
+def test_only_what_says_more_than_a_unique_key_is_parsed() -> None:
+    original, replica = Bench(), slave()
+    key = "7F00000100002A139F5545CA0EDB0000"
+    for name in ("CLUSTER", "TAGS", "KEYS"):
+        original.store.put(message(properties={"UNIQ_KEY": key, name: "x"}))
+    original.store.dispatch()
+    replica.store.raw.append(0, original.store.raw.read(0, original.store.raw.position))
+    waiting = replica.store.raw._dispatch.waiting
+    assert [isinstance(one.properties, dict) for one in waiting] == [False, True, True]
+    replica.store.dispatch()
+    assert [one.tags_code for one in replica.arrivals] == [0, 120, 0]
+    assert everything(replica) == everything(original)
+    for store in (original.store, replica.store):
+        assert len(store.query("orders", key, 9, 0, 1 << 60).records) == 3
+
+
 @pytest.mark.parametrize("end", ["restart", "kill", "crash"])
 def test_a_slave_goes_on_behind_its_last_whole_record(end: str) -> None:
     original, replica = master(), slave()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import Message, SysFlag, format_properties
+from mqgateway.engine.message import Message, SysFlag, format_properties, parse_properties
 from mqgateway.engine.store import record, schema
 from tests.support.engine.store.stores import BORN, HOST, HOST_V6, message
 
@@ -84,6 +84,36 @@ def test_examine_never_raises_and_sees_a_changed_body(each: Message, choose: st.
     body_end = head - len(record.topic_field(each.topic, True)[1])
     if body_end - len(each.body) <= at < body_end:
         assert found == record.Invalid("the body does not match its CRC")
+
+
+@given(messages, st.data())
+def test_what_is_surely_valid_is_so_and_has_these_parts(each: Message, choose: st.DataObject) -> None:
+    data = bytearray(b"??" + encoded(each))
+    for at in choose.draw(st.lists(st.integers(0, len(data) - 1), max_size=1)):
+        data[at] ^= choose.draw(st.integers(1, 255))
+    checks, left = choose.draw(st.booleans()), choose.draw(st.sampled_from([0, 1, 40]))
+    given_bytes = bytes(data[: len(data) - left])
+    parts = record.sound_parts(given_bytes, 2, 1000, checks)
+    valid = record.examine(given_bytes, 2, 1000, checks)
+    if parts is None:
+        is_plain = (
+            record.sys_flag_for(each) < 16 and len(each.topic) < 128 and bytes(data[2:]) == encoded(each)
+        )
+        assert left or not is_plain
+    else:
+        read = record.decode(given_bytes, 2)
+        assert valid == parts[5] == read.size
+        assert (parts[0].decode(), *parts[1:5]) == (
+            *(read.topic, read.queue_id, read.queue_offset, read.sys_flag, read.store_timestamp),
+        )
+        assert parse_properties(parts[6].decode("utf-8", "replace")) == read.properties
+
+
+def test_what_may_be_lost_or_have_a_checksum_of_all_is_not_surely_valid() -> None:
+    sealed = record.sealed(encoded(message(properties={"K": "v", "__CRC32#": "0123456789"})))
+    for data in (encoded(message(properties={"Z": "\0" * 300})), sealed):
+        assert record.examine(data, 0, 1000, True) == len(data)
+        assert record.sound_parts(data, 0, 1000, True) is None
 
 
 @given(st.binary(max_size=200))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, execute, fail, succeed
 
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.loop import TOGETHER, Loop
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,34 @@ def test_the_loop_is_woken_once_for_what_is_handed_over_together() -> None:
     assert done == [1, 2] and len(woken) == 2
     woken[1]()
     assert done == [1, 2, 3]
+
+
+def test_what_a_read_sets_off_is_done_at_its_end_and_wakes_nobody(loop: Loop) -> None:
+    order: list[str] = []
+
+    def read() -> None:
+        assert loop.turn.begin()
+        for number in range(TOGETHER + 1):
+            loop.post(partial(sent, number))
+        assert not loop._is_woken and not order
+        loop.turn.end()
+
+    def sent(number: int) -> None:
+        order.append(str(number))
+        assert loop.turn.add(speaker)
+
+    class Speaker:
+        def flush(self) -> None:
+            order.append("write")
+
+    speaker = Speaker()
+    loop.do(int)
+    done = loop.submit(lambda: execute(lambda: loop.reactor.callLater(0, read)))  # type: ignore[attr-defined]
+    done.result(5)
+    while len(order) < TOGETHER + 2:
+        loop.do(int)
+    first = [*map(str, range(TOGETHER - 1)), *["write"] * (TOGETHER - 1)]
+    assert order[: len(first)] == first and order[-1] == "write"
 
 
 def test_what_fails_in_the_loop_holds_nobody_up(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:

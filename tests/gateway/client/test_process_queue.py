@@ -17,7 +17,7 @@ def message(offset: int, size: int = 10) -> ReceivedMessage:
 
 def filled(*offsets: int) -> ProcessQueue:
     queue = ProcessQueue(0)
-    queue.put(map(message, offsets))
+    queue.put([message(offset) for offset in offsets])
     return queue
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import struct
+from random import Random
 
 import pytest
 
 from mqgateway.engine.message import Message as Stored
 from mqgateway.engine.message import SysFlag, format_properties, pack_host
-from mqgateway.engine.store.record import encode, record_size, topic_field
+from mqgateway.engine.store.record import encode, examine, record_size, topic_field
 from mqgateway.gateway.client.batches import encode_element
 from mqgateway.gateway.client.compression import Compression, compress
-from mqgateway.gateway.client.message import Message
-from mqgateway.gateway.client.reading import read_messages, wanted
+from mqgateway.gateway.client.message import Message, ReceivedMessage
+from mqgateway.gateway.client.reading import bounds, read_messages, read_record, wanted
 
 HOST = pack_host("10.0.0.1", 10911)
 
@@ -67,8 +69,53 @@ def test_bytes_that_are_no_record_end_the_reading(caplog: pytest.LogCaptureFixtu
 
 
 def test_tags_are_compared_as_text() -> None:
-    messages = read_messages(record(b"a", TAGS="AaAa") + record(b"b", 1, TAGS="BBBB") + record(b"c", 2), "b")
-    assert [one.body for one in wanted(messages, ["AaAa"], 0, 7)] == [b"a"]
-    everything = wanted(messages, [], 2, 7)
+    body = record(b"a", TAGS="AaAa") + record(b"b", 1, TAGS="BBBB") + record(b"c", 2)
+    messages = read_messages(body, "b", bounds(2, 7))
+    assert [one.body for one in wanted(messages, ["AaAa"])] == [b"a"]
+    everything = wanted(messages, [])
     assert len(everything) == 3
-    assert everything[0].properties["MIN_OFFSET"] == "2" and everything[0].properties["MAX_OFFSET"] == "7"
+    assert everything[0].properties == {"TAGS": "AaAa", "MIN_OFFSET": "2", "MAX_OFFSET": "7"}
+
+
+def plainly(body: bytes, ends: dict[str, str]) -> list[ReceivedMessage]:
+    """As `read_messages`, by `examine` and `decode` alone."""
+    messages: list[ReceivedMessage] = []
+    at = 0
+    while at < len(body) and len(body) - at >= 36:
+        (position,) = struct.unpack_from(">q", body, at + 28)
+        size = examine(body, at, position, check_crc=False)
+        if not isinstance(size, int) or not size:
+            break
+        for message in read_record(body, "b", at):
+            message.properties.update(ends)
+            messages.append(message)
+        at += size
+    return messages
+
+
+def told(message: ReceivedMessage) -> list[object]:
+    """All that there is to know of a message."""
+    hidden = ("_added", "_text", "_properties")
+    names = (*(name for name in ReceivedMessage.__slots__ if name not in hidden), "topic", "body", "flag")
+    return [message.properties, *(getattr(message, name) for name in names)]
+
+
+def test_the_quick_reading_is_the_plain_one() -> None:
+    """Of good records, and of ones with any byte changed."""
+    v6 = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
+    good = (
+        record(b"first", 3, TAGS="X", KEYS="k")
+        + record(b"", 4)
+        + record(compress(b"again " * 9, Compression.ZLIB, 5), 5, Compression.ZLIB.flag)
+        + record(b"last", 6)
+    )
+    ends = bounds(0, 7)
+    choose = Random(25)
+    bodies = [good, good.replace(b"\0\0\0\t", struct.pack(">i", v6), 1)]
+    for _ in range(3000):
+        changed = bytearray(good)
+        changed[choose.randrange(len(good))] = choose.choice((0, 1, 127, 128, 255, choose.randrange(256)))
+        bodies.append(bytes(changed[: choose.choice((len(good), choose.randrange(len(good))))]))
+    for body in bodies:
+        quick, plain = read_messages(body, "b", ends), plainly(body, ends)
+        assert list(map(told, quick)) == list(map(told, plain))

@@ -4,15 +4,18 @@ import errno
 from typing import Any
 
 import pytest
+from twisted.internet.endpoints import TCP4ClientEndpoint
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IReactorFDSet
 from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from mqgateway.gateway.remoting import transport
-from mqgateway.gateway.remoting.transport import EagerPort, EagerTransport, listen
+from mqgateway.gateway.remoting.transport import EagerClient, EagerPort, EagerTransport, connecting, listen
+from mqgateway.gateway.runtime.loop import use_monotonic_time
 from tests.support.gateway.remoting.pair import Net
 
 
@@ -184,3 +187,33 @@ def test_where_there_are_descriptors_the_port_is_eager(monkeypatch: pytest.Monke
     port = listen(watch, 9876, Factory(), 50, "")
     assert started == [port]
     assert EagerPort.transport is EagerTransport
+
+
+def test_connections_that_are_made_send_at_once_too() -> None:
+    """On real sockets: what is written is with the other side before the loop has turned."""
+    reactor = SelectReactor()
+    use_monotonic_time(reactor)
+    heard, ended = [], []
+
+    class Other(Protocol):
+        def dataReceived(self, data: bytes) -> None:
+            heard.append(data)
+            reactor.stop()
+
+    class Ours(Protocol):
+        def connectionMade(self) -> None:
+            assert isinstance(self.transport, EagerClient)
+            self.transport.write(b"at once")
+            ended.append(self.transport._waits)
+
+    listening = listen(reactor, 0, Factory.forProtocol(Other), 5, "127.0.0.1")
+    endpoint = TCP4ClientEndpoint(connecting(reactor), "127.0.0.1", listening.getHost().port)
+    endpoint.connect(Factory.forProtocol(Ours))
+    reactor.callLater(5, reactor.stop)
+    reactor.run(installSignalHandlers=False)
+    assert (heard, ended) == ([b"at once"], [False])
+
+
+def test_a_reactor_without_sockets_makes_connections_itself() -> None:
+    net: Any = Net()
+    assert connecting(net) is net

@@ -37,6 +37,7 @@ class Around:
         self.clock = cluster.clock
         self.disk = cluster.disk
         self.worker = None
+        self.turn = None
 
 
 class Cluster(World):

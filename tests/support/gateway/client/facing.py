@@ -37,6 +37,7 @@ class HandLoop(Loop):
         self.clock = cluster.clock
         self.disk = cluster.disk
         self.worker = None
+        self.turn = None
         self.pools: list[InlinePool] = []
 
     def submit(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:

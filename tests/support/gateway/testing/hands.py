@@ -33,6 +33,7 @@ class HandLoop(Loop):
         self.clock = NetClock(net)
         self.disk = CrashDisk()
         self.worker = None
+        self.turn = None
 
     def settle(self, seconds: float = 0.0) -> None:
         """Let time pass in small steps; bytes move meanwhile."""
