@@ -67,6 +67,7 @@ class RouteTables:
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
         self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
+        self._changed: dict[str, int] = {}  # broker name -> the last of them that was about its group
 
     # Brokers come
 
@@ -157,11 +158,13 @@ class RouteTables:
     ) -> Registered | None:
         """What `register` would do with the very words a broker said last; None when that may be something.
 
-        Nothing is to be done while no group has changed and no topic has gone since: then only the time is
-        noted, and the connection.
+        Nothing is to be done while its group has not changed and none of its topics has gone since: then
+        only the time is noted, and the connection.
         """
         live = self.live.get(key)
-        if live is None or live.fingerprint != fingerprint or live.changes != self._changes:
+        if live is None or live.fingerprint != fingerprint:
+            return None
+        if live.name not in self._changed or live.changes < self._changed[live.name]:
             return None
         if live.host != host:
             return None
@@ -169,6 +172,7 @@ class RouteTables:
             return None
         live.last_update = now
         live.peer = peer
+        live.changes = self._changes
         return self._where_master_is(key.cluster, broker_id, self.brokers[live.name])
 
     def _is_outdated(self, said: Registration, holder: str | None) -> bool:
@@ -187,7 +191,7 @@ class RouteTables:
             addresses[said.broker_id],
         )
         if addresses != group.broker_addrs:
-            self._changes += 1
+            self._note_change(said.name)
             self.brokers[said.name] = replace(group, broker_addrs=addresses)
             self.encoded.clear()
         self._drop_live(said.key)
@@ -252,10 +256,15 @@ class RouteTables:
             enable_acting_master=bool(said.enable_acting_master),
         )
         if group != old:
-            self._changes += 1
+            self._note_change(said.name)
             self.brokers[said.name] = group
             self.encoded.clear()
         return group
+
+    def _note_change(self, name: str) -> None:
+        """Note that whoever is of this group has something to mend, should they say the same again."""
+        self._changes += 1
+        self._changed[name] = self._changes
 
     def _take_topics(
         self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings
@@ -371,11 +380,11 @@ class RouteTables:
             group = self.brokers.get(leaving.name)
             if group is None:
                 continue
-            self._changes += 1
             left = {n: a for n, a in group.broker_addrs.items() if a != leaving.key.address}
             if left:
                 if leaving.broker_id == min(group.broker_addrs):
                     without_first[leaving.name] = leaving.key.address
+                self._note_change(leaving.name)
                 self.brokers[leaving.name] = replace(group, broker_addrs=left)
                 reduced.add(leaving.name)
             else:
@@ -394,6 +403,7 @@ class RouteTables:
 
     def _drop_group(self, name: str) -> None:
         del self.brokers[name]
+        self._changed.pop(name, None)
         for cluster, names in list(self.clusters.items()):
             names.discard(name)
             if not names:
@@ -473,7 +483,8 @@ class RouteTables:
             self._forget(topic)
 
     def _drop_queues(self, topic: str, broker: str) -> None:
-        self._changes += 1
+        if broker in self.brokers:
+            self._note_change(broker)
         by_broker = self.topic_queues[topic]
         del by_broker[broker]
         self._pairs -= 1

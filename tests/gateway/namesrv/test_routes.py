@@ -618,6 +618,29 @@ def test_the_same_words_are_looked_at_after_a_change(
     assert tables.register_again(key(), 0, said.fingerprint, None, "", NOW) is None
 
 
+def test_the_same_words_stay_a_sign_of_life_whatever_happens_to_others(tables: RouteTables) -> None:
+    said, other = copy_of(says()), says("T1", "T9", name="b2", address=OTHER)
+    tables.register(said, NOW)
+    assert said.fingerprint is not None
+    for change in (
+        lambda: tables.register(other, NOW),
+        lambda: tables.delete_topic("T9"),
+        lambda: tables.leave([Leaving(other.key, "b2", 0)]),
+    ):
+        change()
+        assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) == Registered()
+
+
+def test_the_same_words_of_a_group_that_was_gone_are_looked_at(tables: RouteTables) -> None:
+    """As where an address that the group has given up is heard of again after all others have left."""
+    said = copy_of(says())
+    tables.register(said, NOW)
+    tables.register(says(address=OTHER, data_version=version(2)), NOW)
+    tables.leave([Leaving(key(OTHER), "b1", 0)])
+    assert said.fingerprint is not None and key() in tables.live and "b1" not in tables.brokers
+    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) is None
+
+
 @pytest.mark.parametrize(
     "lose_master",
     [
