@@ -1,6 +1,7 @@
 """`python -m bench.scale`: how large things may get, measured part by part.
 
-`names`: a name server with very many brokers, topics and clients. Each part starts what it needs in a
+`names`: a name server with very many brokers, topics and clients; `broker`: a broker whose store and tables
+are very large, with many connections. Each part starts what it needs in a
 temporary folder; what it finds goes to a table, a file of all figures, and the page's section.
 """
 
@@ -12,16 +13,21 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import scale_names
+from bench import scale_broker, scale_names
 from bench.pages import json_option, page_option, write_section
 from bench.scale_part import Finding, Part, Plan, load_findings, save_findings
 
-PARTS: tuple[Part, ...] = (scale_names.PART,)
+PARTS: tuple[Part, ...] = (scale_names.PART, scale_broker.PART)
 
 
 def section(findings: Sequence[Finding]) -> list[str]:
     """The section of the page, with all parts of which something was found."""
-    lines = ["## Scale", "", "`python -m bench.scale` repeats it; CPU time is given beside the time by the clock.", ""]
+    lines = [
+        "## Scale",
+        "",
+        "`python -m bench.scale` repeats it; CPU time is given beside the time by the clock.",
+        "",
+    ]
     for part in PARTS:
         lines += part.section(findings)
     return lines[:-1]

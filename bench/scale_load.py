@@ -19,8 +19,9 @@ class LoadProcess:
 
     def __init__(self, module: str, *arguments: object) -> None:
         command = [sys.executable, "-m", module, *map(str, arguments)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, text=True, start_new_session=True, **pipes)  # type: ignore[call-overload]
+        self._process = subprocess.Popen(
+            command, text=True, start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
 
     def do(self, name: str, **arguments: Any) -> dict[str, Any]:
         """Have a command done; what came of it. Raises `RuntimeError` where the process has ended."""
@@ -51,7 +52,7 @@ class LoadProcess:
 
 
 def beside(pids: Sequence[int], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a piece of work tells, with the CPU seconds that a server used meanwhile, its memory at the end."""
+    """What a piece of work tells, with the CPU that a server used meanwhile, and its memory at the end."""
     before, began = usage(pids), time.perf_counter()
     told = work()
     after, seconds = usage(pids), time.perf_counter() - began

@@ -6,6 +6,7 @@ decodes nothing: it shares the cores with what it measures.
 """
 
 import asyncio
+import gc
 import json
 import random
 import resource
@@ -88,7 +89,9 @@ def heartbeat(layout: Layout, number: int) -> bytes:
 
 def route_request(topic: str) -> bytes:
     """The question for a topic's route, as a frame."""
-    return request(RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, {"topic": topic, "acceptStandardJsonOnly": "true"}, b"")
+    return request(
+        RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, {"topic": topic, "acceptStandardJsonOnly": "true"}, b""
+    )
 
 
 def address(number: int) -> str:
@@ -190,12 +193,13 @@ class Peers:
             turns.rotate(-1)
             return registrations.time(self._brokers[turns[0]].send(self._said[turns[0]]))
 
-        await asyncio.gather(
+        late, _ = await asyncio.gather(
             paced(clients * topics / PERIOD_SECONDS, seconds, route),
             paced(len(self._brokers) / PERIOD_SECONDS, seconds, register),
         )
         told = {f"registration_{name}": value for name, value in percentiles(registrations.taken).items()}
-        return {**routes.told(), **told, "failed": routes.failed + registrations.failed}
+        told |= {"late_ms": late * 1000, "failed": routes.failed + registrations.failed}
+        return routes.told() | told
 
     async def _ask_from_free(self, timings: Timings, frame: bytes) -> None:
         try:
@@ -232,11 +236,15 @@ class Peers:
         return timings.told()
 
 
-async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable[None]]) -> None:
-    """Start something so often for so long, whatever becomes of it; wait for the last at the end."""
+async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable[None]]) -> float:
+    """Start something so often for so long, whatever becomes of it, and wait for the last at the end.
+
+    Gives how late this process itself was, at the most, in seconds.
+    """
     loop, under_way, started = asyncio.get_running_loop(), set[asyncio.Future[None]](), 0
-    began = loop.time()
+    began, late, before = loop.time(), 0.0, 0.0
     while (passed := loop.time() - began) < seconds:
+        late, before = max(late, passed - before - TICK_SECONDS), passed
         while started < passed * per_second:
             task = asyncio.ensure_future(start())
             under_way.add(task)
@@ -244,11 +252,13 @@ async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable
             started += 1
         await asyncio.sleep(TICK_SECONDS)
     await asyncio.gather(*under_way)
+    return late
 
 
 async def main(port: int, layout: Layout) -> None:
     """Do what the input says."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, FILES_MAX))
+    gc.disable()  # a pass over all peers would be taken for a pause of the server
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

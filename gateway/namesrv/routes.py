@@ -69,6 +69,11 @@ class RouteTables:
         self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
         self._changed: dict[str, int] = {}  # broker name -> the last of them that was about its group
 
+    @property
+    def pairs(self) -> int:
+        """Pairs of topics and brokers that have queues of them."""
+        return self._pairs
+
     # Brokers come
 
     def register(self, said: Registration, now: int) -> Registered:
