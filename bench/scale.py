@@ -1,8 +1,9 @@
 """`python -m bench.scale`: how large things may get, measured part by part.
 
 `names`: a name server with very many brokers, topics and clients; `broker`: a broker whose store and tables
-are very large, with many connections. Each part starts what it needs in a
-temporary folder; what it finds goes to a table, a file of all figures, and the page's section.
+are very large, with many connections; `container`: what broker processes cost; `day`: what grows in a day
+of load, compressed. Each part starts what it needs in a temporary folder; what it finds goes to a table, a
+file of all figures, and the page's section.
 """
 
 import sys
@@ -13,11 +14,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench import scale_broker, scale_names
+from bench import scale_broker, scale_container, scale_day, scale_names
 from bench.pages import json_option, page_option, write_section
 from bench.scale_part import Finding, Part, Plan, load_findings, save_findings
 
-PARTS: tuple[Part, ...] = (scale_names.PART, scale_broker.PART)
+PARTS: tuple[Part, ...] = (scale_names.PART, scale_broker.PART, scale_container.PART, scale_day.PART)
 
 
 def section(findings: Sequence[Finding]) -> list[str]:
@@ -58,25 +59,27 @@ def main(
     for part in () if no_run else PARTS:
         if names and part.name not in names:
             continue
-        with tempfile.TemporaryDirectory(prefix="mqgateway-scale-", dir=work) as folder:
-            with console.status(part.name) as status:
-                plan = Plan(scale, apache, Path(folder), lambda what: status.update(what))
-                found: list[Finding] = []
-                for one in part.measure(plan):
-                    console.print(one.part, one.server, one.what, one.figures, highlight=False)
-                    found.append(one)
-                    kept = [known for known in findings if not _is_again(known, found)]
-                    if json_path:
-                        save_findings(json_path, [*kept, *found])
-                findings = [*kept, *found]
+        found: list[Finding] = []
+        with (
+            tempfile.TemporaryDirectory(prefix="mqgateway-scale-", dir=work) as folder,
+            console.status(part.name) as status,
+        ):
+            for one in part.measure(Plan(scale, apache, Path(folder), status.update)):
+                console.print(one.part, one.server, one.what, one.figures, highlight=False)
+                found.append(one)
+                if json_path:
+                    save_findings(json_path, together(findings, found))
+        findings = together(findings, found)
     lines = section(findings)
     print("\n".join(lines))
     if page_path:
         write_section(Path(page_path), "scale", lines)
 
 
-def _is_again(known: Finding, found: Sequence[Finding]) -> bool:
-    return any((known.part, known.server) == (one.part, one.server) for one in found)
+def together(known: Sequence[Finding], found: Sequence[Finding]) -> list[Finding]:
+    """What is known of other parts and servers, and what was found now."""
+    again = {(one.part, one.server) for one in found}
+    return [*(one for one in known if (one.part, one.server) not in again), *found]
 
 
 if __name__ == "__main__":

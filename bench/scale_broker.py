@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from bench.rest import idle_clients
@@ -170,7 +171,7 @@ def model(findings: Sequence[Finding]) -> list[str]:
     if len(steps) < 2:
         return []
     lines = ["Each by the difference to the row before:", ""]
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         count = float(after.what.split()[0].replace(",", ""))
         memory = after.figures["resident_mb"] - before.figures["resident_mb"]
         start = after.figures["start_cpu_seconds"] - before.figures["start_cpu_seconds"]
