@@ -5,7 +5,6 @@ sent to, and stopped.
 """
 
 import asyncio
-import resource
 import subprocess
 import sys
 import time
@@ -21,14 +20,16 @@ from bench.topics import connected, send_frame, stop
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST, our_broker, our_namesrv
 from compat_tests.support.servers import Part as Process
+from mqgateway.gateway.cli.limits import raise_open_files
+from mqgateway.gateway.remoting.transport import first_spare
 
 TOPICS, GROUPS, TIMERS, FILES, CONNECTIONS = 100_000, 5_000, 10_000_000, 1_000, 20_000
 REST_SECONDS = 15.0
 SETTLE_SECONDS = 5.0
 PROBE_SECONDS = 10.0
 PROBE_EVERY_SECONDS = 0.005
-SPARE_FILES = 60
-"""What the process that holds the connections needs besides."""
+SERVERS_OWN_FILES = 60
+"""Files that a broker has open besides connections, and those that it keeps for its store."""
 PROBED = "bench_probed"
 
 LEAD = (
@@ -144,8 +145,8 @@ def measure(plan: Plan) -> Iterator[Finding]:
     """The store as it grows, then with connections."""
     topics, groups = plan.scaled(TOPICS, 20), plan.scaled(GROUPS)
     timers, files = plan.scaled(TIMERS), plan.scaled(FILES, 3)
-    files_max = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    connections = min(plan.scaled(CONNECTIONS), files_max - SPARE_FILES)
+    connections = min(plan.scaled(CONNECTIONS), first_spare() - SERVERS_OWN_FILES)
+    raise_open_files()
     bench = Bench(plan)
     bench.namesrv.start()
     try:

@@ -36,6 +36,7 @@ SETTINGS = {
     "deleteWhen": HOURS,
     "cleanResourceInterval": "1000",
     "deleteCommitLogFilesInterval": "1",
+    "maxOpenFiles": "64",
 }
 NOISE = 3.0
 """Standard errors that a slope may differ from zero by."""
@@ -47,7 +48,7 @@ LEAD = (
     "Name server and broker in one process, small files (4 MiB of log, 1,000 units of a queue), which are",
     "removed after 20 s. Beside it a Python client process that sends plain messages, batches, delays,",
     "timers and transactions, consumes by push and POP, makes a topic, sends to it and deletes it each",
-    "0.25 s, lets a producer come and go each second and a consumer with a group of its own each 5 s. Sends",
+    "0.25 s, lets a producer come and go each second and a consumer with a group of its own each 3 s. Sends",
     "of one more connection, each 10 ms, are timed. Slopes are of least squares over the second half.",
 )
 COLUMNS = (
