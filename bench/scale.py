@@ -1,9 +1,9 @@
 """`python -m bench.scale`: how large things may get, measured part by part.
 
 `names`: a name server with very many brokers, topics and clients; `broker`: a broker whose store and tables
-are very large, with many connections; `container`: what broker processes cost; `day`: what grows in a day
-of load, compressed. Each part starts what it needs in a temporary folder; what it finds goes to a table, a
-file of all figures, and the page's section.
+are very large; `connections`: one with very many connections; `container`: what broker processes cost; `day`:
+what grows in a day of load, compressed. Each part starts what it needs in a temporary folder; what it finds
+goes to a table, a file of all figures, and the page's section.
 """
 
 import sys
@@ -18,7 +18,13 @@ from bench import scale_broker, scale_container, scale_day, scale_names
 from bench.pages import json_option, page_option, write_section
 from bench.scale_part import Finding, Part, Plan, load_findings, save_findings
 
-PARTS: tuple[Part, ...] = (scale_names.PART, scale_broker.PART, scale_container.PART, scale_day.PART)
+PARTS: tuple[Part, ...] = (
+    scale_names.PART,
+    scale_broker.PART,
+    scale_broker.CONNECTIONS_PART,
+    scale_container.PART,
+    scale_day.PART,
+)
 
 
 def section(findings: Sequence[Finding]) -> list[str]:

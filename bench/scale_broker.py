@@ -1,7 +1,8 @@
-"""The part `broker` of `bench.scale`: a broker whose store and tables are very large, with many connections.
+"""The parts `broker` and `connections` of `bench.scale`: a broker whose store and tables are very large; and
+one whose store is small, with many connections.
 
-One store grows from step to step (`bench.scale_fill`); after each the broker is started on it, left alone,
-sent to, and stopped.
+A store grows from step to step (`bench.scale_fill`); after each the broker is started on it, left alone, sent
+to, and stopped.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from mqgateway.gateway.cli.limits import raise_open_files
 from mqgateway.gateway.remoting.transport import first_spare
 
 TOPICS, GROUPS, TIMERS, FILES, CONNECTIONS = 100_000, 5_000, 10_000_000, 1_000, 20_000
+CONNECTION_STEPS = (0.25, 0.5, 1.0)
 REST_SECONDS = 15.0
 SETTLE_SECONDS = 5.0
 PROBE_SECONDS = 10.0
@@ -63,9 +65,10 @@ class Addresses:
 class Bench:
     """One store, and the broker that is started on it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, part: str = "broker") -> None:
         self._plan = plan
-        self._folder = plan.work / "broker"
+        self._part = part
+        self._folder = plan.work / part
         self._folder.mkdir()
         self._namesrv_port, self._port = free_ports(), free_ports((-2, 0, 1))
         self.namesrv = our_namesrv(plan.work / "namesrv", self._namesrv_port)
@@ -104,7 +107,7 @@ class Bench:
             figures["stop_seconds"] = stop(broker.pid)[0]
         finally:
             broker.kill9()
-        return Finding("broker", "ours", what, figures)
+        return Finding(self._part, "ours", what, figures)
 
     def _watch(self, broker: Process) -> dict[str, float]:
         """At rest, then with sends."""
@@ -145,8 +148,7 @@ def measure(plan: Plan) -> Iterator[Finding]:
     """The store as it grows, then with connections."""
     topics, groups = plan.scaled(TOPICS, 20), plan.scaled(GROUPS)
     timers, files = plan.scaled(TIMERS), plan.scaled(FILES, 3)
-    connections = min(plan.scaled(CONNECTIONS), first_spare() - SERVERS_OWN_FILES)
-    raise_open_files()
+    connections = connections_of(plan)
     bench = Bench(plan)
     bench.namesrv.start()
     try:
@@ -166,6 +168,40 @@ def measure(plan: Plan) -> Iterator[Finding]:
         bench.namesrv.kill9()
 
 
+def connections_of(plan: Plan, share: float = 1.0) -> int:
+    """How many connections there may be here, of those that are aimed at."""
+    raise_open_files()
+    return min(round(plan.scaled(CONNECTIONS) * share), first_spare() - SERVERS_OWN_FILES)
+
+
+def measure_connections(plan: Plan) -> Iterator[Finding]:
+    """A small broker without connections, then with more and more."""
+    bench = Bench(plan, "connections")
+    bench.namesrv.start()
+    try:
+        yield bench.run("no connections")
+        for share in CONNECTION_STEPS:
+            count = connections_of(plan, share)
+            yield bench.run(f"{count:,} connections", count)
+    finally:
+        bench.namesrv.kill9()
+
+
+def connections_model(findings: Sequence[Finding]) -> list[str]:
+    """What a connection costs."""
+    if len(findings) < 2:
+        return []
+    first, last = findings[0].figures, findings[-1].figures
+    count = float(findings[-1].what.split()[0].replace(",", ""))
+    memory = (last["resident_mb"] - first["resident_mb"]) * 1000 / count
+    percent = (last["cpu_percent"] - first["cpu_percent"]) / count * 1000
+    return [
+        f"A connection costs {memory:.1f} KB, a thousand of them {percent:.2f} % of a core. A process may",
+        f"have {raise_open_files():,} files open here; more connections need a higher limit (`LimitNOFILE=`),",
+        "and a higher `maxConnections`.",
+    ]
+
+
 def model(findings: Sequence[Finding]) -> list[str]:
     """What each thing costs, by the differences of the rows."""
     steps = [one for one in findings if "not stopped" not in one.what]
@@ -183,4 +219,15 @@ def model(findings: Sequence[Finding]) -> list[str]:
     return lines
 
 
-PART = Part("broker", "A broker with a large store and many connections", LEAD, COLUMNS, measure, model)
+PART = Part("broker", "A broker with a large store", LEAD, COLUMNS, measure, model)
+CONNECTIONS_PART = Part(
+    "connections",
+    "A broker with many connections",
+    (
+        "One broker with a small store; each connection says once in 30 s that it is there. Sends as",
+        "above. There are as many as the files that a process may have open here leave room for.",
+    ),
+    COLUMNS,
+    measure_connections,
+    connections_model,
+)

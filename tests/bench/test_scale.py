@@ -64,7 +64,7 @@ def test_sizes_are_scaled_but_not_to_nothing(tmp_path: Path) -> None:
 
 
 def test_each_part_has_a_name_of_its_own() -> None:
-    assert len({one.name for one in PARTS}) == len(PARTS) == 4
+    assert len({one.name for one in PARTS}) == len(PARTS) == 5
 
 
 def test_the_page_has_all_parts_of_the_file(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
