@@ -197,7 +197,7 @@ def connections_model(findings: Sequence[Finding]) -> list[str]:
     percent = (last["cpu_percent"] - first["cpu_percent"]) / count * 1000
     return [
         f"A connection costs {memory:.1f} KB, a thousand of them {percent:.2f} % of a core. A process may",
-        f"have {raise_open_files():,} files open here; more connections need a higher limit (`LimitNOFILE=`),",
+        f"have {raise_open_files():,} files open here; more connections need a higher limit (`LimitNOFILE`),",
         "and a higher `maxConnections`.",
     ]
 
