@@ -70,11 +70,11 @@ def model(findings: Sequence[Finding]) -> list[str]:
         f" {each['resident_mb']:.0f}), {each['start_cpu_seconds']:.2f} s of CPU",
         f"at the start and {each['cpu_percent']:.2f} % of a core at rest. A model, by these costs:",
         "",
-        "| brokers | cores | start s | proportional MB | at rest, % of a core |",
+        "| brokers | cores | start s at least | proportional MB | at rest, % of a core |",
         "| ---: | ---: | ---: | ---: | ---: |",
     ]
     for brokers, cores in ((16, 16), (32, 32), (64, 64)):
-        start = first.figures["start_seconds"] + each["start_cpu_seconds"] * (brokers - 1) / cores
+        start = first.figures["start_cpu_seconds"] + each["start_cpu_seconds"] * (brokers - 1) / cores
         memory, percent = (
             first.figures[name] + each[name] * (brokers - 1) for name in ("proportional_mb", "cpu_percent")
         )
