@@ -12,8 +12,9 @@
 Everything here is pure: what a broker says and the time go in, changed tables and `Notice`s to be sent come
 out. `register` and `leave` are the two ways in which brokers come and go; `gateway.namesrv.lookup` reads.
 
-Encoded route answers are kept in `encoded` until something they show has changed. A mapping lives as long as
-its topic has queues anywhere. Standard: `RouteInfoManager`.
+Encoded route answers are kept in `encoded` until something they show has changed: a group by comparison, so
+that a broker that comes or goes costs the routes of its own topics only. A mapping lives as long as its topic
+has queues anywhere. Standard: `RouteInfoManager`.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ class RouteTables:
         self.live: dict[BrokerKey, LiveBroker] = {}
         self.filter_servers: dict[BrokerKey, list[str]] = {}
         self.mappings: dict[str, dict[str, Any]] = {}
-        self.encoded: dict[tuple[str, bool], bytes] = {}
-        """(topic, quoted keys) -> route answer; at most two for each known topic."""
+        self.encoded: dict[tuple[str, bool], tuple[bytes, tuple[BrokerData | None, ...]]] = {}
+        """(topic, quoted keys) -> route answer, and the groups of its brokers as they were then; at most two
+        for each known topic."""
         self._arriving: set[str] = set()  # broker names whose topics are being put
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
@@ -198,7 +200,6 @@ class RouteTables:
         if addresses != group.broker_addrs:
             self._note_change(said.name)
             self.brokers[said.name] = replace(group, broker_addrs=addresses)
-            self.encoded.clear()
         self._drop_live(said.key)
 
     def _changed_topics(self, said: Registration, changed: bool) -> Steps[Mapping[str, QueueData]]:
@@ -263,7 +264,6 @@ class RouteTables:
         if group != old:
             self._note_change(said.name)
             self.brokers[said.name] = group
-            self.encoded.clear()
         return group
 
     def _note_change(self, name: str) -> None:
@@ -395,7 +395,6 @@ class RouteTables:
             else:
                 self._drop_group(leaving.name)
                 gone.add(leaving.name)
-            self.encoded.clear()
             log.info("broker %s at %s left", leaving.name, leaving.key.address)
         notices = self._notices_of_loss(without_first)
         yield from self._clean_topics(gone, reduced - gone)
@@ -430,6 +429,7 @@ class RouteTables:
             for name in acting & by_broker.keys():
                 queues = by_broker[name]
                 by_broker[name] = replace(queues, perm=queues.perm & ~PERM_WRITE)
+                self._forget(topic)
 
     def _has_acting_master(self, name: str) -> bool:
         group = self.brokers.get(name)
