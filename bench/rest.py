@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from bench.measure import usage
 from bench.report import Sample
@@ -42,6 +43,16 @@ def _watch(row: Row, server: Server) -> Sample:
     return Sample(cpu_percent=used / took * 100, resident_mb=after.resident_bytes / 1e6)
 
 
+class Reachable(Protocol):
+    """A name server and a broker, by their addresses."""
+
+    @property
+    def namesrv_address(self) -> str: ...
+
+    @property
+    def broker_address(self) -> str: ...
+
+
 class Clients:
     """Idle clients in a process of their own; see `bench.idle`."""
 
@@ -67,7 +78,7 @@ class Clients:
 
 
 @contextmanager
-def idle_clients(what: str, count: int, server: Server) -> Iterator[Clients]:
+def idle_clients(what: str, count: int, server: Reachable) -> Iterator[Clients]:
     """Open so many `consumers` or `connections`, which stay until this is left."""
     command = [sys.executable, "-m", "bench.idle", what, str(count)]
     command += [server.namesrv_address, server.broker_address]

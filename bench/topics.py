@@ -82,13 +82,24 @@ class Sender(asyncio.Protocol):
             self._answer.set_exception(ConnectionError("the server has closed the connection"))
 
     async def send(self, frame: bytes) -> None:
-        """Send and wait for the answer. Raises `RuntimeError` where it is not success."""
+        """Send and wait for the answer. Raises `RuntimeError` where it is not success, or the one before has
+        yet to come, and `ConnectionError`.
+        """
         assert self._transport is not None
+        if self._transport.is_closing():
+            raise ConnectionError("the server has closed the connection")
+        if self._answer is not None and not self._answer.done():
+            raise RuntimeError("an answer is outstanding")
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(frame)
         answer = await self._answer
         if b'"code":0,' not in answer:
             raise RuntimeError(f"a send failed: {answer!r}")
+
+    def close(self) -> None:
+        """End the connection."""
+        assert self._transport is not None
+        self._transport.close()
 
 
 async def connected(port: int) -> Sender:

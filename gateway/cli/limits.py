@@ -10,6 +10,8 @@ from __future__ import annotations
 import resource
 from collections.abc import Callable, Iterator
 
+from mqgateway.gateway.remoting.transport import spare_files
+
 SWAPPINESS = 10
 """Above this the kernel likes to swap a quiet process out for the sake of file contents that it caches."""
 
@@ -37,9 +39,10 @@ def raise_open_files() -> int:
 
 def advice(open_files: int, connections: int, backlog: int, read: Read) -> Iterator[str]:
     """What should be changed on this machine for a server of so many connections, each with how."""
-    if 0 <= open_files < connections:
+    if 0 <= open_files < connections + spare_files(open_files):
         yield (
-            f"{open_files} files may be open, connections among them, and maxConnections={connections}: "
+            f"{open_files} files may be open, which leaves room for {open_files - spare_files(open_files)} "
+            f"connections, and maxConnections={connections}: "
             "set LimitNOFILE= of its unit, or `ulimit -n` (/etc/security/limits.conf)"
         )
     waiting = _number(read, "/proc/sys/net/core/somaxconn")

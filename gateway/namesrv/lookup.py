@@ -30,12 +30,15 @@ def encoded_route(tables: RouteTables, topic: str, *, quoted: bool) -> bytes | N
     `quoted`: integer keys as standard JSON has them, else bare as old clients and the Go client expect.
     """
     key = (topic, quoted)
-    body = tables.encoded.get(key)
-    if body is None:
-        route = find_route(tables, topic)
-        if route is None:
-            return None
-        body = tables.encoded[key] = route.encode_standard() if quoted else route.encode()
+    groups = tuple(map(tables.brokers.get, tables.topic_queues.get(topic, ())))
+    known = tables.encoded.get(key)
+    if known is not None and known[1] == groups:
+        return known[0]
+    route = find_route(tables, topic)
+    if route is None:
+        return None
+    body = route.encode_standard() if quoted else route.encode()
+    tables.encoded[key] = (body, groups)
     return body
 
 

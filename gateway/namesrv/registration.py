@@ -42,7 +42,7 @@ class LiveBroker:
     """A broker that is heard of. Times in ms of a clock that never jumps.
 
     `peer` is the connection it last registered on, `host` where that comes from. `fingerprint` stands for all
-    it said then, and `changes` for the state of the tables after it.
+    it said then, and `changes` counts the changes of the tables up to then.
     """
 
     name: str

@@ -12,8 +12,9 @@
 Everything here is pure: what a broker says and the time go in, changed tables and `Notice`s to be sent come
 out. `register` and `leave` are the two ways in which brokers come and go; `gateway.namesrv.lookup` reads.
 
-Encoded route answers are kept in `encoded` until something they show has changed. A mapping lives as long as
-its topic has queues anywhere. Standard: `RouteInfoManager`.
+Encoded route answers are kept in `encoded` until something they show has changed: a group by comparison, so
+that a broker that comes or goes costs the routes of its own topics only. A mapping lives as long as its topic
+has queues anywhere. Standard: `RouteInfoManager`.
 """
 
 from __future__ import annotations
@@ -61,12 +62,19 @@ class RouteTables:
         self.live: dict[BrokerKey, LiveBroker] = {}
         self.filter_servers: dict[BrokerKey, list[str]] = {}
         self.mappings: dict[str, dict[str, Any]] = {}
-        self.encoded: dict[tuple[str, bool], bytes] = {}
-        """(topic, quoted keys) -> route answer; at most two for each known topic."""
+        self.encoded: dict[tuple[str, bool], tuple[bytes, tuple[BrokerData | None, ...]]] = {}
+        """(topic, quoted keys) -> route answer, and the groups of its brokers as they were then; at most two
+        for each known topic."""
         self._arriving: set[str] = set()  # broker names whose topics are being put
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
         self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
+        self._changed: dict[str, int] = {}  # broker name -> the last of them that was about its group
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of topics and brokers that have queues of them."""
+        return self._pairs
 
     # Brokers come
 
@@ -157,11 +165,13 @@ class RouteTables:
     ) -> Registered | None:
         """What `register` would do with the very words a broker said last; None when that may be something.
 
-        Nothing is to be done while no group has changed and no topic has gone since: then only the time is
-        noted, and the connection.
+        Nothing is to be done while its group has not changed and none of its topics has gone since: then
+        only the time is noted, and the connection.
         """
         live = self.live.get(key)
-        if live is None or live.fingerprint != fingerprint or live.changes != self._changes:
+        if live is None or live.fingerprint != fingerprint:
+            return None
+        if live.name not in self._changed or live.changes < self._changed[live.name]:
             return None
         if live.host != host:
             return None
@@ -169,6 +179,7 @@ class RouteTables:
             return None
         live.last_update = now
         live.peer = peer
+        live.changes = self._changes
         return self._where_master_is(key.cluster, broker_id, self.brokers[live.name])
 
     def _is_outdated(self, said: Registration, holder: str | None) -> bool:
@@ -187,9 +198,8 @@ class RouteTables:
             addresses[said.broker_id],
         )
         if addresses != group.broker_addrs:
-            self._changes += 1
+            self._note_change(said.name)
             self.brokers[said.name] = replace(group, broker_addrs=addresses)
-            self.encoded.clear()
         self._drop_live(said.key)
 
     def _changed_topics(self, said: Registration, changed: bool) -> Steps[Mapping[str, QueueData]]:
@@ -252,10 +262,14 @@ class RouteTables:
             enable_acting_master=bool(said.enable_acting_master),
         )
         if group != old:
-            self._changes += 1
+            self._note_change(said.name)
             self.brokers[said.name] = group
-            self.encoded.clear()
         return group
+
+    def _note_change(self, name: str) -> None:
+        """Note that whoever is of this group has something to mend, should they say the same again."""
+        self._changes += 1
+        self._changed[name] = self._changes
 
     def _take_topics(
         self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings
@@ -371,17 +385,16 @@ class RouteTables:
             group = self.brokers.get(leaving.name)
             if group is None:
                 continue
-            self._changes += 1
             left = {n: a for n, a in group.broker_addrs.items() if a != leaving.key.address}
             if left:
                 if leaving.broker_id == min(group.broker_addrs):
                     without_first[leaving.name] = leaving.key.address
+                self._note_change(leaving.name)
                 self.brokers[leaving.name] = replace(group, broker_addrs=left)
                 reduced.add(leaving.name)
             else:
                 self._drop_group(leaving.name)
                 gone.add(leaving.name)
-            self.encoded.clear()
             log.info("broker %s at %s left", leaving.name, leaving.key.address)
         notices = self._notices_of_loss(without_first)
         yield from self._clean_topics(gone, reduced - gone)
@@ -394,6 +407,7 @@ class RouteTables:
 
     def _drop_group(self, name: str) -> None:
         del self.brokers[name]
+        self._changed.pop(name, None)
         for cluster, names in list(self.clusters.items()):
             names.discard(name)
             if not names:
@@ -415,6 +429,7 @@ class RouteTables:
             for name in acting & by_broker.keys():
                 queues = by_broker[name]
                 by_broker[name] = replace(queues, perm=queues.perm & ~PERM_WRITE)
+                self._forget(topic)
 
     def _has_acting_master(self, name: str) -> bool:
         group = self.brokers.get(name)
@@ -473,7 +488,8 @@ class RouteTables:
             self._forget(topic)
 
     def _drop_queues(self, topic: str, broker: str) -> None:
-        self._changes += 1
+        if broker in self.brokers:
+            self._note_change(broker)
         by_broker = self.topic_queues[topic]
         del by_broker[broker]
         self._pairs -= 1

@@ -317,8 +317,8 @@ class NameServerService:
 
     @property
     def entries(self) -> int:
-        """How many topics there are."""
-        return len(self.namesrv.tables.topic_queues)
+        """How many pairs of topics and brokers there are."""
+        return self.namesrv.tables.pairs
 
     @property
     def users(self) -> AccessTables | None:

@@ -5,10 +5,17 @@ the next turn of the loop, and take the question back: two system calls for each
 socket would have taken right away. Here `write` tries the socket first and falls back to the buffer with
 whatever does not fit. `writeSequence` stays as it was: what is written through it is joined until the loop
 turns.
+
+Some of the files that a process may have open are kept for those that it writes: a connection that is given
+one of the last descriptors is closed at once. Without that as many clients as the limit allows would let a
+broker refuse everybody's messages, as for a full disk.
 """
 
 from __future__ import annotations
 
+import logging
+import resource
+import sys
 from typing import Any
 
 from twisted.internet.interfaces import IReactorFDSet
@@ -16,6 +23,22 @@ from twisted.internet.posixbase import PosixReactorBase
 from twisted.internet.tcp import Client, Connection, Connector, Port, Server
 
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
+
+log = logging.getLogger(__name__)
+
+SPARE_FILES = 1024
+"""Files that connections leave to others at the most: twice as many as a store keeps open."""
+
+
+def spare_files(open_files: int) -> int:
+    """How many of the files that a process may have open connections leave to others."""
+    return min(SPARE_FILES, open_files // 4)
+
+
+def first_spare() -> int:
+    """The descriptor from which on this process keeps them for others."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit - spare_files(limit)
 
 
 class _Eager(Connection):
@@ -49,7 +72,14 @@ class _Eager(Connection):
 
 
 class EagerTransport(_Eager, Server):
-    """The transport of one accepted connection."""
+    """The transport of one accepted connection, which ends at once where the port has no room for it."""
+
+    def __init__(
+        self, sock: Any, protocol: Any, client: Any, server: Any, sessionno: int, reactor: Any
+    ) -> None:
+        super().__init__(sock, protocol, client, server, sessionno, reactor)
+        if not server.has_room_for(sock.fileno()):
+            self.abortConnection()  # type: ignore[no-untyped-call]
 
 
 class EagerClient(_Eager, Client):
@@ -60,6 +90,23 @@ class EagerPort(Port):
     """A listening port whose connections have eager transports."""
 
     transport = EagerTransport
+    _was_full = False
+
+    def startListening(self) -> None:
+        """Begin to take connections."""
+        self._first_spare = first_spare()
+        super().startListening()
+
+    def has_room_for(self, descriptor: int) -> bool:
+        """Whether a connection may have this descriptor; said once until one may again."""
+        is_full = descriptor >= self._first_spare
+        if is_full and not self._was_full:
+            log.warning(
+                "connections are refused: LimitNOFILE (or `ulimit -n`) leaves room for %d of them",
+                self._first_spare,
+            )
+        self._was_full = is_full
+        return not is_full
 
 
 class _EagerConnector(Connector):

@@ -27,7 +27,7 @@ def told(files: int = 65_536, **changed: str) -> list[str]:
 
 
 def test_a_machine_as_it_should_be() -> None:
-    assert told() == told(files=-1) == told(files=20_000) == []
+    assert told() == told(files=-1) == told(files=21_024) == []
     assert list(advice(-1, 10, 1, read_kernel)) == [
         text for text in advice(-1, 10, 1, read_kernel) if "swappiness" in text
     ]
@@ -36,6 +36,8 @@ def test_a_machine_as_it_should_be() -> None:
 def test_too_few_open_files_name_the_setting_and_the_remedy() -> None:
     (text,) = told(files=1024)
     assert "1024 files may" in text and "maxConnections=20000" in text and "LimitNOFILE" in text
+    (text,) = told(files=21_023)
+    assert "room for 19999 connections" in text
 
 
 def test_a_short_queue_of_connections() -> None:

@@ -11,6 +11,7 @@ from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
+from mqgateway.gateway.namesrv.lookup import encoded_route, find_route
 from mqgateway.gateway.namesrv.registration import (
     Leaving,
     Notice,
@@ -551,10 +552,22 @@ def test_the_queues_of_static_topics_are_limited(tables: RouteTables, options: N
 
 def test_a_registration_without_change_keeps_the_encoded_routes(tables: RouteTables) -> None:
     tables.register(says(), NOW)
-    tables.encoded[("T1", True)] = b"route"
+    route = encoded_route(tables, "T1", quoted=True)
     tables.register(says(), NOW + 30_000)
     tables.register(says(data_version=version(2)), NOW + 60_000)
-    assert tables.encoded == {("T1", True): b"route"}
+    assert encoded_route(tables, "T1", quoted=True) is route
+
+
+def test_a_group_that_changes_keeps_the_encoded_routes_of_others(tables: RouteTables) -> None:
+    tables.register(says(), NOW)
+    tables.register(says("T8", "T9", name="b2", address=OTHER), NOW)
+    mine, others = (encoded_route(tables, topic, quoted=True) for topic in ("T1", "T9"))
+    tables.register(says(broker_id=1, address=SLAVE), NOW)
+    assert encoded_route(tables, "T9", quoted=True) is others
+    assert encoded_route(tables, "T1", quoted=True) != mine
+    tables.leave([Leaving(key(), "b1", 0), Leaving(key(SLAVE), "b1", 1)])
+    assert encoded_route(tables, "T1", quoted=True) is None
+    assert encoded_route(tables, "T9", quoted=True) is others
 
 
 @pytest.mark.parametrize(
@@ -573,11 +586,19 @@ def test_a_registration_without_change_keeps_the_encoded_routes(tables: RouteTab
         lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
     ],
 )
-def test_what_shows_in_a_route_drops_its_encoded_form(tables: RouteTables, change) -> None:  # type: ignore[no-untyped-def]
+def test_what_shows_in_a_route_is_shown_from_then_on(tables: RouteTables, change) -> None:  # type: ignore[no-untyped-def]
     tables.register(says(), NOW)
-    tables.encoded = {("T1", True): b"route", ("T1", False): b"route"}
+    before = [encoded_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
     change(tables)
-    assert tables.encoded == {}
+    after = [encoded_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
+    assert after == [fresh_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
+    assert before[0] != after[0] and before[1] != after[1]
+
+
+def fresh_route(tables: RouteTables, name: str, *, quoted: bool) -> bytes | None:
+    """The answer as it is made where none is kept."""
+    route = find_route(tables, name)
+    return None if route is None else route.encode_standard() if quoted else route.encode()
 
 
 # The same said again
@@ -616,6 +637,29 @@ def test_the_same_words_are_looked_at_after_a_change(
     change(tables)
     assert said.fingerprint is not None
     assert tables.register_again(key(), 0, said.fingerprint, None, "", NOW) is None
+
+
+def test_the_same_words_stay_a_sign_of_life_whatever_happens_to_others(tables: RouteTables) -> None:
+    said, other = copy_of(says()), says("T1", "T9", name="b2", address=OTHER)
+    tables.register(said, NOW)
+    assert said.fingerprint is not None
+    for change in (
+        lambda: tables.register(other, NOW),
+        lambda: tables.delete_topic("T9"),
+        lambda: tables.leave([Leaving(other.key, "b2", 0)]),
+    ):
+        change()
+        assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) == Registered()
+
+
+def test_the_same_words_of_a_group_that_was_gone_are_looked_at(tables: RouteTables) -> None:
+    """As where an address that the group has given up is heard of again after all others have left."""
+    said = copy_of(says())
+    tables.register(said, NOW)
+    tables.register(says(address=OTHER, data_version=version(2)), NOW)
+    tables.leave([Leaving(key(OTHER), "b1", 0)])
+    assert said.fingerprint is not None and key() in tables.live and "b1" not in tables.brokers
+    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -661,6 +705,30 @@ CHANGES: list[Callable[[RouteTables], object]] = [
     lambda tables: tables.leave([Leaving(key(SLAVE), "b1", 1)]),
     lambda tables: tables.leave([Leaving(key(OTHER), "b2", 0)]),
 ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.booleans(), st.lists(st.sampled_from([*BROKERS, *CHANGES]), max_size=8))
+def test_a_route_that_is_kept_is_the_one_that_would_be_made(
+    acting: bool, steps: list[Registration | Callable[[RouteTables], object]]
+) -> None:
+    tables = RouteTables(NamesrvOptions(support_acting_master=acting))
+    for step in steps:
+        # What takes steps may be asked in between.
+        going = tables.register_in_steps(step, NOW) if isinstance(step, Registration) else None
+        while True:
+            for name in ("T1", "T2", "T9"):
+                assert encoded_route(tables, name, quoted=True) == fresh_route(tables, name, quoted=True)
+            if going is None:
+                break
+            try:
+                next(going)
+            except (Refused, StopIteration):
+                going = None
+        if not isinstance(step, Registration):
+            step(tables)
+    for name in ("T1", "T2", "T9"):
+        assert encoded_route(tables, name, quoted=True) == fresh_route(tables, name, quoted=True)
 
 
 @settings(max_examples=300, deadline=None)

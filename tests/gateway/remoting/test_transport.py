@@ -101,11 +101,14 @@ class Producer:
 
 
 class Scene:
-    def __init__(self, room: int = 1 << 30) -> None:
+    def __init__(self, room: int = 1 << 30, spare: int = 100) -> None:
         self.socket = Socket(room)
         self.watch = Watch()
         made: Any = EagerTransport
-        self.transport: EagerTransport = made(self.socket, Protocol(), ("10.0.0.2", 5), None, 1, self.watch)
+        self.port = EagerPort(9876, Factory(), 50, "", self.watch)  # type: ignore[no-untyped-call]
+        self.port._first_spare = spare
+        peer = ("10.0.0.2", 5)
+        self.transport: EagerTransport = made(self.socket, Protocol(), peer, self.port, 1, self.watch)
 
 
 def test_what_the_socket_takes_is_sent_without_asking_the_loop() -> None:
@@ -173,6 +176,24 @@ def test_closing_lets_everything_out_and_takes_nothing_more() -> None:
     scene.transport.connectionLost(Failure(reason))
     scene.transport.write(b"late")
     assert scene.socket.taken == b"0123"
+
+
+def test_a_connection_among_the_last_files_ends_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene(spare=7)
+    assert scene.transport.connected
+    scene.watch.advance(0)
+    assert not scene.transport.connected
+    assert not scene.port.has_room_for(8) and len(caplog.records) == 1 and "room for 7" in caplog.text
+    assert scene.port.has_room_for(6)
+    assert not scene.port.has_room_for(7) and len(caplog.records) == 2
+
+
+def test_how_many_files_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [transport.spare_files(limit) for limit in (100, 1024, 4096, 65_536)] == [25, 256, 1024, 1024]
+    limits = iter([(1024, 1024), (transport.resource.RLIM_INFINITY,) * 2])
+    monkeypatch.setattr(transport.resource, "getrlimit", lambda _: next(limits))
+    assert transport.first_spare() == 768
+    assert transport.first_spare() > 1 << 40
 
 
 def test_where_there_are_no_descriptors_the_reactor_listens_itself() -> None:

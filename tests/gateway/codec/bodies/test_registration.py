@@ -1,16 +1,22 @@
 """The body a broker registers with, plain and compressed, from 4.9 and from 5.x."""
 
 import contextlib
+import json
 import struct
 import zlib
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.steps import run
-from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.bodies import (
+    RegisterBrokerBody,
+    TopicConfigAndMappingSerializeWrapper,
+    registration,
+)
 from mqgateway.gateway.codec.bodies.registration import PART_MAX, TOPIC_TEXT_MAX
 from mqgateway.gateway.codec.codes import V4_9_8, V5_5_0
 from mqgateway.gateway.codec.errors import BodyError
@@ -189,6 +195,40 @@ def test_topics_are_given_one_by_one_and_others_have_their_turn_in_between() -> 
 def test_broken_plain_bodies_are_refused(body: bytes) -> None:
     with pytest.raises(BodyError):
         read(body)
+
+
+def members(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(st.sampled_from(["T", "S", "counter"]), values, max_size=2)
+
+
+LEAVES = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["", "T", "1"])
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=2) | members(inner), max_leaves=6)
+
+
+def with_some_of(*names: str, values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, values))
+
+
+TABLES = ("topicConfigTable", "dataVersion", "topicQueueMappingInfoMap", "mappingDataVersion")
+WRAPPERS = with_some_of(*TABLES, values=members(VALUES) | VALUES)
+
+
+@given(
+    st.fixed_dictionaries(
+        {}, optional={"topicConfigSerializeWrapper": WRAPPERS | VALUES, "filterServerList": VALUES}
+    ),
+    st.sampled_from(["", " ", "{0:1}", "}"]),
+)
+def test_a_short_body_is_read_as_a_long_one_is(value: dict[str, Any], more: str) -> None:
+    data = json.dumps(value).encode() + more.encode()
+    found: list[object] = []
+    for short in (registration.SHORT_BODY, 0):
+        with patch.object(registration, "SHORT_BODY", short):
+            try:
+                found.append(read(data))
+            except BodyError as error:
+                found.append(error.remark)
+    assert found[0] == found[1]
 
 
 @given(st.binary(max_size=100))

@@ -1,0 +1,112 @@
+"""What the parts of `bench.scale` have in common: what is found, and the tables and files it goes to."""
+
+import datetime
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bench.measure import is_compiled, machine
+from bench.results import commit
+
+
+@dataclass
+class Finding:
+    """One step of a part on one server. `figures` are by the names of the part's columns, in their units."""
+
+    part: str
+    server: str
+    what: str
+    figures: dict[str, float]
+    load_average: float = field(default_factory=lambda: os.getloadavg()[0])
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    commit: str = field(default_factory=commit)
+    form: str = field(default_factory=lambda: "compiled" if is_compiled() else "plain Python")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure: its name in findings, its heading, how it is written."""
+
+    name: str
+    heading: str
+    form: str = "{:,.1f}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a part is told: the share of its sizes, whether Apache's server is measured too, where to work,
+    and whom to tell what is being done."""
+
+    scale: float
+    apache: bool
+    work: Path
+    tell: Callable[[str], None]
+
+    def scaled(self, size: int, least: int = 1) -> int:
+        """So much of a size."""
+        return max(least, round(size * self.scale))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: its name and title, what stands above its table, the columns, what measures it, and what
+    follows from its findings."""
+
+    name: str
+    title: str
+    lead: tuple[str, ...]
+    columns: tuple[Column, ...]
+    measure: Callable[[Plan], Iterator[Finding]]
+    model: Callable[[Sequence[Finding]], list[str]] = lambda _: []
+
+    def section(self, findings: Sequence[Finding]) -> list[str]:
+        """The section of the page; empty where nothing was found."""
+        own = [one for one in findings if one.part == self.name]
+        if not own:
+            return []
+        first, loads = own[0], [one.load_average for one in own]
+        columns = [column for column in self.columns if any(column.name in one.figures for one in own)]
+        several = len({one.server for one in own}) > 1
+        heads = [*(["server"] if several else []), "what", *(column.heading for column in columns)]
+        lines = [
+            f"### {self.title}",
+            "",
+            f"Measured on {first.date}, {first.commit} ({first.form}): {machine()}; load average of the",
+            f"machine {min(loads):.1f} to {max(loads):.1f}, of which this benchmark is a part.",
+            *self.lead,
+            "",
+            f"| {' | '.join(heads)} |",
+            "| --- |" + (" --- |" if several else "") + " ---: |" * len(columns),
+        ]
+        for one in own:
+            cells = [
+                column.form.format(one.figures[column.name]) if column.name in one.figures else "-"
+                for column in columns
+            ]
+            lines.append(f"| {' | '.join([*([one.server] if several else []), one.what, *cells])} |")
+        model = self.model(own)
+        return [*lines, "", *model, ""] if model else [*lines, ""]
+
+
+def load_findings(path: str | None) -> list[Finding]:
+    """What a file has; nothing where there is no file."""
+    if path is None or not Path(path).exists():
+        return []
+    return [Finding(**one) for one in json.loads(Path(path).read_text())]
+
+
+def save_findings(path: str, findings: Sequence[Finding]) -> None:
+    """Write all of it to a file."""
+    Path(path).write_text(json.dumps([asdict(one) for one in findings], indent=1) + "\n")
+
+
+def percentiles(seconds: Sequence[float]) -> dict[str, float]:
+    """Median, 99th percentile and the longest in ms; nothing of nothing."""
+    if not seconds:
+        return {}
+    ordered = sorted(seconds)
+    last = len(ordered) - 1
+    taken = {f"p{share}_ms": ordered[min(last, len(ordered) * share // 100)] for share in (50, 99)}
+    return {name: one * 1000 for name, one in {**taken, "longest_ms": ordered[-1]}.items()}

@@ -1,0 +1,277 @@
+"""Brokers and clients of a name server, simulated: `python -m bench.scale_peers PORT BROKERS TOPICS SPREAD`.
+
+Each has a connection of its own and speaks the remoting protocol. A line of input is a command, `[name,
+arguments]` as JSON, and is answered by a line; the process ends with its input. The load encodes little and
+decodes nothing: it shares the cores with what it measures.
+"""
+
+import asyncio
+import gc
+import json
+import random
+import resource
+import sys
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.micro import request
+from bench.prepared import topic_config
+from bench.scale_part import percentiles
+from bench.topics import Sender
+from compat_tests.support.servers import HOST
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.remoting.transport import first_spare
+
+OPENED_AT_ONCE = 100
+SOURCES = 8
+"""Addresses that connections come from: each has 28,000 ports towards one address of the server."""
+PERIOD_SECONDS = 30.0
+"""How often brokers register, and clients ask for the route of each of their topics."""
+TICK_SECONDS = 0.01
+OWN_FILES = 60
+"""What a process has open besides connections."""
+FILES_MAX = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Clusters of `spread` brokers each; every topic of a cluster is on all of its brokers."""
+
+    brokers: int
+    topics: int
+    spread: int
+
+    def topics_of(self, broker: int) -> Iterator[str]:
+        """The topics of a broker."""
+        clusters = max(1, self.brokers // self.spread)
+        return (topic_name(number) for number in range(broker // self.spread, self.topics, clusters))
+
+
+def topic_name(number: int) -> str:
+    """The name of a topic."""
+    return f"bench_scale_{number:06d}"
+
+
+def registration(layout: Layout, number: int, version: int, more: Iterable[str] = ()) -> bytes:
+    """What a broker says of itself, as a frame; `version` counts the changes of its topics."""
+    fields = {
+        "brokerName": f"broker-{number:05d}",
+        "brokerAddr": address(number),
+        "clusterName": f"cluster-{number // layout.spread}",
+        "haServerAddr": address(number).replace("10911", "10912"),
+        "brokerId": "0",
+        "heartbeatTimeoutMillis": "120000",
+        "enableActingMaster": "false",
+        "compressed": "false",
+        "bodyCrc32": "0",
+    }
+    table = {name: topic_config(name, 4) for name in (*layout.topics_of(number), *more)}
+    wrapper = {
+        "topicConfigTable": table,
+        "dataVersion": {"counter": version, "stateVersion": 0, "timestamp": 1},
+        "topicQueueMappingInfoMap": {},
+        "topicQueueMappingDetailMap": {},
+    }
+    body = {"topicConfigSerializeWrapper": wrapper, "filterServerList": []}
+    return request(RequestCode.REGISTER_BROKER, 1, fields, json.dumps(body).encode())
+
+
+def heartbeat(layout: Layout, number: int) -> bytes:
+    """A sign of life of a broker, as a frame."""
+    fields = {
+        "brokerName": f"broker-{number:05d}",
+        "brokerAddr": address(number),
+        "clusterName": f"cluster-{number // layout.spread}",
+        "brokerId": "0",
+    }
+    return request(RequestCode.BROKER_HEARTBEAT, 1, fields, b"")
+
+
+def route_request(topic: str) -> bytes:
+    """The question for a topic's route, as a frame."""
+    return request(
+        RequestCode.GET_ROUTEINFO_BY_TOPIC, 1, {"topic": topic, "acceptStandardJsonOnly": "true"}, b""
+    )
+
+
+def address(number: int) -> str:
+    """Where a simulated broker says that it listens."""
+    return f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}:10911"
+
+
+async def connected(port: int, number: int) -> Sender:
+    """A new connection, from one of the source addresses."""
+    source = (f"127.0.1.{1 + number % SOURCES}", 0)
+    _, sender = await asyncio.get_running_loop().create_connection(Sender, HOST, port, local_addr=source)
+    return sender
+
+
+@dataclass
+class Timings:
+    """How long requests took, in seconds, and how many failed."""
+
+    taken: list[float] = field(default_factory=list)
+    failed: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    async def time(self, asked: Awaitable[None]) -> None:
+        """Wait for an answer."""
+        began = time.perf_counter()
+        try:
+            await asked
+        except (RuntimeError, ConnectionError):
+            self.failed += 1
+        else:
+            self.taken.append(time.perf_counter() - began)
+
+    def told(self) -> dict[str, float]:
+        """As figures of a finding."""
+        seconds = time.perf_counter() - self.began
+        rate = len(self.taken) / seconds
+        return {"seconds": seconds, "per_second": rate, "failed": self.failed, **percentiles(self.taken)}
+
+
+class Peers:
+    """The peers of one name server; each public method is a command."""
+
+    def __init__(self, port: int, layout: Layout) -> None:
+        self._port = port
+        self._layout = layout
+        self._brokers: list[Sender] = []
+        self._clients: deque[Sender] = deque()
+        self._said: list[bytes] = []
+        self._routes = [route_request(topic_name(number)) for number in range(layout.topics)]
+
+    async def open_brokers(self) -> dict[str, float]:
+        """Connect all brokers."""
+        self._brokers = await self._open(self._layout.brokers)
+        return {"open": len(self._brokers)}
+
+    async def open_clients(self, count: int) -> dict[str, float]:
+        """Connect clients, at most as many as a server of ours has room for with these limits."""
+        room = first_spare() - len(self._brokers) - OWN_FILES
+        began = time.perf_counter()
+        self._clients.extend(await self._open(min(count, room)))
+        return {"open": len(self._clients), "seconds": time.perf_counter() - began}
+
+    async def register(self, version: int, at_once: int) -> dict[str, float]:
+        """Let every broker register; where the version is a new one with a topic of its own more."""
+        layout = self._layout
+        if not self._said or version > 1:
+            more = [[f"own_{version}_{n}"] if version > 1 else [] for n in range(layout.brokers)]
+            self._said = [registration(layout, n, version, more[n]) for n in range(layout.brokers)]
+        return await self._all(zip(self._brokers, self._said, strict=True), at_once)
+
+    async def beat(self, at_once: int) -> dict[str, float]:
+        """Let every broker say that it is there."""
+        frames = [heartbeat(self._layout, number) for number in range(self._layout.brokers)]
+        return await self._all(zip(self._brokers, frames, strict=True), at_once)
+
+    async def ask_all(self, at_once: int) -> dict[str, float]:
+        """Ask for the route of every topic once, as fast as so many clients get answers."""
+        clients = [self._clients[number] for number in range(at_once)]
+        frames = iter(self._routes)
+        timings = Timings()
+
+        async def ask(client: Sender) -> None:
+            for frame in frames:
+                await timings.time(client.send(frame))
+
+        await asyncio.gather(*map(ask, clients))
+        return timings.told()
+
+    async def poll(self, clients: int, topics: int, seconds: float) -> dict[str, float]:
+        """What so many clients with so many topics ask, each from the next connection that is free, while the
+        brokers register as often as brokers do."""
+        routes, registrations = Timings(), Timings()
+        turns = deque(range(len(self._brokers)))
+
+        def route() -> Awaitable[None]:
+            return self._ask_from_free(routes, random.choice(self._routes))
+
+        def register() -> Awaitable[None]:
+            turns.rotate(-1)
+            return registrations.time(self._brokers[turns[0]].send(self._said[turns[0]]))
+
+        late, _ = await asyncio.gather(
+            paced(clients * topics / PERIOD_SECONDS, seconds, route),
+            paced(len(self._brokers) / PERIOD_SECONDS, seconds, register),
+        )
+        told = {f"registration_{name}": value for name, value in percentiles(registrations.taken).items()}
+        told |= {"late_ms": late * 1000, "failed": routes.failed + registrations.failed}
+        return routes.told() | told
+
+    async def _ask_from_free(self, timings: Timings, frame: bytes) -> None:
+        try:
+            client = self._clients.popleft()
+        except IndexError:
+            timings.failed += 1
+            return
+        await timings.time(client.send(frame))
+        self._clients.append(client)
+
+    async def leave(self) -> dict[str, float]:
+        """Close the connections of all brokers."""
+        for broker in self._brokers:
+            broker.close()
+        self._brokers = []
+        return {}
+
+    async def _open(self, count: int) -> list[Sender]:
+        senders: list[Sender] = []
+        for first in range(0, count, OPENED_AT_ONCE):
+            numbers = range(first, min(first + OPENED_AT_ONCE, count))
+            senders += await asyncio.gather(*(connected(self._port, number) for number in numbers))
+        return senders
+
+    async def _all(self, work: Iterable[tuple[Sender, bytes]], at_once: int) -> dict[str, float]:
+        """Send each frame on its connection, so many at a time."""
+        left, timings = iter(work), Timings()
+
+        async def send_some() -> None:
+            for sender, frame in left:
+                await timings.time(sender.send(frame))
+
+        await asyncio.gather(*(send_some() for _ in range(at_once)))
+        return timings.told()
+
+
+async def paced(per_second: float, seconds: float, start: Callable[[], Awaitable[None]]) -> float:
+    """Start something so often for so long, whatever becomes of it, and wait for the last at the end.
+
+    Gives how late this process itself was, at the most, in seconds.
+    """
+    loop, under_way, started = asyncio.get_running_loop(), set[asyncio.Future[None]](), 0
+    began, late, before = loop.time(), 0.0, 0.0
+    while (passed := loop.time() - began) < seconds:
+        late, before = max(late, passed - before - TICK_SECONDS), passed
+        while started < passed * per_second:
+            task = asyncio.ensure_future(start())
+            under_way.add(task)
+            task.add_done_callback(under_way.discard)
+            started += 1
+        await asyncio.sleep(TICK_SECONDS)
+    await asyncio.gather(*under_way)
+    return late
+
+
+async def main(port: int, layout: Layout) -> None:
+    """Do what the input says."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES_MAX, FILES_MAX))
+    gc.disable()  # a pass over all peers would be taken for a pause of the server
+    lines = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    peers = Peers(port, layout)
+    while line := await lines.readline():
+        name, arguments = json.loads(line)
+        answer: dict[str, Any] = await getattr(peers, name)(**arguments)
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    given = [int(argument) for argument in sys.argv[1:]]
+    asyncio.run(main(given[0], Layout(*given[1:])))
