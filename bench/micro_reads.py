@@ -1,4 +1,4 @@
-"""What readers cost that choose, that acknowledge, or that wait for a delay, in this process; see `bench.micro`.
+"""What readers cost that choose, acknowledge, or wait for a delay, in this process; see `bench.micro`.
 
 The messages of the scans are those of the side-by-side rows: one of four passes. Their steps are of a message
 that is looked at, from bytes to bytes.
