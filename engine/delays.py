@@ -192,7 +192,8 @@ class _Level:
 
 
 class DelaySchedule:
-    """Delivers delayed messages: `tick` every 100 ms or so, `persist` every 10 s, `close` at the end.
+    """Delivers delayed messages: `tick` when something is due, and every 100 ms or so, `persist` every 10 s,
+    `close` at the end.
 
     `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
     `file_size` is that of the log's files. `on_delivered` is told topic and bytes of each message that was
@@ -208,7 +209,7 @@ class DelaySchedule:
         clock: Clock,
         worker: Worker | None = None,
         *,
-        max_per_tick: int = 1000,
+        max_per_tick: int = 250,
         version_step: int = 200,
         file_size: int = 1 << 30,
         on_delivered: OnDelivered | None = None,
@@ -230,6 +231,8 @@ class DelaySchedule:
         self._counted_to: int | None = None
         self._written_to = 0
         self._waiting: tuple[int, bytes] | None = None
+        self._ticked_at = 0
+        self._is_behind = False
         self.data_version = DataVersion(timestamp=clock.millis())
 
     @property
@@ -360,6 +363,7 @@ class DelaySchedule:
         """Deliver what is due at `now`, in steady time (ms); gives how many messages were delivered."""
         self._save_waiting()
         self._counted_to = None
+        self._ticked_at = now
         budget = self._max_per_tick
         count = len(self._queues)
         for step in range(count):
@@ -371,9 +375,18 @@ class DelaySchedule:
         # A level with much to do must not keep the others waiting.
         self._first = (self._first + 1) % count
         delivered = self._max_per_tick - budget
+        self._is_behind = budget <= 0
         if delivered:
             self._store.dispatch()
         return delivered
+
+    def wait_millis(self, now: int) -> int | None:
+        """How long until something is due as far as the last tick saw, in ms: 0 where it left something that
+        is, None where nothing is known to wait. What cannot be delivered now is not counted."""
+        if self._is_behind:
+            return 0
+        due = [queue.due for queue in self._queues if queue.due is not None and queue.due > self._ticked_at]
+        return max(0, min(due) - now) if due else None
 
     def persist(self) -> None:
         """Write how far each level has come, if it is news, once the log is durable that it relies on."""

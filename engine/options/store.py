@@ -237,7 +237,7 @@ class DelayOptions(Options):
     )
     enable_schedule_message_stats: bool = option(True, "Count delayed messages when they are delivered.")
     max_delayed_per_tick: int = option(
-        1000, "Delayed messages delivered in one go before other work gets its turn.", low=1, ours=True
+        250, "Delayed messages delivered in one go before other work gets its turn.", low=1, ours=True
     )
 
 

@@ -1,7 +1,8 @@
 """What a broker does as time passes: it looks what is due, ten times a second, and sooner where something is.
 
 With each beat the store writes and cleans up, slaves are served, what is delayed is delivered, and who has
-waited long enough is answered.
+waited long enough is answered. Messages of delay levels are delivered between the beats too, when they are
+due: a slice at a time, so that neither they nor the sends that come meanwhile wait for all of the others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ IDLE_BEAT_SECONDS = 0.4
 """The beat when nothing is stored or waits for its delay; a held pull may be answered so much late."""
 BACKLOG_SECONDS = 0.002
 """The beat when more timers are due than are delivered in one go."""
+DELIVERY_SECONDS = 0.01
+"""Messages of delay levels that are due within this time are delivered together."""
 NOTE_SECONDS = 0.005
 """How long the loop is held up to note where counts stand; the rest follows with the next beats."""
 FOREVER = 2**62
@@ -36,6 +39,7 @@ class Beat:
         self._schedule = schedule
         self._next: Call | None = None
         self._next_at = 0.0
+        self._delivery: Call | None = None
         self._is_dispatching = False
         self._stored_before = -1
         self._noting: Steps[None] | None = None
@@ -78,6 +82,21 @@ class Beat:
         self._next_at = self._schedule.seconds() + seconds
         self._next = self._schedule.later(seconds, self._beat)
 
+    def _plan_delivery(self) -> None:
+        """Have delivered what is due before the next beat."""
+        wait = self._broker.delays.wait_millis(self._broker.store.steady.now())
+        if wait is None or self._delivery is not None or self.puts_no_more or not self._group.services.is_on:
+            return
+        seconds = max(wait / 1000, DELIVERY_SECONDS) if wait else BACKLOG_SECONDS
+        if self._schedule.seconds() + seconds < self._next_at:
+            self._delivery = self._schedule.later(seconds, self._deliver)
+
+    def _deliver(self) -> None:
+        self._delivery = None
+        if self._group.services.is_on and not self.puts_no_more:
+            self._broker.delays.tick(self._broker.store.steady.now())
+            self._plan_delivery()
+
     def _dispatch(self) -> None:
         self._is_dispatching = False
         self._broker.store.dispatch()
@@ -95,6 +114,7 @@ class Beat:
         if wait is not None:
             seconds = min(seconds, max(wait / 1000, BACKLOG_SECONDS))
         self._plan(seconds)
+        self._plan_delivery()
 
     def _do_what_is_due(self) -> None:
         broker, group = self._broker, self._group

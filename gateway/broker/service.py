@@ -157,8 +157,9 @@ class BrokerService:
             self.dispatcher,
             remoting,
             tls=ServerTls(tls, disk),
-            after_read=self.group.after_read,
+            after_read=_after_read(self.broker, self.group.after_read),
         )
+        self.broker.pop.gathered.is_turn = lambda: self.server.terms.turn.is_open
 
     @property
     def entries(self) -> int:
@@ -442,6 +443,17 @@ def _dispatchers(
     )
     main_port.on_refused = fast_port.on_refused = count_refused
     return main_port, fast_port
+
+
+def _after_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], None]:
+    """What follows the requests of one read: what they left to be stored is, then all is made readable."""
+    settle = broker.pop.gathered.settle
+
+    def settle_and_dispatch() -> None:
+        settle()
+        dispatch()
+
+    return settle_and_dispatch
 
 
 def _workers(

@@ -89,6 +89,32 @@ class Bench:
         return [one.body for one in self.delivered(topic, queue_id)]
 
 
+def test_how_long_to_wait_is_known_of_what_was_seen() -> None:
+    bench = Bench()
+    now = bench.store.steady.now
+    assert bench.schedule.wait_millis(now()) is None
+    bench.send(message(2), message(1))
+    assert bench.schedule.wait_millis(now()) is None, "nothing was looked at"
+    bench.pass_time(400)
+    assert bench.schedule.wait_millis(now()) == 600
+    bench.clock.advance(700)
+    assert bench.schedule.wait_millis(now()) == 0
+    bench.pass_time(0)
+    assert bench.schedule.wait_millis(now()) == 3900
+    bench.pass_time(3900)
+    assert bench.schedule.wait_millis(now()) is None
+
+
+def test_who_left_something_that_is_due_does_not_wait() -> None:
+    bench = Bench()
+    bench.schedule = bench.make_schedule(max_per_tick=2)
+    bench.send(*(message(1) for _ in range(3)))
+    bench.pass_time(1000)
+    assert bench.schedule.wait_millis(bench.store.steady.now()) == 0
+    bench.pass_time(0)
+    assert bench.schedule.wait_millis(bench.store.steady.now()) is None
+
+
 def test_levels_are_read_in_their_units() -> None:
     levels = DelayLevels("1s 5m 2h 1d")
     assert levels.max_level == 4

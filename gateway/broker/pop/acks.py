@@ -60,7 +60,9 @@ def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnectio
         return None
     if validate_group(request.consumer_group) is not None:
         return None
-    return _acknowledge(broker, key, receipt, (offset,), is_batch=False)
+    point = _point_key(key, receipt)
+    put = broker.pop.acknowledge_one(point, offset, receipt.revive_queue_id, receipt.revive_time)
+    return _stored(broker, put)
 
 
 def acknowledge_batch(
@@ -99,7 +101,12 @@ def _acknowledge_many(broker: Broker, connection: ClientConnection, ack: BatchAc
     if not offsets or validate_group(group) is not None:
         return None
     _check_revive_queue(broker, receipt)
-    return _acknowledge(broker, key, receipt, tuple(offsets), is_batch=True)
+    point = _point_key(key, receipt)
+    acks = [
+        Ack(point, tuple(offsets[start : start + MESSAGES_MAX]), is_batch=True)
+        for start in range(0, len(offsets), MESSAGES_MAX)
+    ]
+    return _stored(broker, broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
 
 
 def change_invisible_time(
@@ -154,18 +161,6 @@ def _check_revive_queue(broker: Broker, receipt: Receipt) -> None:
 def _point_key(key: OrderKey, receipt: Receipt) -> PointKey:
     """The check point of a message."""
     return PointKey(*key, receipt.start_offset, receipt.pop_time, receipt.broker_name)
-
-
-def _acknowledge(
-    broker: Broker, key: OrderKey, receipt: Receipt, offsets: tuple[int, ...], *, is_batch: bool
-) -> Deferred[None] | None:
-    """Store the acknowledgement of messages of one check point."""
-    point = _point_key(key, receipt)
-    acks = [
-        Ack(point, offsets[start : start + MESSAGES_MAX], is_batch)
-        for start in range(0, len(offsets), MESSAGES_MAX)
-    ]
-    return _stored(broker, broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
 
 
 def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[None] | None:

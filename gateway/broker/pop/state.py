@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.counting import Counting
-from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders
+from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PointKey
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
@@ -21,6 +21,7 @@ from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPops
 from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.pop.client_clocks import ClientClocks
+from mqgateway.gateway.broker.pop.gathered_acks import GatheredAcks
 from mqgateway.gateway.broker.tables import Tables
 
 CLEAN_MILLIS = 60_000
@@ -65,6 +66,7 @@ class PopState:
             lambda: options.max_pop_polling_size, lambda: options.pop_polling_size, last_first=True
         )
         self.clocks = ClientClocks()
+        self.gathered = GatheredAcks(self.acknowledge)
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
         """Where check points and acknowledgements go while this is a slave that acts for its master."""
@@ -110,6 +112,14 @@ class PopState:
             if put.status is not PutStatus.PUT_OK:
                 break
         return put
+
+    def acknowledge_one(
+        self, point: PointKey, offset: int, queue_id: int, revive_time: int
+    ) -> PutResult | Deferred[PutResult]:
+        """The same of one message; within a turn it is stored when that ends, see `GatheredAcks`."""
+        if self.away is None and self.gathered.is_turn():
+            return self.gathered.add(point, offset, queue_id, revive_time)
+        return self.acknowledge([Ack(point, (offset,))], queue_id, revive_time)
 
     def change(
         self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int

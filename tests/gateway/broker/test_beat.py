@@ -9,7 +9,13 @@ import pytest
 from twisted.internet.task import Clock
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.gateway.broker.beat import BACKLOG_SECONDS, BEAT_SECONDS, IDLE_BEAT_SECONDS, Beat
+from mqgateway.gateway.broker.beat import (
+    BACKLOG_SECONDS,
+    BEAT_SECONDS,
+    DELIVERY_SECONDS,
+    IDLE_BEAT_SECONDS,
+    Beat,
+)
 from mqgateway.gateway.runtime.schedule import Schedule
 from tests.support.gateway.broker.helpers import MemoryBroker
 
@@ -23,6 +29,7 @@ class Scene:
         self.beats: list[float] = []
         self.ticks: list[str] = []
         self.is_behind = False
+        self.is_on = True
         self.elapsed = 0
         group: Any = SimpleNamespace(
             replication=SimpleNamespace(tick=lambda: self.beats.append(round(self.time.seconds(), 3))),
@@ -132,6 +139,63 @@ def test_what_would_put_rests_when_nothing_is_put_any_more(scene: Scene) -> None
     scene.beat.puts_no_more = True
     scene.wait(1)
     assert set(scene.ticks) == {"membership"}
+
+
+def delay(scene: Scene, count: int) -> list[tuple[float, int]]:
+    """Put so many messages of delay level 1; the list will hold when, of the time since, they are delivered,
+    and how many together."""
+    memory, begun, delivered = scene.memory, scene.time.seconds(), list[tuple[float, int]]()
+    memory.add_topic("T")
+    for _ in range(count):
+        memory.send("T", properties={"DELAY": "1"})
+    tick = memory.broker.delays.tick
+
+    def watched(now: int) -> int:
+        if number := tick(now):
+            delivered.append((round(scene.time.seconds() - begun, 3), number))
+        return number
+
+    memory.broker.delays.tick = watched  # type: ignore[method-assign]
+    memory.broker.delays.tick(memory.broker.store.steady.now())
+    return delivered
+
+
+def pass_time(scene: Scene, millis: int) -> None:
+    """Let time pass for the broker's clock and for its loop."""
+    for _ in range(millis):
+        scene.memory.clock.advance(1)
+        scene.time.advance(0.001)
+
+
+def test_a_delayed_message_does_not_wait_for_the_next_beat(scene: Scene) -> None:
+    scene.beat.start()
+    pass_time(scene, 1)
+    delivered = delay(scene, 3)
+    pass_time(scene, 1100)
+    [(when, count)] = delivered
+    assert 1 <= when <= 1 + 2 * DELIVERY_SECONDS and count == 3
+
+
+def test_many_delayed_messages_are_delivered_in_slices(scene: Scene) -> None:
+    scene.beat.start()
+    pass_time(scene, 1)
+    delivered = delay(scene, 600)
+    pass_time(scene, 1100)
+    assert [count for _, count in delivered] == [250, 250, 100]
+    assert delivered[-1][0] <= delivered[0][0] + 3 * BACKLOG_SECONDS
+
+
+def test_nothing_is_delivered_by_who_rests_or_stops(scene: Scene) -> None:
+    scene.beat.start()
+    pass_time(scene, 1)
+    delivered = delay(scene, 3)
+    pass_time(scene, 950)
+    scene.is_on = False
+    pass_time(scene, 300)
+    scene.is_on, scene.beat.puts_no_more = True, True
+    pass_time(scene, 300)
+    assert delivered == []
+    scene.beat.puts_no_more = False
 
 
 def test_what_is_left_is_dispatched_in_a_turn_of_its_own(scene: Scene) -> None:
