@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import repeat
 from mmap import mmap
+from operator import mul
 from typing import Final
 
 from mqgateway.engine.disk import Disk, File, Window
@@ -55,6 +56,8 @@ _SCAN_ENTRIES = 8192
 _CODES_MAX = 4096
 UNIQUE_KEY_REST: Final = 12
 """Characters at the end of a unique key in which those of one producer differ; see `UniqueKeys`."""
+_REST_POWER: Final = 31**UNIQUE_KEY_REST
+_REST_WEIGHTS = [31**place for place in range(UNIQUE_KEY_REST - 1, -1, -1)]
 _STEM_REST: Final = 4
 """Characters in which those mostly differ that were made one after another."""
 _STEM_POWER: Final = 31**_STEM_REST
@@ -89,7 +92,8 @@ class KeyHashes:
             return native.key_hashes(self._of_topic(topic), (key,))[0]
         if len(key) not in UNIQUE_KEY_LENGTHS:
             return _positive(hash_behind(self._of_topic(topic), key))
-        return _positive(hash_behind(self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]))
+        head, rest = self._of_head(topic, key[:-UNIQUE_KEY_REST]), key[-UNIQUE_KEY_REST:]
+        return _positive((head * _REST_POWER + sum(map(mul, rest, _REST_WEIGHTS))) & 0xFFFFFFFF)
 
     def of_unique_keys(self, topic: str, keys: Sequence[bytes]) -> list[int]:
         """As `of_bytes` for each of keys of one of `UNIQUE_KEY_LENGTHS`, all of the same."""
