@@ -99,7 +99,7 @@ class AccessControl:
         """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
         settings, command = self._settings, call.command
         code, name = command.code, command.ext_fields.get(ACCESS_KEY)
-        user = None if name is None else self.tables.users.get(name)
+        user = self.tables.users.get(name) if name else None
         is_told = self._audit.is_verbose
         if settings.authenticates and code not in settings.unsigned_codes:
             if self._signatures is None:
