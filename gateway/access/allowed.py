@@ -57,13 +57,18 @@ class Allowed:
     def __len__(self) -> int:
         return len(self._known)
 
-    def question(self, name: str, ip: str, code: int, fields: Mapping[str, str]) -> Question:
-        """What is asked, as far as it is known by now which fields count."""
-        return name, ip, code, *map(fields.get, self._looked_at.get(code, ()))
-
-    def knows(self, question: Question, user: User | None, acl: Acl | None) -> bool:
-        """Whether the answer was yes for this user with these policies."""
-        found = self._known.get(question)
+    def knows(
+        self,
+        name: str,
+        ip: str,
+        code: int,
+        fields: Mapping[str, str],
+        user: User | None,
+        acl: Acl | None,
+    ) -> bool:
+        """Whether the answer was yes for this user with these policies, as far as it is known by now which
+        fields count."""
+        found = self._known.get((name, ip, code, *map(fields.get, self._looked_at.get(code, ()))))
         return found is not None and found[0] is user and found[1] is acl
 
     def add(self, name: str, ip: str, code: int, fields: Watched, user: User | None, acl: Acl | None) -> None:
@@ -78,7 +83,7 @@ class Allowed:
         looked_at = self._looked_at.get(code, ())
         if not fields.seen.issubset(looked_at):
             self._looked_at[code] = looked_at = tuple(sorted(fields.seen.union(looked_at)))
-        question = self.question(name, ip, code, fields)
+        question: Question = (name, ip, code, *map(fields.get, looked_at))
         if any(isinstance(value, str) and len(value) > VALUE_MAX for value in question):
             return
         if len(self._known) >= ALLOWED_MAX:

@@ -36,10 +36,12 @@ from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
 from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 NO_NAME = "username cannot be null."
+NOT_SIGNED = "check signature failed."
 UNKNOWN_SUBJECT = "Authorization failed. Please verify your access rights and try again."
 UNREADABLE = "parse authorization context error."
 
@@ -96,11 +98,22 @@ class AccessControl:
     def before(self, call: Call) -> None:
         """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
         settings, command = self._settings, call.command
-        code = command.code
+        code, name = command.code, command.ext_fields.get(ACCESS_KEY)
+        user = self.tables.users.get(name) if name else None
+        is_told = self._audit.is_verbose
         if settings.authenticates and code not in settings.unsigned_codes:
-            self._authenticate(call)
+            if self._signatures is None:
+                refusal = self._signature_refusal(call, name, user, is_told)
+            else:
+                find = partial(self._signature_refusal, call, name, user, is_told)
+                refusal = self._signatures.get(call.peer, name, find)
+            if refusal:
+                until = self.late_refusals.until(call.peer) if name else None
+                raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
+        elif settings.is_strict:
+            name = user = None
         if settings.authorizes and code not in settings.unchecked_codes:
-            self._authorize_header(call)
+            self._authorize_header(call, name, user, is_told)
 
     def after(self, call: Call, reply: Reply) -> None:
         """Answers are as they are."""
@@ -121,7 +134,7 @@ class AccessControl:
     def _guarded(self, function: Any, reader: BodyReader, options: BrokerOptions) -> Any:
         def serve(broker: Any, call: Call) -> Steps[Any]:
             name = self._name(call)
-            if self._needs_a_look(name):
+            if self._needs_a_look(None if name is None else self.tables.users.get(name)):
                 try:
                     needs = yield from reader(call.body, options)
                 except Exception:
@@ -136,9 +149,8 @@ class AccessControl:
 
         return serve
 
-    def _needs_a_look(self, name: str | None) -> bool:
+    def _needs_a_look(self, user: User | None) -> bool:
         """Whether it matters what a user's request needs: super users may do everything."""
-        user = self.tables.users.get(name or "")
         return user is None or not user.is_super or user.is_disabled or self._audit.is_verbose
 
     # By a door without commands.
@@ -147,7 +159,7 @@ class AccessControl:
         """See `asker.Admission`."""
         settings = self._settings
         if settings.authenticates:
-            refusal = self._user_refusal(asker.name, asker.proof, asker.address, asker.request)
+            refusal = self._asker_refusal(asker)
             if refusal:
                 until = self.late_refusals.until_for(asker.ip) if asker.name else None
                 raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
@@ -164,37 +176,30 @@ class AccessControl:
 
     # Who asks.
 
-    def _authenticate(self, call: Call) -> None:
-        """Refuse a request whose user is not believed, later where many are. Raises `RequestError`."""
-        name = call.command.ext_fields.get(ACCESS_KEY)
-        if self._signatures is None:
-            refusal = self._signature_refusal(call, name)
-        else:
-            refusal = self._signatures.get(call.peer, name, lambda: self._signature_refusal(call, name))
-        if refusal:
-            until = self.late_refusals.until(call.peer) if name else None
-            raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
-
-    def _signature_refusal(self, call: Call, name: str | None) -> str:
+    def _signature_refusal(self, call: Call, name: str | None, user: User | None, is_told: bool) -> str:
         """Why the user of a request is not believed; empty where that is the one who signed it."""
         command = call.command
-        return self._user_refusal(name, partial(is_signed, command), call.peer.address, command.code)
-
-    def _user_refusal(
-        self, name: str | None, proof: Callable[[str], bool], address: str, request: int | str
-    ) -> str:
-        if not name:
-            return NO_NAME
-        user = self.tables.users.get(name)
-        if user is None:
-            refusal = f"User:{name} is not found."
-        elif user.is_disabled:
-            refusal = f"User:{name} is disabled."
+        if user is None or user.is_disabled:
+            refusal = _unknown(name, user)
         else:
-            refusal = "" if proof(user.password) else "check signature failed."
-        if refusal or self._audit.is_verbose:
-            self._audit.authenticated(name, address, request, refusal)
+            refusal = "" if is_signed(command, user.password) else NOT_SIGNED
+        if refusal or is_told:
+            self._tell_who(name, call.peer.address, command.code, refusal)
         return refusal
+
+    def _asker_refusal(self, asker: Asker) -> str:
+        """The same of who asks by a door without commands."""
+        user = self.tables.users.get(asker.name or "")
+        refusal = _unknown(asker.name, user)
+        if not refusal and user is not None and not asker.proof(user.password):
+            refusal = NOT_SIGNED
+        if refusal or self._audit.is_verbose:
+            self._tell_who(asker.name, asker.address, asker.request, refusal)
+        return refusal
+
+    def _tell_who(self, name: str | None, address: str, request: int | str, refusal: str) -> None:
+        if name:
+            self._audit.authenticated(name, address, request, refusal)
 
     def _name(self, call: Call) -> str | None:
         """The user of a request; None where there is none, or where it was not proved and has to be."""
@@ -204,22 +209,21 @@ class AccessControl:
 
     # What they may do.
 
-    def _authorize_header(self, call: Call) -> None:
+    def _authorize_header(self, call: Call, name: str | None, user: User | None, is_told: bool) -> None:
         """Refuse a request whose header says that it needs what its user may not do. Raises `RequestError`.
 
         What is known to be allowed is let through; what is told, or was answered before by a stateful
         strategy, goes the whole way.
         """
-        name = self._name(call)
-        if not self._needs_a_look(name):
+        if not self._needs_a_look(user):
             return
-        settings, tables, command = self._settings, self.tables, call.command
+        settings, command = self._settings, call.command
         fields, code = command.ext_fields, command.code
-        if name is None or self._decisions is not None or self._audit.is_verbose:
+        if name is None or self._decisions is not None or is_told:
             self._authorize(call, name, self._needs_of_header(code, fields, settings.cluster_name))
             return
-        ip, user, acl = ip_of(call.peer), tables.users.get(name), tables.acl_of(name)
-        if self.allowed.knows(self.allowed.question(name, ip, code, fields), user, acl):
+        ip, acl = ip_of(call.peer), self.tables.acl_of(name)
+        if self.allowed.knows(name, ip, code, fields, user, acl):
             return
         watched = Watched(fields)
         self._authorize(call, name, self._needs_of_header(code, watched, settings.cluster_name))
@@ -248,6 +252,15 @@ class AccessControl:
             words = ",".join(actions)
             self._audit.authorized(name, address, request, words, str(resource), refusal)
         return refusal
+
+
+def _unknown(name: str | None, user: User | None) -> str:
+    """Why a user of this name is not let in, whatever the signature; empty where it hangs on that."""
+    if not name:
+        return NO_NAME
+    if user is None:
+        return f"User:{name} is not found."
+    return f"User:{name} is disabled." if user.is_disabled else ""
 
 
 def control_of_server(

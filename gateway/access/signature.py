@@ -8,11 +8,13 @@ is HMAC-SHA1, written in base64. The form of the header on the wire does not mat
 from __future__ import annotations
 
 import binascii
+import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 
 from mqgateway.gateway.codec.codes import V4_9_3
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -25,6 +27,16 @@ _QUERY_BY_UNIQUE_KEY = "_UNIQUE_KEY_QUERY"
 _UNSIGNED = (SIGNATURE,)
 # Clients up to this version add the mark to a query after they have signed it.
 _UNSIGNED_BEFORE = (SIGNATURE, _QUERY_BY_UNIQUE_KEY)
+
+ORDERS_MAX = 1024
+"""Orders of fields that are kept."""
+NAMES_MAX = 1024
+"""Characters that the names of such fields have together."""
+
+Pick = Callable[[Mapping[str, str]], Iterable[str]]
+_known_orders: dict[tuple[tuple[str, ...], tuple[str, ...]], Pick] = {}
+
+_BLOCK_SIZE = 64  # bytes, of SHA-1
 
 
 @dataclass(frozen=True)
@@ -59,13 +71,11 @@ def credentials_in(text: str) -> Credentials | None:
 
 def signed_values(fields: Mapping[str, str], left_out: tuple[str, ...] = _UNSIGNED) -> bytes:
     """The values of all fields but those that are left out, in the order of the names, as they are signed."""
-    names = sorted(fields)
-    if not "".join(names).isascii():
-        names.sort(key=_java_order)
-    for name in left_out:
-        if name in fields:
-            names.remove(name)
-    return "".join(map(fields.__getitem__, names)).encode("utf-8", "replace")
+    names = tuple(fields)
+    pick = _known_orders.get((left_out, names))
+    if pick is None:
+        pick = _learn_order(left_out, names)
+    return "".join(pick(fields)).encode("utf-8", "replace")
 
 
 def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool = False) -> bool:
@@ -81,16 +91,44 @@ def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool =
 
 
 def _signature(command: RemotingCommand, secret_key: str, left_out: tuple[str, ...]) -> bytes:
-    signing = _keyed(secret_key).copy()
-    signing.update(signed_values(command.ext_fields, left_out))
-    signing.update(command.body)
-    return binascii.b2a_base64(signing.digest(), newline=False)
+    """HMAC-SHA1 in base64. Objects of `hmac` are fed by code in Python, so it is done without them."""
+    inner, outer = _keyed(secret_key)
+    inner, outer = inner.copy(), outer.copy()
+    inner.update(signed_values(command.ext_fields, left_out))
+    inner.update(command.body)
+    outer.update(inner.digest())
+    return binascii.b2a_base64(outer.digest(), newline=False)
 
 
 @lru_cache(maxsize=1024)
-def _keyed(secret_key: str) -> hmac.HMAC:
-    """What has taken in the key, to be copied for each message: the key takes as long as half a kilobyte."""
-    return hmac.new(secret_key.encode("utf-8", "replace"), digestmod="sha1")
+def _keyed(secret_key: str) -> tuple[hashlib._Hash, hashlib._Hash]:
+    """The inner and outer hash of an HMAC that have taken in the key, to be copied for each message: the key
+    takes as long as half a kilobyte. Standard: RFC 2104."""
+    key = secret_key.encode("utf-8", "replace")
+    block = (key if len(key) <= _BLOCK_SIZE else hashlib.sha1(key).digest()).ljust(_BLOCK_SIZE, b"\0")
+    inner, outer = (bytes(byte ^ mask for byte in block) for mask in (0x36, 0x5C))
+    return hashlib.sha1(inner), hashlib.sha1(outer)
+
+
+def _learn_order(left_out: tuple[str, ...], names: tuple[str, ...]) -> Pick:
+    """What takes the values of fields of these names in the order in which they are signed.
+
+    A client's requests of one code have their fields in one order, so it is kept, unless the names are longer
+    than those of any client; when there are too many, all are forgotten.
+    """
+    signed = [name for name in names if name not in left_out]
+    text = "".join(signed)
+    signed.sort(key=None if text.isascii() else _java_order)
+    pick = itemgetter(*signed) if signed else _nothing
+    if len(text) <= NAMES_MAX:
+        if len(_known_orders) >= ORDERS_MAX:
+            _known_orders.clear()
+        _known_orders[left_out, names] = pick
+    return pick
+
+
+def _nothing(fields: Mapping[str, str]) -> tuple[str, ...]:
+    return ()
 
 
 def _java_order(name: str) -> bytes:

@@ -31,7 +31,7 @@ def knows(
     acl: Acl | None = ACL,
     **fields: str,
 ) -> bool:
-    return allowed.knows(allowed.question(who, ip, code, fields), user, acl)
+    return allowed.knows(who, ip, code, fields, user, acl)
 
 
 def test_only_what_was_added_is_known() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+
 import pytest
 
-from mqgateway.gateway.access.signature import Credentials, is_signed, signed_values
+from mqgateway.gateway.access import signature
+from mqgateway.gateway.access.signature import NAMES_MAX, Credentials, is_signed, signed_values
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from tests.support.gateway.client.answers import JAVA
@@ -80,3 +84,34 @@ def test_names_are_in_the_order_of_java() -> None:
 def test_halves_of_characters_are_no_reason_to_fail() -> None:
     assert signed_values({"a": "\ud800"}) == b"?"
     assert not is_signed(RemotingCommand(12, ext_fields={"Signature": "\ud800"}), "\ud800")
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 1000])
+def test_the_signature_is_the_hmac_of_the_standard_library(length: int) -> None:
+    key, body = "k" * length, b"x" * 3000
+    command = RemotingCommand(12, ext_fields={"topic": "T"}, body=body)
+    Credentials("access", key).sign(command)
+    digest = hmac.digest(key.encode(), b"accessT" + body, "sha1")
+    assert command.ext_fields["Signature"] == base64.b64encode(digest).decode()
+
+
+def test_values_are_in_the_order_of_the_names_whatever_the_order_of_the_fields() -> None:
+    for names in ("abc", "cab", "bca", "cab", "b", "b", ""):
+        fields = {name: name.upper() for name in names}
+        assert signed_values(fields) == "".join(sorted(names)).upper().encode()
+    marked = {"b": "B", "_UNIQUE_KEY_QUERY": "Q", "a": "A", "Signature": "S"}
+    assert signed_values(marked) == b"QAB"
+    assert signed_values(marked, ("Signature", "_UNIQUE_KEY_QUERY")) == b"AB"
+
+
+def test_orders_of_fields_are_a_bounded_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signature, "ORDERS_MAX", 3)
+    known = signature._known_orders
+    known.clear()
+    for number in range(10):
+        assert signed_values({f"{number}": "v", "0": "z"} if number else {"0": "z"}) in (b"z", b"zv")
+        assert len(known) <= 3
+    known.clear()
+    for _ in range(2):
+        assert signed_values({"n" * (NAMES_MAX + 1): "v"}) == b"v"
+    assert not known
