@@ -21,7 +21,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
-from twisted.internet.defer import Deferred, execute, maybeDeferred
+from twisted.internet.defer import Deferred, execute
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, SystemClock
@@ -98,7 +98,13 @@ class Loop:
                 outcome.set_exception(error if error is not None else ClientError("it failed"))
 
         def begin() -> None:
-            maybeDeferred(function, *args, **kwargs).addCallbacks(succeeded, failed)
+            try:
+                begun = function(*args, **kwargs)
+            except BaseException as error:
+                if not outcome.cancelled():
+                    outcome.set_exception(error)
+            else:
+                begun.addCallbacks(succeeded, failed)
 
         self.post(partial(copy_context().run, begin))
         return outcome

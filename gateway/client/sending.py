@@ -202,8 +202,9 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
     """The same for messages that go together and have ids, with the body that they have then; nothing of it
     is compressed. Raises `BadArgument`."""
     check_batch(messages)
+    check_sendable(messages[0].topic)
     for message in messages:
-        check_message(message, options)
+        check_content(message, options)
     if len(body) > options.max_message_size:
         raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
     wait = "true" if messages[0].waits_for_store else "false"
@@ -222,9 +223,19 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
 
 def check_message(message: Message, options: ProducerOptions) -> None:
     """Refuse what no broker takes. Raises `BadArgument`."""
-    refusal = _topic_refusal(message.topic)
+    check_sendable(message.topic)
+    check_content(message, options)
+
+
+def check_sendable(topic: str) -> None:
+    """Refuse a topic that nothing can be sent to. Raises `BadArgument`."""
+    refusal = _topic_refusal(topic)
     if refusal is not None:
         raise BadArgument(refusal)
+
+
+def check_content(message: Message, options: ProducerOptions) -> None:
+    """Refuse a body or properties that no broker takes. Raises `BadArgument`."""
     size = len(message.body)
     if not size:
         raise BadArgument("a message without body")
