@@ -206,15 +206,17 @@ def connections_model(findings: Sequence[Finding]) -> list[str]:
 
 
 def model(findings: Sequence[Finding]) -> list[str]:
-    """What each thing costs, by the differences of the rows."""
+    """What each thing costs, by the differences of the rows; less than nothing is noise."""
     steps = [one for one in findings if "not stopped" not in one.what]
     if len(steps) < 2:
         return []
     lines = ["Each by the difference to the row before:", ""]
     for before, after in pairwise(steps):
         count = float(after.what.split()[0].replace(",", ""))
-        memory = after.figures["resident_mb"] - before.figures["resident_mb"]
-        start = after.figures["start_cpu_seconds"] - before.figures["start_cpu_seconds"]
+        memory, start = (
+            max(0.0, after.figures[name] - before.figures[name])
+            for name in ("resident_mb", "start_cpu_seconds")
+        )
         name = after.what.partition(" ")[2]
         lines.append(
             f"- {name}: {memory * 1e6 / count:,.0f} bytes and {start / count * 1e6:,.1f} µs of a start each."

@@ -143,7 +143,10 @@ def fill_log(folder: str, files: int) -> None:
     queue.load()
     queue.write(end, blank(there * LOG_FILE - end))
     logging.disable(logging.ERROR)  # of each file it is said that it was missing
-    fill(queue, [number * LOG_FILE for number in range(there, files - 1)])
+    try:
+        fill(queue, [number * LOG_FILE for number in range(there, files - 1)])
+    finally:
+        logging.disable(logging.NOTSET)
     loop = Loop()
     store = open_store(folder, loop, mapped_file_size_commit_log=LOG_FILE)
     for _ in range(TICK_EVERY):

@@ -246,9 +246,10 @@ class Recovery:
             return False
         if self._files.starts and place[0] < self._files.starts[0]:
             return True
-        if not valid_at(self._files, place[0], False):
+        size = valid_at(self._files, place[0], False)
+        if not size:
             return False
-        message = decode(self._record(place[0]))
+        message = decode(self._files.read(place[0], size))
         if is_lmq(queue.topic):
             return (queue.topic, number) in lmq_offsets(message.topic, message.properties)
         return (message.topic, message.queue_id, message.queue_offset) == (

@@ -249,7 +249,8 @@ class UnitQueue:
             low = first  # blanks of a queue that was deleted, behind units of the one that came after it
         is_full = low == files.end // unit_size
         self.tail_start = files.end // unit_size
-        if low >= page and not data[(low - page) * unit_size :].strip(b"\0"):
+        rest = data[(low - page) * unit_size :]
+        if low >= page and rest == bytes(len(rest)):
             # Zeros follow already, and cutting would only write them again.
             self.tail_start = low
             self._ends_anew()
