@@ -169,6 +169,18 @@ class Reader:
         fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
         old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
+        if codes is None:
+            units = list(UNIT.iter_unpack(data))
+            sizes = [size for _, size, _ in units]
+            if (
+                min(units)[0] >= max(fresh_from, oldest)
+                and min(sizes) > 0
+                and max(sizes) <= largest
+                and len(units) <= fresh_count
+                and sum(sizes) <= fresh_bytes
+            ):  # all of them, as most answers are
+                found = [(number, at, size) for number, (at, size, _) in enumerate(units, offset)]
+                return found, offset + len(units), False
         places: list[RecordSpan] = []
         count, total, removed = 0, 0, False
         for at, size, code in UNIT.iter_unpack(data):
