@@ -6,12 +6,15 @@ Standard: `FilterFactory`, `SqlFilter`, `ExpressionMessageFilter`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import lru_cache
 
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters.evaluation import Evaluate, Properties, build
 from mqgateway.engine.filters.sql import parse
 from mqgateway.engine.filters.tags import SQL92_TYPE
+from mqgateway.engine.filters.tree import names_in
+from mqgateway.engine.store.property_choice import PropertyChoice
 
 log = logging.getLogger(__name__)
 
@@ -20,13 +23,15 @@ LENGTH_MAX = 65536
 
 
 class Expression:
-    """A compiled expression; `text` is how it was written."""
+    """A compiled expression; `text` is how it was written, `names` are the properties it looks at, and
+    `choice` is for the `accept` of `MessageStore.get`."""
 
-    __slots__ = ("evaluate", "text")
+    __slots__ = ("choice", "evaluate", "text")
 
-    def __init__(self, text: str, evaluate: Evaluate) -> None:
+    def __init__(self, text: str, evaluate: Evaluate, names: Sequence[str]) -> None:
         self.text = text
         self.evaluate = evaluate
+        self.choice = PropertyChoice(names, self.matches)
 
     def matches(self, properties: Properties) -> bool:
         """Whether the expression is true of a message; not when it is unknown or fails."""
@@ -55,4 +60,4 @@ def _compiled(text: str) -> Expression:
     root, ignored = parse(text)
     if ignored:
         log.warning("of the expression %.200r the end is ignored, as in the standard: %.200r", text, ignored)
-    return Expression(text, build(root))
+    return Expression(text, build(root), sorted(names_in(root)))

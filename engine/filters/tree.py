@@ -134,3 +134,23 @@ def is_boolean(node: Node) -> bool:
     if isinstance(node, Constant):
         return node.kind in (Kind.BOOLEAN, Kind.NULL)
     return not isinstance(node, Property | Negated)
+
+
+def names_in(node: Node) -> set[str]:
+    """The properties that decide what a tree gives."""
+    names, waiting = set[str](), [node]
+    while waiting:
+        match waiting.pop():
+            case Constant():
+                pass
+            case Property(name):
+                names.add(name)
+            case Negated(operand) | Not(operand) | Truth(operand) | In(operand=operand):
+                waiting.append(operand)
+            case Holds(operand=operand):
+                waiting.append(operand)
+            case And(operands) | Or(operands):
+                waiting += operands
+            case Equal(left, right) | Ordered(_, left, right):
+                waiting += (left, right)
+    return names

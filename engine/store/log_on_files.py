@@ -7,6 +7,7 @@ business here. Standard: `CommitLog.getMessage`, `DLedgerCommitLog.getMessage`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
 from mypy_extensions import mypyc_attr
 
@@ -14,6 +15,8 @@ from mqgateway.engine.disk import File, Slices
 from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
+
+_OFFSET, _SIZE = itemgetter(1), itemgetter(2)
 
 
 def _nothing() -> None:
@@ -96,6 +99,13 @@ class LogOnFiles(Log):
         found: list[bytes | None] = []
         buffer: Slices | None = None
         begin = end = 0
+        if len(places) > 1:
+            first, last = min(places, key=_OFFSET)[1], max(places, key=_OFFSET)[1]
+            window = self._window(first)
+            if window is not None:
+                buffer, begin, end = window
+                if begin <= first and last + max(places, key=_SIZE)[2] <= end:  # most are close together
+                    return [buffer[offset - begin : offset - begin + size] for _, offset, size in places]
         for number, (_, offset, size) in enumerate(places):
             if buffer is None or not begin <= offset <= end - size:
                 window = self._window(offset)

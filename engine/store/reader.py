@@ -8,6 +8,8 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
@@ -17,6 +19,7 @@ from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.properties_text import PropertiesText
+from mqgateway.engine.store.property_choice import PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -30,6 +33,8 @@ _TOGETHER = 32
 _BRING_RECORDS = 256
 _BRING_BYTES = 4 << 20
 """What is brought into memory at a time for a reader that has to look at records to choose."""
+
+_POSITION = itemgetter(1)
 
 RecordSpan = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
@@ -164,6 +169,18 @@ class Reader:
         fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
         old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
+        if codes is None:
+            units = list(UNIT.iter_unpack(data))
+            sizes = [size for _, size, _ in units]
+            if (
+                min(units)[0] >= max(fresh_from, oldest)
+                and min(sizes) > 0
+                and max(sizes) <= largest
+                and len(units) <= fresh_count
+                and sum(sizes) <= fresh_bytes
+            ):  # all of them, as most answers are
+                found = [(number, at, size) for number, (at, size, _) in enumerate(units, offset)]
+                return found, offset + len(units), False
         places: list[RecordSpan] = []
         count, total, removed = 0, 0, False
         for at, size, code in UNIT.iter_unpack(data):
@@ -241,39 +258,46 @@ class Reader:
         accept: Accept,
     ) -> GetResult:
         """The same for a reader whose choice needs the messages themselves."""
+        end, fresh = self._log.end_offset, self._fresh
+        fresh_from = end - fresh
+        fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
+        old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
+        choice = accept if isinstance(accept, PropertyChoice) else None
         records: list[bytes] = []
         offsets: list[int] = []
-        total, removed, last = 0, False, self._log.end_offset
-        ahead: list[bytes | None] = []
-        for at, (physical_offset, size, _) in enumerate(UNIT.iter_unpack(data)):
-            if records:
-                more_bytes, more_messages = self._limits(physical_offset)
-                if len(records) >= min(max_count, more_messages) or total + size > min(max_bytes, more_bytes):
+        total, removed, last, is_full = 0, False, end, False
+        for first in range(0, len(data), _TOGETHER * UNIT_SIZE):
+            units = UNIT.iter_unpack(data[first : first + _TOGETHER * UNIT_SIZE])
+            places = [(number, place, size) for number, (place, size, _) in enumerate(units, offset)]
+            for (number, place, size), record in zip(places, self._records(queue, places), strict=True):
+                if not records:
+                    pass
+                elif place >= fresh_from:
+                    is_full = len(records) >= fresh_count or total + size > fresh_bytes
+                else:
+                    is_full = len(records) >= old_count or total + size > old_bytes
+                if is_full:
                     break
-            if not ahead:
-                units = UNIT.iter_unpack(data[at * UNIT_SIZE : (at + _TOGETHER) * UNIT_SIZE])
-                ahead = self._records(
-                    queue, [(number, *unit[:2]) for number, unit in enumerate(units, offset)]
-                )
-                ahead.reverse()
-            record = ahead.pop()
-            if record is None:
-                removed = True
-            elif accept(PropertiesText(properties_text_of(record))):
-                records.append(record)
-                offsets.append(offset)
-                total += size
-                last = physical_offset
-            offset += 1
+                offset = number + 1
+                if record is None:
+                    removed = True
+                elif (
+                    choice.takes(record)
+                    if choice is not None
+                    else accept(PropertiesText(properties_text_of(record)))
+                ):
+                    records.append(record)
+                    offsets.append(number)
+                    total += size
+                    last = place
+            if is_full:
+                break
         low, high = queue.min_offset, queue.max_offset
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, offset, low, high)
-        behind = self._log.end_offset - last
-        body = b"".join(records)
-        return GetResult(
-            GetStatus.FOUND, offset, low, high, body, offsets, behind > self._fresh, behind=behind
-        )
+        behind, body = end - last, b"".join(records)
+        return GetResult(GetStatus.FOUND, offset, low, high, body, offsets, behind > fresh, behind=behind)
 
     def _records(self, queue: AnyQueue, places: list[RecordSpan]) -> list[bytes | None]:
         """The records, one for each place; None for those that are gone or damaged."""
@@ -281,6 +305,8 @@ class Reader:
         # What a broken unit says is not asked for.
         sound = [place if 0 < place[2] <= largest else (place[0], -1, 0) for place in places]
         found = self._log.read_each(sound, self._may_wait)
+        if not is_due(queue, min(sound)[0], min(sound, key=_POSITION)[1]):
+            return found  # the oldest of them is fresh
         for at, (number, position, _) in enumerate(sound):
             record = found[at]
             if record is not None and is_due(queue, number, position):

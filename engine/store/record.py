@@ -66,6 +66,8 @@ PLAIN_HEAD = _HEADS[0]
 HEAD_SIZE = PLAIN_HEAD.size
 assert HEAD_SIZE == 88
 
+_TO_TOPIC = struct.Struct(">4xi28xi44xi")
+"""Magic, sys flag and the body's length of a record with IPv4 hosts: what tells where its topic is."""
 START = struct.Struct(">ii")
 """Size and magic, the first two words of a record or blank."""
 _I2 = struct.Struct(">h")
@@ -241,9 +243,16 @@ def properties_of(record: bytes) -> dict[str, str]:
 
 def properties_text_of(record: bytes) -> str:
     """The same as they are stored."""
-    _, at = _topic_place(record)
-    end = at + 2 + int(_I2.unpack_from(record, at)[0])
-    return record[at + 2 : end].decode("utf-8", "replace")
+    return record[properties_start(record) :].decode("utf-8", "replace")
+
+
+def properties_start(record: bytes) -> int:
+    """Where the text of the properties begins, with which a record ends."""
+    magic, sys_flag, length = _TO_TOPIC.unpack_from(record)
+    if magic == MAGIC and not sys_flag & _HOST_V6_FLAGS:
+        topic_at = HEAD_SIZE + length
+        return int(topic_at + record[topic_at]) + 3
+    return _topic_place(record)[1] + 2
 
 
 def _topic_place(record: bytes) -> tuple[int, int]:

@@ -141,7 +141,7 @@ def _chosen(broker: Broker, request: PullRequest, expression: Expression) -> Acc
     """By the expression; retried messages by that for the topic they came from, if so configured."""
     if broker.options.filter_support_retry and request.topic.startswith(RETRY_PREFIX):
         return partial(broker.tables.filters.matches_retried, request.consumer_group)
-    return expression.matches
+    return expression.choice
 
 
 def _subscription(broker: Broker, request: PullRequest, group: SubscriptionGroupConfig) -> SubscriptionData:

@@ -62,7 +62,7 @@ def wanted_by(broker: Broker, topic: str, expression: str | None, expression_typ
         if is_tag_type(expression_type):
             most = broker.options.max_tags_per_subscription
             return compile_subscription(topic, expression, expression_type, 0, most).accepted_codes
-        return compile_expression(expression, expression_type).matches
+        return compile_expression(expression, expression_type).choice
     except FilterError:
         raise OperationError(
             Reason.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"

@@ -1,0 +1,76 @@
+"""A choice by some of a message's properties, asked of records as they are stored.
+
+Of a queue's messages an expression looks at one or two properties, and mostly at few different values of
+them. So their values are looked up in the record's bytes, nothing else of it is taken apart, and what was
+decided of values is kept: an expression is evaluated once for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
+from mqgateway.engine.store.properties_text import PropertiesText
+from mqgateway.engine.store.record import properties_start, properties_text_of
+from mqgateway.engine.store.results import Accept
+
+KNOWN_MAX = 1024
+"""Decisions that are kept; all are forgotten when there are more."""
+VALUE_MAX = 128
+"""Bytes of a value beyond which a decision is not kept."""
+
+_SEPARATOR = PROPERTY_SEPARATOR.encode()
+_SEPARATOR_BYTE = _SEPARATOR[0]
+_REPLACED = "\ufffd"
+"""Stands in a text for bytes that are none; no name with it is looked for among bytes."""
+
+
+class PropertyChoice:
+    """`matches` decides by the properties `names` alone; it is asked of any properties, `takes` of a
+    record."""
+
+    def __init__(self, names: Sequence[str], matches: Accept) -> None:
+        self._names = tuple(names)
+        self._matches = matches
+        marks = [(name + NAME_VALUE_SEPARATOR).encode("utf-8", "surrogatepass") for name in self._names]
+        self._marks = [(mark, len(mark)) for mark in marks]
+        self._is_plain = all(name and name.isprintable() and _REPLACED not in name for name in self._names)
+        self._known: dict[tuple[bytes | None, ...], bool] = {}
+
+    def __call__(self, properties: Mapping[str, str]) -> bool:
+        """Whether a reader wants a message with these properties."""
+        return self._matches(properties)
+
+    def takes(self, record: bytes) -> bool:
+        """Whether a reader wants a message, by its record."""
+        if not self._is_plain:
+            return self._matches(PropertiesText(properties_text_of(record)))
+        start, end = properties_start(record), len(record)
+        values: list[bytes | None] = []
+        for mark, length in self._marks:
+            at = record.rfind(mark, start)
+            if at < 0:
+                values.append(None)
+                continue
+            stop = record.find(_SEPARATOR, at)
+            value = record[at + length : end if stop < 0 else stop]
+            if not value or (at != start and record[at - 1] != _SEPARATOR_BYTE):
+                return self._matches(PropertiesText(properties_text_of(record)))  # it is not plain to see
+            values.append(value)
+        key = tuple(values)
+        answer = self._known.get(key)
+        return self._decide(key) if answer is None else answer
+
+    def _decide(self, key: tuple[bytes | None, ...]) -> bool:
+        answer = self._matches(
+            {
+                name: value.decode("utf-8", "replace")
+                for name, value in zip(self._names, key, strict=True)
+                if value is not None
+            }
+        )
+        if all(value is None or len(value) <= VALUE_MAX for value in key):
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            self._known[key] = answer
+        return answer
