@@ -40,7 +40,6 @@ from mqgateway.gateway.codec.command import RemotingCommand, decode_command, enc
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.metrics.observed import ObservedBroker
-from mqgateway.gateway.metrics.rpc import RequestTimes
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -219,7 +218,6 @@ class Server:
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
-            hooks=[RequestTimes(meters, clock)] if counts else [],
         )
         ObservedBroker(self.service, options, meters, RealDisk())
         self.service.start()

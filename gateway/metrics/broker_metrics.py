@@ -113,11 +113,9 @@ def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
 
 
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample]:
-        meters = reading.meters
-        yield from zip(list(meters.incoming), map(value, list(meters.incoming.values())), strict=True)
-        if meters.incoming_overflow.messages:
-            yield None, value(meters.incoming_overflow)
+    def values(reading: BrokerReading) -> Iterator[Sample | None]:
+        for found in reading.incoming():
+            yield None if found is None else (found[0], value(found[1]))
 
     return values
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import TIMER_TOPIC, is_lmq, is_system_group
-from mqgateway.engine.meters import Meters
+from mqgateway.engine.meters import Incoming, Labels, Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import in_parts
 from mqgateway.engine.tables.topics import TopicConfig
@@ -131,6 +131,17 @@ class BrokerReading:
         return self._runtime
 
     # What went through it.
+
+    def incoming(self) -> Iterator[tuple[Labels | None, Incoming] | None]:
+        """What came in, by topic and message type; None now and then, to give way."""
+        for labels, incoming in list(self.meters.incoming.items()):
+            while incoming.sizes:
+                incoming.settle()
+                if incoming.sizes:
+                    yield None
+            yield labels, incoming
+        if self.meters.incoming_overflow.messages:
+            yield None, self.meters.incoming_overflow
 
     def counts(self, name: str) -> list[tuple[str, Count]]:
         """The statistics of a name, by key."""
