@@ -87,12 +87,14 @@ _Put = tuple["Count", "Count", "Count | None", "list[int] | None"]
 class Samples:
     """Where a count stood, every `step` ms, the last `kept` of them."""
 
-    __slots__ = ("_kept", "_samples", "_step")
+    __slots__ = ("_kept", "_samples", "_step", "stands")
 
     def __init__(self, step: int, kept: int) -> None:
         self._step = step
         self._kept = kept
         self._samples: list[tuple[int, int, int]] = []
+        self.stands = True
+        """Whether the count is where it was at the oldest sample, as most of very many are."""
 
     def add(self, now: int, value: int, times: int) -> None:
         """Sample the count; before the first sample it stood at zero one step ago.
@@ -110,14 +112,13 @@ class Samples:
         samples.append((now, value, times))
         if len(samples) > self._kept:
             del samples[0]
+        self.stands = samples[0][1:] == (value, times)
 
     def rate(self) -> Rate:
         """The growth between the oldest sample and the latest; nothing before the first."""
-        if not self._samples:
+        if self.stands:
             return _STANDING
         (first, value, times), (last, value_now, times_now) = self._samples[0], self._samples[-1]
-        if value_now == value and times_now == times:  # as most of very many
-            return _STANDING
         total, calls = value_now - value, times_now - times
         return Rate(
             total, total * 1000 / (last - first) if last > first else 0.0, total / calls if calls else 0.0

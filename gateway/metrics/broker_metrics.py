@@ -113,17 +113,17 @@ def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
 
 
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for found in reading.incoming():
-            yield None if found is None else (found[0], value(found[1]))
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.incoming():
+            yield [(labels, value(incoming)) for labels, incoming in part]
 
     return values
 
 
 def _lag(value: Callable[[GroupLag], int]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for lag in reading.lags():
-            yield None if lag is None else (lag.labels, value(lag))
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for lags in reading.lags():
+            yield [(lag.labels, value(lag)) for lag in lags]
 
     return values
 
@@ -249,7 +249,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_lag_messages",
         "Messages that a group has not consumed, whether anybody of it is connected or not.",
-        _lag(lambda lag: lag.messages),
+        _lag(attrgetter("messages")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,
@@ -257,7 +257,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_lag_latency",
         "Age of the oldest of them; 0 for none.",
-        _lag(lambda lag: lag.latency),
+        _lag(attrgetter("latency")),
         unit="milliseconds",
         labels=GROUP,
         shown=_of_group,
@@ -266,7 +266,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_inflight_messages",
         "Those that were given out.",
-        _lag(lambda lag: lag.in_flight),
+        _lag(attrgetter("in_flight")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,
@@ -274,7 +274,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_queueing_latency",
         "Age of the oldest that was not given out; 0 for none.",
-        _lag(lambda lag: lag.queueing),
+        _lag(attrgetter("queueing")),
         unit="milliseconds",
         labels=GROUP,
         shown=_of_group,
@@ -283,7 +283,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_ready_messages",
         "Those that were not given out.",
-        _lag(lambda lag: lag.ready),
+        _lag(attrgetter("ready")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,

@@ -23,8 +23,8 @@ class Kind(StrEnum):
 Sample = tuple[Labels | None, float | Distribution]
 """A value with those of its labels, "" for one that it lacks. Without labels it is that of all series beyond
 the limit."""
-Samples = Iterable[Sample | None]
-"""None where whoever reads may give way."""
+Samples = Iterable[Sample | list[Sample] | None]
+"""One by one, or some dozens at a time where there may be very many; None where who reads may give way."""
 
 
 @dataclass(frozen=True, kw_only=True)
