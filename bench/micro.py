@@ -101,10 +101,14 @@ def instructions(do: Callable[[], object]) -> int:
     return count
 
 
-def send_request(opaque: int, *, signs: bool = False) -> bytes:
+def send_request(opaque: int, *, signs: bool = False, key: str = PROPERTIES["UNIQ_KEY"]) -> bytes:
     """A send as the official client writes it, as a frame."""
     fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
-    fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
+    fields |= {
+        "g": str(SystemClock().millis()),
+        "h": "0",
+        "i": format_properties(PROPERTIES | {"UNIQ_KEY": key}),
+    }
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
     return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
 

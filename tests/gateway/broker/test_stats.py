@@ -243,3 +243,13 @@ def test_metrics_are_told_of_each_send(sends: list[tuple[Any, ...]], keys: int) 
         assert (found.messages, found.size, found.sum) == (right.messages, right.size, right.sum)
         assert found.counts == right.counts
         assert not found.sizes
+
+
+def test_a_count_that_stands_says_so() -> None:
+    samples = Samples(1000, 3)
+    stood = [samples.stands]
+    for second, value in enumerate((5, 5, 5, 5, 6, 6)):
+        samples.add(second * 1000, value, value)
+        stood.append(samples.stands)
+        assert samples.stands == (samples.rate().sum == 0)
+    assert stood == [True, False, False, True, True, False, False]
