@@ -99,10 +99,10 @@ def _local(_: BrokerReading, labels: Labels) -> Labels:
     return (*LOCAL, *labels)
 
 
-def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
+def _latencies(reading: BrokerReading) -> Iterator[Sample]:
     """Of both protocols."""
-    for sample in distributed(reading.meters.rpc_latency):
-        yield sample if sample is None or sample[0] is None else ((REMOTING, *sample[0]), sample[1])
+    for known, value in distributed(reading.meters.rpc_latency):
+        yield None if known is None else (REMOTING, *known), value
     for labels, distribution in list(reading.meters.grpc_latency.table.items()):
         yield (GRPC, *labels), distribution
 

@@ -13,25 +13,21 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC, is_system_group
 from mqgateway.engine.meters import Incoming, Labels, Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
-from mqgateway.engine.steps import in_parts
+from mqgateway.engine.steps import in_parts, items_in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
 from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.metrics.lag import GroupLag, Progress, StoreTimes, progress, shown
+from mqgateway.gateway.metrics.metric import Sample
 
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
 """Seconds by which timers that wait are told apart. Standard: `TimerMetrics.timerDist`."""
 SLOTS_A_STEP = 2048
 SERIES_A_STEP = 64
-GROUPS_A_STEP = 16
+GROUPS_A_STEP = 8
 _CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
-
-
-Given = tuple[tuple[str, str, str], int]
-"""What a group was given of a topic: group, topic, whether by retries ("" but for what was popped); and how
-much."""
 
 
 def kind_of(topic: str) -> str:
@@ -143,8 +139,7 @@ class BrokerReading:
 
     def incoming(self) -> Iterator[Sequence[tuple[Labels | None, Incoming]]]:
         """What came in, by topic and message type; some at a time, or none to give way."""
-        every: list[tuple[Labels | None, Incoming]] = list(self.meters.incoming.items())
-        for part in in_parts(every, SERIES_A_STEP):
+        for part in items_in_parts(self.meters.incoming, SERIES_A_STEP):
             for _, one in part:
                 while one.sizes:
                     one.settle()
@@ -156,19 +151,19 @@ class BrokerReading:
 
     def counts(self, name: str) -> Iterator[Sequence[tuple[str, Count]]]:
         """The statistics of a name, by key, some at a time."""
-        return in_parts(list(self._broker.stats.table(name).items()), SERIES_A_STEP)
+        return items_in_parts(self._broker.stats.table(name), SERIES_A_STEP)
 
-    def messages_out(self) -> Iterator[list[Given]]:
-        """Messages given out."""
+    def messages_out(self) -> Iterator[list[Sample]]:
+        """Messages given out: by group, topic, and whether by retries ("" but for what was popped)."""
         return self._given(GROUP_GET_NUMS, self.meters.messages_popped.table)
 
-    def throughput_out(self) -> Iterator[list[Given]]:
-        """Bytes given out."""
+    def throughput_out(self) -> Iterator[list[Sample]]:
+        """The bytes of these."""
         return self._given(GROUP_GET_SIZE, self.meters.throughput_popped.table)
 
-    def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[list[Given]]:
+    def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[list[Sample]]:
         for part in self.counts(name):
-            found: list[Given] = []
+            found: list[Sample] = []
             for key, count in part:
                 topic, _, group = key.rpartition("@")
                 by_pops = popped.get((topic, group), 0) if popped else 0
