@@ -49,9 +49,8 @@ class RequestTimes:
     answered at once; what is answered later, or otherwise than well, is told apart one by one.
     """
 
-    alone = CREATIONS
-
     def __init__(self, meters: Meters, clock: Clock) -> None:
+        self.alone = CREATIONS
         self._meters = meters
         self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
