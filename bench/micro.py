@@ -41,7 +41,6 @@ from mqgateway.gateway.codec.command import RemotingCommand, decode_command, enc
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.metrics.observed import ObservedBroker
-from mqgateway.gateway.metrics.rpc import RequestTimes
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -108,10 +107,14 @@ def instructions(do: Callable[[], object]) -> int:
     return count
 
 
-def send_request(opaque: int, *, signs: bool = False) -> bytes:
+def send_request(opaque: int, *, signs: bool = False, key: str = PROPERTIES["UNIQ_KEY"]) -> bytes:
     """A send as the official client writes it, as a frame."""
     fields = {"a": "bench_producer", "b": TOPIC, "c": "TBW102", "d": "4", "e": "0", "f": "0"}
-    fields |= {"g": str(SystemClock().millis()), "h": "0", "i": format_properties(PROPERTIES)}
+    fields |= {
+        "g": str(SystemClock().millis()),
+        "h": "0",
+        "i": format_properties(PROPERTIES | {"UNIQ_KEY": key}),
+    }
     fields |= {"j": "0", "k": "false", "m": "false", "n": "broker-a"}
     return request(RequestCode.SEND_MESSAGE_V2, opaque, fields, BODY, signs=signs)
 
@@ -239,7 +242,6 @@ class Server:
             clock=clock,
             disk=RealDisk(),
             worker=InlineWorker(),
-            hooks=[RequestTimes(meters, clock)] if counts else [],
         )
         ObservedBroker(self.service, options, meters, RealDisk())
         self.service.start()

@@ -9,10 +9,10 @@ Standard: `BrokerMetricsManager`, `DefaultStoreMetricsManager`, `PopMetricsManag
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 
-from mqgateway.engine.message import NORMAL, TYPED, message_type
+from mqgateway.engine.steps import Steps, in_parts
 
 Labels = tuple[str, ...]
 """Values of labels, in the order in which the metric declares their names."""
@@ -101,15 +101,40 @@ class Histogram:
         self.table = {labels: value for labels, value in self.table.items() if not concerns(labels)}
 
 
-class Incoming(Distribution):
-    """Messages that were stored, by how large their records are; of a batch the mean counts, once."""
+SETTLED_A_STEP = 4096
+"""Sizes that are counted together: they are sorted for that."""
+LOOKED_AT_A_STEP = 1000
 
-    __slots__ = ("_beyond", "messages")
+
+class Incoming(Distribution):
+    """Messages that were stored, by how large their records are; of a batch the mean counts, once.
+
+    The road of sends only notes the `sizes` of single messages: `settle` before anything else is read, and
+    every few seconds, lest they become many.
+    """
+
+    __slots__ = ("_beyond", "messages", "sizes")
 
     def __init__(self) -> None:
         super().__init__(len(SIZE_BOUNDS))
         self.messages = 0
         self._beyond = 0  # bytes of batches that their means leave out
+        self.sizes: list[int] = []
+        """Single messages that are not counted yet; the same list always."""
+
+    def settle(self) -> None:
+        """Count the last of `sizes`, as many as do not take long."""
+        some = self.sizes[-SETTLED_A_STEP:]
+        del self.sizes[-SETTLED_A_STEP:]
+        some.sort()
+        self.messages += len(some)
+        self.sum += sum(some)
+        below = 0
+        for index, bound in enumerate(SIZE_BOUNDS):
+            up_to = bisect_right(some, bound)
+            self.counts[index] += up_to - below
+            below = up_to
+        self.counts[-1] += len(some) - below
 
     def put(self, messages: int, size: int) -> None:
         """Messages were stored together, `size` bytes in all."""
@@ -139,8 +164,6 @@ class Meters:
         self.incoming: dict[Labels, Incoming] = {}
         """By topic and message type; what is beyond the limit is `incoming_overflow`."""
         self.incoming_overflow = Incoming()
-        self._normal: dict[str, Incoming] = {}
-        """Those of `NORMAL` messages once more, by topic."""
         self.messages_popped = Counter(most)
         """Those of the messages given out that were popped: by the topic read and group; so is the next."""
         self.throughput_popped = Counter(most)
@@ -175,27 +198,25 @@ class Meters:
 
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
         """Messages of a type were stored in a topic, `size` bytes of records in all."""
-        incoming = self.incoming.get((topic, kind)) or self._new_incoming((topic, kind))
-        incoming.put(messages, size)
+        self.incoming_of(topic, kind).put(messages, size)
 
-    def sent(self, topic: str, properties: Mapping[str, str], messages: int, size: int) -> None:
-        """The same of messages that were sent, whose properties say their type: on the road of every send."""
-        if messages == 1 and topic in self._normal and TYPED.isdisjoint(properties):
-            incoming = self._normal[topic]
-            incoming.messages += 1
-            incoming.sum += size
-            incoming.counts[bisect_left(SIZE_BOUNDS, size)] += 1
-            return
-        kind = message_type(properties)
-        self.put(topic, kind, messages, size)
-        if kind == NORMAL and (topic, kind) in self.incoming:
-            self._normal[topic] = self.incoming[topic, kind]
-
-    def _new_incoming(self, labels: Labels) -> Incoming:
-        if len(self.incoming) >= self._most:
-            return self.incoming_overflow
-        incoming = self.incoming[labels] = Incoming()
+    def incoming_of(self, topic: str, kind: str) -> Incoming:
+        """What messages of a type in a topic are counted in, until the topic is deleted."""
+        incoming = self.incoming.get((topic, kind))
+        if incoming is None:
+            if len(self.incoming) >= self._most:
+                return self.incoming_overflow
+            incoming = self.incoming[topic, kind] = Incoming()
         return incoming
+
+    def settle(self) -> Steps[None]:
+        """Count the sizes that were only noted."""
+        for part in in_parts(list(self.incoming.values()), LOOKED_AT_A_STEP):
+            for incoming in part:
+                while incoming.sizes:
+                    incoming.settle()
+                    yield
+            yield
 
     def synced(self, seconds: float, size: int) -> None:
         """A sync of the log took so long, and was about so many bytes."""
@@ -225,7 +246,6 @@ class Meters:
             self.delay_latency,
         )
         self.incoming = {labels: one for labels, one in self.incoming.items() if labels[0] != topic}
-        self._normal.pop(topic, None)
         for meter in first:
             meter.forget(lambda labels: labels[0] == topic)
         for meter in (self.dead_letters, self.revive_in, self.revive_out, self.revive_retries):

@@ -6,13 +6,14 @@ millisecond, and returns what came of it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from mqgateway.engine.clock import Clock
 
 T = TypeVar("T")
 E = TypeVar("E")
+K = TypeVar("K")
 Steps = Generator[None, None, T]
 
 PART = 8
@@ -33,6 +34,14 @@ def in_parts(entries: Sequence[E], size: int = PART) -> Iterator[Sequence[E]]:
     """The entries in order, so many at a time as are looked at in one step."""
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
+
+
+def items_in_parts(table: Mapping[K, E], size: int = PART) -> Iterator[list[tuple[K, E]]]:
+    """Keys and values of a table as it is when it is asked, so many at a time: pairs of very many take longer
+    to be made than one step may."""
+    keys, values = list(table), list(table.values())
+    for start in range(0, len(keys), size):
+        yield list(zip(keys[start : start + size], values[start : start + size], strict=True))
 
 
 def run_for(steps: Steps[T], clock: Clock, seconds: float) -> bool:

@@ -10,7 +10,7 @@ Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
-from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic
+from mqgateway.engine.message import NORMAL, SCHEDULE_TOPIC, TYPED, is_system_topic, message_type
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts
@@ -78,17 +78,23 @@ class Rate:
 
 
 _STANDING = Rate(0, 0.0, 0.0)
+_Got = tuple["Count", "Count", "Count | None"]
+"""What a pull from a topic is counted in: messages, bytes, and the total of users' messages."""
+_Put = tuple["Count", "Count", "Count | None", "list[int] | None"]
+"""The same of a put, and where metrics note sizes of the topic's normal messages, once there are any."""
 
 
 class Samples:
     """Where a count stood, every `step` ms, the last `kept` of them."""
 
-    __slots__ = ("_kept", "_samples", "_step")
+    __slots__ = ("_kept", "_samples", "_step", "stands")
 
     def __init__(self, step: int, kept: int) -> None:
         self._step = step
         self._kept = kept
         self._samples: list[tuple[int, int, int]] = []
+        self.stands = True
+        """Whether the count is where it was at the oldest sample, as most of very many are."""
 
     def add(self, now: int, value: int, times: int) -> None:
         """Sample the count; before the first sample it stood at zero one step ago.
@@ -106,14 +112,13 @@ class Samples:
         samples.append((now, value, times))
         if len(samples) > self._kept:
             del samples[0]
+        self.stands = samples[0][1:] == (value, times)
 
     def rate(self) -> Rate:
         """The growth between the oldest sample and the latest; nothing before the first."""
-        if not self._samples:
+        if self.stands:
             return _STANDING
         (first, value, times), (last, value_now, times_now) = self._samples[0], self._samples[-1]
-        if value_now == value and times_now == times:  # as most of very many
-            return _STANDING
         total, calls = value_now - value, times_now - times
         return Rate(
             total, total * 1000 / (last - first) if last > first else 0.0, total / calls if calls else 0.0
@@ -153,8 +158,8 @@ class BrokerStats:
         self.meters: Meters | None = None
         """What is counted for exported metrics only; None while none are."""
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
-        self._puts: dict[str, tuple[Count, Count, Count | None]] = {}
-        self._gets: dict[tuple[str, str], tuple[Count, Count, Count | None]] = {}
+        self._puts: dict[str, _Put] = {}
+        self._gets: dict[tuple[str, str], _Got] = {}
         totals = (
             BROKER_PUT_NUMS,
             BROKER_GET_NUMS,
@@ -184,12 +189,13 @@ class BrokerStats:
         """Messages of users given out since the start."""
         return self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC].value
 
-    def put(self, topic: str, messages: int, size: int) -> None:
-        """Count one put of so many messages and bytes."""
+    def put(self, topic: str, messages: int, size: int, properties: Mapping[str, str] | None = None) -> None:
+        """Count one put of so many messages and bytes. `properties` are those of what a producer sent, of
+        which metrics show types and sizes too."""
         counts = self._puts.get(topic)
         if counts is None:
             counts = self._new_put(topic)
-        nums, sizes, total = counts
+        nums, sizes, total, normal = counts
         nums.value += messages
         nums.times += 1
         sizes.value += size
@@ -197,6 +203,23 @@ class BrokerStats:
         self._put_total.value += messages
         if total is not None:
             total.value += messages
+        if properties is None or self.meters is None:
+            return
+        if normal is not None and messages == 1 and TYPED.isdisjoint(properties):
+            normal.append(size)
+            return
+        self._measure(self.meters, topic, properties, messages, size)
+
+    def _measure(
+        self, meters: Meters, topic: str, properties: Mapping[str, str], messages: int, size: int
+    ) -> None:
+        """What metrics show of messages that were sent, whatever they are."""
+        kind = message_type(properties)
+        incoming = meters.incoming_of(topic, kind)
+        incoming.put(messages, size)
+        counts = self._puts.get(topic)
+        if kind == NORMAL and counts is not None and incoming is not meters.incoming_overflow:
+            self._puts[topic] = (*counts[:3], incoming.sizes)
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
         """Count one pull that gave so many messages and bytes."""
@@ -233,7 +256,7 @@ class BrokerStats:
         """Count a message sent back as put into the schedule topic, which the broker's totals leave out.
         Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
         """
-        nums, sizes, _ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
+        nums, sizes, *_ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
         nums.add(1)
         sizes.add(size)
 
@@ -324,6 +347,8 @@ class BrokerStats:
                         for count in part:
                             getattr(count, span).add(elapsed, count.value, count.times)
                         yield
+                if index == 0 and self.meters is not None:
+                    yield from self.meters.settle()
 
     def _note_morning(self, now: int) -> None:
         today = _local_date(now)
@@ -335,14 +360,14 @@ class BrokerStats:
         self.put_total_today_morning = self.put_total
         self.get_total_today_morning = self.get_total
 
-    def _new_put(self, topic: str) -> tuple[Count, Count, Count | None]:
+    def _new_put(self, topic: str) -> _Put:
         total = None if self._is_system(topic) else self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
-        counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total
+        counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total, None
         if topic in self._tables[TOPIC_PUT_NUMS]:
             self._puts[topic] = counts
         return counts
 
-    def _new_get(self, topic: str, group: str) -> tuple[Count, Count, Count | None]:
+    def _new_get(self, topic: str, group: str) -> _Got:
         key = f"{topic}@{group}"
         total = None if self._is_system(topic) else self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC]
         counts = self._count(GROUP_GET_NUMS, key), self._count(GROUP_GET_SIZE, key), total

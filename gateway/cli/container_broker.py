@@ -98,7 +98,7 @@ class ContainedBroker:
             reactor=reactor,
             clock=clock,
             disk=disk,
-            hooks=self._observation.broker_hooks(options, meters),
+            hooks=self._observation.broker_hooks(options),
         )
         self._observation.broker(self.broker, options, meters)
 

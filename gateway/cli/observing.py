@@ -67,22 +67,14 @@ class Observation:
                 options, (), reactor=reactor, clock=clock, host=own or advertised, health_host=own
             )
 
-    def hooks(self, meters: Meters) -> list[Hook]:
-        """What takes the time of requests, if anybody wants to know it."""
-        if not self._exports:
-            return []
-        from mqgateway.gateway.metrics.rpc import RequestTimes
-
-        return [RequestTimes(meters, self._clock)]
-
-    def broker_hooks(self, options: BrokerOptions, meters: Meters) -> list[Hook]:
-        """The same, and what makes spans of messages, if they are to go anywhere."""
+    def broker_hooks(self, options: BrokerOptions) -> list[Hook]:
+        """What makes spans of messages, if they are to go anywhere."""
         if not options.traces_grpc_exporter_target:
-            return self.hooks(meters)
+            return []
         from mqgateway.gateway.metrics.spans import MessageSpans
 
         self._spans = MessageSpans(options)
-        return [*self.hooks(meters), self._spans]
+        return [self._spans]
 
     def grpc_times(self, meters: Meters) -> Callable[[str, IntEnum, float], None] | None:
         """What takes the time of calls of gRPC, if anybody wants to know it."""
@@ -106,7 +98,7 @@ class Observation:
         return before
 
     def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
-        """Observe a broker, which was made with the hooks for these meters."""
+        """Observe a broker."""
         if self.service is not None:
             from mqgateway.gateway.metrics.observed import ObservedBroker
 
@@ -118,6 +110,10 @@ class Observation:
             from mqgateway.gateway.metrics.observed import ObservedNameServer
 
             self.service.observed.append(ObservedNameServer(service, options, meters, SERIES_OF_NAME_SERVER))
+        if self._exports:
+            from mqgateway.gateway.metrics.rpc import RequestTimes
+
+            service.dispatcher.time_with(RequestTimes(meters, self._clock))
 
     def controller(
         self, make: Callable[[Sequence[Hook]], ControllerService], options: ControllerOptions

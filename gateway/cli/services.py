@@ -112,7 +112,6 @@ class Both:
             disk=self.disk,
             tls=ServerTls(settings.tls, self.disk),
             client_tls=self._client_tls(settings),
-            hooks=self._observation.hooks(meters),
             users=None if self.broker is None else self.broker.users,
         )
         self._observation.name_server(namesrv, settings.namesrv, meters)
@@ -163,7 +162,7 @@ class Both:
             clock=self.clock,
             disk=self.disk,
             settings=settings.options,
-            hooks=self._observation.broker_hooks(settings.broker, meters),
+            hooks=self._observation.broker_hooks(settings.broker),
             before_registering=before_registering,
             neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )

@@ -99,10 +99,10 @@ def _local(_: BrokerReading, labels: Labels) -> Labels:
     return (*LOCAL, *labels)
 
 
-def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
+def _latencies(reading: BrokerReading) -> Iterator[Sample]:
     """Of both protocols."""
-    for sample in distributed(reading.meters.rpc_latency):
-        yield sample if sample is None or sample[0] is None else ((REMOTING, *sample[0]), sample[1])
+    for known, value in distributed(reading.meters.rpc_latency):
+        yield None if known is None else (REMOTING, *known), value
     for labels, distribution in list(reading.meters.grpc_latency.table.items()):
         yield (GRPC, *labels), distribution
 
@@ -113,19 +113,17 @@ def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
 
 
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample]:
-        meters = reading.meters
-        yield from zip(list(meters.incoming), map(value, list(meters.incoming.values())), strict=True)
-        if meters.incoming_overflow.messages:
-            yield None, value(meters.incoming_overflow)
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.incoming():
+            yield [(labels, value(incoming)) for labels, incoming in part]
 
     return values
 
 
 def _lag(value: Callable[[GroupLag], int]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for lag in reading.lags():
-            yield None if lag is None else (lag.labels, value(lag))
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for lags in reading.lags():
+            yield [(lag.labels, value(lag)) for lag in lags]
 
     return values
 
@@ -251,7 +249,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_lag_messages",
         "Messages that a group has not consumed, whether anybody of it is connected or not.",
-        _lag(lambda lag: lag.messages),
+        _lag(attrgetter("messages")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,
@@ -259,7 +257,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_lag_latency",
         "Age of the oldest of them; 0 for none.",
-        _lag(lambda lag: lag.latency),
+        _lag(attrgetter("latency")),
         unit="milliseconds",
         labels=GROUP,
         shown=_of_group,
@@ -268,7 +266,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_inflight_messages",
         "Those that were given out.",
-        _lag(lambda lag: lag.in_flight),
+        _lag(attrgetter("in_flight")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,
@@ -276,7 +274,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_queueing_latency",
         "Age of the oldest that was not given out; 0 for none.",
-        _lag(lambda lag: lag.queueing),
+        _lag(attrgetter("queueing")),
         unit="milliseconds",
         labels=GROUP,
         shown=_of_group,
@@ -285,7 +283,7 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_ready_messages",
         "Those that were not given out.",
-        _lag(lambda lag: lag.ready),
+        _lag(attrgetter("ready")),
         labels=GROUP,
         shown=_of_group,
         switch=LAG,

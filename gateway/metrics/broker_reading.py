@@ -6,31 +6,35 @@ compared with what was stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.message import TIMER_TOPIC, is_lmq, is_system_group
-from mqgateway.engine.meters import Meters
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC, is_system_group
+from mqgateway.engine.meters import Incoming, Labels, Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
-from mqgateway.engine.steps import in_parts
-from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.engine.steps import in_parts, items_in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
 from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
 from mqgateway.gateway.codec.codes import version_name
-from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, lags, shown
+from mqgateway.gateway.metrics.lag import GroupLag, Progress, StoreTimes, progress, shown
+from mqgateway.gateway.metrics.metric import Sample
 
 WITHIN = (5, 60, 300, 900, 3600, 14400, 28800, 86400)
 """Seconds by which timers that wait are told apart. Standard: `TimerMetrics.timerDist`."""
 SLOTS_A_STEP = 2048
-TOPICS_A_STEP = 64
+SERIES_A_STEP = 64
+GROUPS_A_STEP = 8
 _CONSUME_MODES = {CONSUME_ACTIVELY: "pull", "CONSUME_POP": "pop"}
 
 
-Given = tuple[tuple[str, str, str], int]
-"""What a group was given of a topic: group, topic, whether by retries ("" but for what was popped); and how
-much."""
+def kind_of(topic: str) -> str:
+    """The prefix of a topic of retries or of dead letters; "" for any other."""
+    if topic.startswith(RETRY_PREFIX):
+        return RETRY_PREFIX
+    return DLQ_PREFIX if topic.startswith(DLQ_PREFIX) else ""
 
 
 def _version(client: Client) -> str:
@@ -48,9 +52,9 @@ class BrokerReading:
         self._disk = disk
         self._times = times
         self._now = broker.clock.millis()
-        self._lags: list[GroupLag] | None = None
+        self._progress: list[Progress] | None = None
         self._runtime: dict[str, str] | None = None
-        self._topics: list[tuple[str, int]] | None = None
+        self._topics: dict[str, list[tuple[str, int]]] | None = None
         self._systems: dict[str, str] = {}
         self.meters = meters
 
@@ -109,20 +113,21 @@ class BrokerReading:
         """The same of a group alone."""
         return "true" if is_system_group(group) else "false"
 
-    def topics(self) -> Iterator[Sequence[tuple[str, int]]]:
-        """Topics with the messages that were ever put into their queues, some at a time."""
+    def topics(self, prefix: str) -> Iterator[Sequence[tuple[str, int]]]:
+        """Topics with a prefix, as `kind_of` gives it, and the messages that were ever put into their queues;
+        some at a time."""
         if self._topics is not None:
-            yield from in_parts(self._topics, TOPICS_A_STEP)
+            yield from in_parts(self._topics[prefix], SERIES_A_STEP)
             return
-        found: list[tuple[str, int]] = []
-        for part in in_parts(list(self._broker.tables.topics.all()), TOPICS_A_STEP):
-            found += [(config.topic_name, self._messages(config)) for config in part]
-            yield found[-len(part) :]
+        ever_put = self._broker.store.ever_put
+        found: dict[str, list[tuple[str, int]]] = {"": [], RETRY_PREFIX: [], DLQ_PREFIX: []}
+        for part in in_parts(list(self._broker.tables.topics.all()), SERIES_A_STEP):
+            before = len(found[prefix])
+            for config in part:
+                name = config.topic_name
+                found[kind_of(name)].append((name, ever_put(name, config.write_queue_nums)))
+            yield found[prefix][before:]
         self._topics = found
-
-    def _messages(self, config: TopicConfig) -> int:
-        ends, count = self._broker.store.max_offsets(config.topic_name), config.write_queue_nums
-        return sum([end for queue, end in ends.items() if queue < count])
 
     def runtime(self) -> dict[str, str]:
         """The figures of request 28, read once."""
@@ -132,26 +137,41 @@ class BrokerReading:
 
     # What went through it.
 
-    def counts(self, name: str) -> list[tuple[str, Count]]:
-        """The statistics of a name, by key."""
-        return list(self._broker.stats.table(name).items())
+    def incoming(self) -> Iterator[Sequence[tuple[Labels | None, Incoming]]]:
+        """What came in, by topic and message type; some at a time, or none to give way."""
+        for part in items_in_parts(self.meters.incoming, SERIES_A_STEP):
+            for _, one in part:
+                while one.sizes:
+                    one.settle()
+                    if one.sizes:
+                        yield ()
+            yield part
+        if self.meters.incoming_overflow.messages:
+            yield ((None, self.meters.incoming_overflow),)
 
-    def messages_out(self) -> Iterator[Given]:
-        """Messages given out."""
+    def counts(self, name: str) -> Iterator[Sequence[tuple[str, Count]]]:
+        """The statistics of a name, by key, some at a time."""
+        return items_in_parts(self._broker.stats.table(name), SERIES_A_STEP)
+
+    def messages_out(self) -> Iterator[list[Sample]]:
+        """Messages given out: by group, topic, and whether by retries ("" but for what was popped)."""
         return self._given(GROUP_GET_NUMS, self.meters.messages_popped.table)
 
-    def throughput_out(self) -> Iterator[Given]:
-        """Bytes given out."""
+    def throughput_out(self) -> Iterator[list[Sample]]:
+        """The bytes of these."""
         return self._given(GROUP_GET_SIZE, self.meters.throughput_popped.table)
 
-    def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[Given]:
-        for key, count in self.counts(name):
-            topic, _, group = key.rpartition("@")
-            by_pops = popped.get((topic, group), 0)
-            if by_pops:
-                yield shown(topic, group), by_pops
-            if count.value > by_pops:
-                yield (group, topic, ""), count.value - by_pops
+    def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[list[Sample]]:
+        for part in self.counts(name):
+            found: list[Sample] = []
+            for key, count in part:
+                topic, _, group = key.rpartition("@")
+                by_pops = popped.get((topic, group), 0) if popped else 0
+                if by_pops:
+                    found.append((shown(topic, group), by_pops))
+                if count.value > by_pops:
+                    found.append(((group, topic, ""), count.value - by_pops))
+            yield found
 
     def flow_control(self) -> dict[str, int]:
         """Requests refused because there was too much to do, by cause."""
@@ -159,43 +179,24 @@ class BrokerReading:
 
     # How far groups are.
 
-    def lags(self) -> Iterator[GroupLag | None]:
-        """Of all groups in all their topics; None now and then, to give way."""
-        if self._lags is not None:
-            yield from self._lags
+    def progress(self) -> Iterator[Sequence[Progress]]:
+        """Of all groups in all their topics, some at a time."""
+        if self._progress is not None:
+            yield from in_parts(self._progress, SERIES_A_STEP)
             return
-        found: list[GroupLag] = []
-        for lag in lags(self._broker, self._times, self._now):
-            yield lag
-            if lag is not None:
-                found.append(lag)
-        self._lags = found
+        found: list[Progress] = []
+        every = progress(self._broker, self._times, self._now)
+        while part := list(islice(every, GROUPS_A_STEP)):
+            known = [one for one in part if one is not None]
+            found += known
+            yield known
+        self._progress = found
         self._times.end_scrape()
 
-    def offsets(self) -> Iterator[tuple[str, str, int] | None]:
-        """Topic, group and the sum of what the group committed in the topic's queues; None as above."""
-        broker = self._broker
-        for topic, group in broker.tables.offsets.pairs():
-            if self._is_shown(topic, group):
-                yield topic, group, sum(broker.tables.offsets.queues_of(group, topic).values())
-            else:
-                yield None
-
-    def _is_shown(self, topic: str, group: str) -> bool:
-        tables = self._broker.tables
-        return topic in tables.topics and group in tables.groups and not is_lmq(topic)
-
-    def behind(self, is_wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, int] | None]:
-        """Topic, group and the messages of the topic that the group did not commit; None as above, and for
-        topics that are not wanted."""
-        broker = self._broker
-        for topic, group in broker.tables.offsets.pairs():
-            if not is_wanted(topic) or not self._is_shown(topic, group):
-                yield None
-                continue
-            committed = broker.tables.offsets.queues_of(group, topic).items()
-            ends = broker.store.max_offsets(topic)
-            yield topic, group, sum([max(0, ends.get(queue, 0) - offset) for queue, offset in committed])
+    def lags(self) -> Iterator[list[GroupLag]]:
+        """What the standard shows of it."""
+        for part in self.progress():
+            yield [one.lag for one in part if one.lag is not None]
 
     # Who is connected.
 

@@ -92,15 +92,10 @@ class ControllerReading:
         yield (), sum(one.had_master and one.master is None for one in sets)
 
 
-def _append(samples: Samples) -> Samples:
+def _append(samples: list[Sample]) -> Samples:
     """With the one kind of writing that there is before the other labels."""
-    for sample in samples:
-        yield sample and _with_append(sample)
-
-
-def _with_append(sample: Sample) -> Sample:
-    labels, value = sample
-    return None if labels is None else ("append", *labels), value
+    for labels, value in samples:
+        yield None if labels is None else ("append", *labels), value
 
 
 CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (

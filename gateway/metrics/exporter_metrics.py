@@ -25,7 +25,7 @@ from mqgateway.gateway.broker.stats import (
 )
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
 from mqgateway.gateway.metrics.broker_metrics import Read, gauge
-from mqgateway.gateway.metrics.broker_reading import BrokerReading
+from mqgateway.gateway.metrics.broker_reading import BrokerReading, kind_of
 from mqgateway.gateway.metrics.metric import Metric, Sample
 
 TOPIC = ("cluster", "broker", "topic")
@@ -34,6 +34,7 @@ CONSUMER = ("cluster", "broker", "topic", "group")
 DIFFERENCE = ("group", "topic", "countOfOnlineConsumers", "msgModel")
 MODELS = ("BROADCASTING", "CLUSTERING")
 """The label msgModel is the place of the model in here."""
+_CLUSTERING = "1"
 
 # The suffix of rocketmq_brokeruntime_*, and the key of request 28 that it shows.
 RUNTIME = {
@@ -86,13 +87,13 @@ PUT_TIMES = (
 _RUNTIME_LABELS = ("cluster", "brokerIP", "brokerHost", "des", "boottime", "broker_version")
 
 
-def _offsets(prefix: str, label: Callable[[str], str]) -> Read:
-    """The sums of the ends of topics with a prefix; "" for those of users and of the system."""
+def _offsets(prefix: str) -> Read:
+    """The sums of the ends of topics with a prefix, which goes where it is that of dead letters."""
+    start = len(prefix) if prefix == DLQ_PREFIX else 0
 
-    def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for part in reading.topics():
-            yield from [((label(topic),), messages) for topic, messages in part if _is_of(topic, prefix)]
-            yield None
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.topics(prefix):
+            yield [((topic[start:],), messages) for topic, messages in part]
 
     return values
 
@@ -100,18 +101,24 @@ def _offsets(prefix: str, label: Callable[[str], str]) -> Read:
 def _differences(prefix: str) -> Read:
     """How far groups are behind in the topics with a prefix; "" for those of users."""
 
-    def values(reading: BrokerReading) -> Iterator[Sample | None]:
-        for found in reading.behind(lambda topic: _is_of(topic, prefix)):
-            if found is None:
-                yield None
-                continue
-            topic, group, behind = found
-            members = reading.consumer_group(group)
-            model = "CLUSTERING" if members is None else members.message_model
-            online = 0 if members is None else len(members.clients)
-            yield (group, topic, str(online), str(MODELS.index(model) if model in MODELS else 1)), behind
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.progress():
+            samples: list[Sample] = []
+            for topic, group, _, behind, _ in part:
+                if kind_of(topic) == prefix:
+                    samples.append(((group, topic, *_members(reading, group)), behind))
+            yield samples
 
     return values
+
+
+def _members(reading: BrokerReading, group: str) -> tuple[str, str]:
+    """How many of a group are connected, and the place of its model in `MODELS`."""
+    members = reading.consumer_group(group)
+    if members is None:
+        return "0", _CLUSTERING
+    model = members.message_model
+    return str(len(members.clients)), str(MODELS.index(model)) if model in MODELS else _CLUSTERING
 
 
 def _here(reading: BrokerReading, labels: Labels) -> Labels:
@@ -119,34 +126,35 @@ def _here(reading: BrokerReading, labels: Labels) -> Labels:
     return (reading.cluster, reading.name, *labels)
 
 
-def _is_of(topic: str, prefix: str) -> bool:
-    """Whether a topic has a prefix; "" for one that is neither of retries nor of dead letters."""
-    return topic.startswith(prefix) if prefix else not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
-
-
 def _by_topic(name: str) -> Read:
-    return lambda reading: (((topic,), _tps(count)) for topic, count in reading.counts(name))
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.counts(name):
+            yield [((topic,), _tps(count)) for topic, count in part]
+
+    return values
 
 
 def _by_group(name: str, value: Callable[[Count], float]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[Sample]:
-        for key, count in reading.counts(name):
-            topic, _, group = key.rpartition("@")
-            yield (topic, group), value(count)
+    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
+        for part in reading.counts(name):
+            keys = [(key.rpartition("@"), count) for key, count in part]
+            yield [((topic, group), value(count)) for (topic, _, group), count in keys]
 
     return values
 
 
 def _of_broker(name: str) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
-        for _, count in reading.counts(name):
-            yield (reading.cluster, reading.host, reading.name), _tps(count)
+        for part in reading.counts(name):
+            for _, count in part:
+                yield (reading.cluster, reading.host, reading.name), _tps(count)
 
     return values
 
 
 def _tps(count: Count) -> float:
-    return count.minute.rate().tps
+    minute = count.minute
+    return 0.0 if minute.stands else minute.rate().tps
 
 
 def _sum(count: Count) -> float:
@@ -159,22 +167,14 @@ def _group_counts(reading: BrokerReading) -> Iterator[Sample]:
             yield (client.peer.address, client.client_id, group.name), len(group.clients)
 
 
-def _committed(reading: BrokerReading) -> Iterator[Sample | None]:
-    for found in reading.offsets():
-        if found is None:
-            yield None
-        else:
-            topic, group, offset = found
-            yield (topic, group), offset
+def _committed(reading: BrokerReading) -> Iterator[list[Sample]]:
+    for part in reading.progress():
+        yield [((topic, group), committed) for topic, group, committed, _, _ in part]
 
 
-def _latencies(reading: BrokerReading) -> Iterator[Sample | None]:
-    for lag in reading.lags():
-        if lag is None or lag.labels[2] == "true":
-            yield None
-        else:
-            group, topic, _ = lag.labels
-            yield (topic, group), lag.latency
+def _latencies(reading: BrokerReading) -> Iterator[list[Sample]]:
+    for lags in reading.lags():
+        yield [((lag.labels[1], lag.labels[0]), lag.latency) for lag in lags if lag.labels[2] == "false"]
 
 
 def _runtime(key: str, place: int = 0) -> Read:
@@ -247,21 +247,21 @@ EXPORTER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "rocketmq_producer_offset",
         "Messages ever put into a topic.",
-        _offsets("", lambda topic: topic),
+        _offsets(""),
         labels=TOPIC,
         shown=_here,
     ),
     gauge(
         "rocketmq_topic_retry_offset",
         "Messages ever put into a topic of retries.",
-        _offsets(RETRY_PREFIX, lambda topic: topic),
+        _offsets(RETRY_PREFIX),
         labels=TOPIC,
         shown=_here,
     ),
     gauge(
         "rocketmq_topic_dlq_offset",
         "Messages that ever became dead letters of a group.",
-        _offsets(DLQ_PREFIX, lambda topic: topic.removeprefix(DLQ_PREFIX)),
+        _offsets(DLQ_PREFIX),
         labels=PRODUCER,
         shown=_here,
     ),

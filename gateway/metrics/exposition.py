@@ -31,6 +31,8 @@ Source = TypeVar("Source")
 _LABELS = "\0"
 """Where the labels of a series stand in the lines of a distribution."""
 _Template = tuple[str, Callable[[Labels], Labels]]
+_Texts = dict[Labels | None, str]
+"""Labels as they are written."""
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _UNFIT = re.compile(r"[^a-zA-Z0-9_]")
 
@@ -48,6 +50,7 @@ class Exposition:
         self._with_units = with_units
         self._templates: dict[tuple[str, ...], _Template] = {}
         self._texts: dict[tuple[str, ...], _Texts] = {}
+        """By the names of the labels."""
 
     def write(
         self, metrics: Iterable[Metric[Source]], source: Source, text: list[bytes], truncated: list[str]
@@ -65,22 +68,23 @@ class Exposition:
     ) -> Steps[int]:
         name = metric.suffixed_name if self._with_units else metric.name
         head = f"# HELP {name} {metric.meaning}\n# TYPE {name} {metric.kind}\n".encode()
-        texts = self._texts.setdefault(metric.labels, _Texts())
-        texts.make = partial(self._text, metric, source)
-        pattern = _pattern(name, metric.bounds)
+        texts = self._texts.setdefault(metric.labels, {})
+        lines_of = partial(_values, name)
+        if metric.kind is Kind.HISTOGRAM:
+            lines_of = partial(_distributions, _pattern(name, metric.bounds))
         count, most = 0, self._most + 1  # one more than the limit is that of the overflow
         for samples in _parts(metric.read(source)):
             is_too_many = count + len(samples) > most
             if is_too_many:
                 truncated.append(name)
-                del samples[most - count :]
+                samples = samples[: most - count]
             count += len(samples)
             if samples:
-                if metric.kind is Kind.HISTOGRAM:
-                    distributions: Iterable[Any] = samples
-                    lines = b"".join([_distribution(pattern, texts[of], one) for of, one in distributions])
-                else:
-                    lines = "".join([f"{name}{texts[of]} {value}\n" for of, value in samples]).encode()
+                try:
+                    lines = lines_of(texts, samples)
+                except KeyError:  # some come for the first time
+                    self._make_texts(metric, source, [of for of, _ in samples if of not in texts], texts)
+                    lines = lines_of(texts, samples)
                 text.append(head + lines)
                 head = b""
             yield
@@ -89,19 +93,27 @@ class Exposition:
         yield
         return count
 
-    def _text(self, metric: Metric[Source], source: Source, labels: Labels | None) -> str:
-        """The labels of a series as they are written."""
-        if labels is None:
-            pairs = [*(f'{name}="{value}"' for name, value in sorted(self._common.items())), OVERFLOW]
-        else:
-            values = metric.shown(source, labels)
+    def _make_texts(
+        self, metric: Metric[Source], source: Source, labels: Iterable[Labels | None], texts: _Texts
+    ) -> None:
+        """The labels of series as they are written."""
+        template, sort = self._templates.get(metric.labels) or self._template(metric.labels)
+        shown = metric.shown
+        for one in labels:
+            if one is None:
+                texts[None] = self._escaped({}, OVERFLOW)
+                continue
+            values = shown(source, one)
             text = "".join(values)
             if all(values) and not ('"' in text or "\\" in text or "\n" in text):
-                template, sort = self._templates.get(metric.labels) or self._template(metric.labels)
-                return template % sort(values)
-            own = zip(metric.labels, values, strict=True)
-            every = self._common | {name: value.translate(_ESCAPES) for name, value in own}
-            pairs = [f'{name}="{value}"' for name, value in sorted(every.items()) if value]
+                texts[one] = template % sort(values)
+            else:
+                texts[one] = self._escaped(dict(zip(metric.labels, values, strict=True)))
+
+    def _escaped(self, own: Mapping[str, str], *others: str) -> str:
+        """What any labels are written as."""
+        every = self._common | {name: value.translate(_ESCAPES) for name, value in own.items()}
+        pairs = [*(f'{name}="{value}"' for name, value in sorted(every.items()) if value), *others]
         return f"{{{','.join(pairs)}}}" if pairs else ""
 
     def _template(self, names: tuple[str, ...]) -> _Template:
@@ -116,24 +128,26 @@ class Exposition:
         return made
 
 
-class _Texts(dict[Labels | None, str]):
-    """Texts of labels, each made when it is first asked for."""
-
-    make: Callable[[Labels | None], str]
-
-    def __missing__(self, labels: Labels | None) -> str:
-        text = self[labels] = self.make(labels)
-        return text
-
-
 def _parts(samples: Samples) -> Iterator[list[Sample]]:
     """The samples of one step at a time; of none where whoever reads may give way."""
     rest = iter(samples)
     for first in rest:
         if first is None:
             yield []
+        elif isinstance(first, list):
+            yield first
         else:
             yield [first, *takewhile(bool, islice(rest, SERIES_A_STEP - 1))]  # type: ignore[list-item]
+
+
+def _values(name: str, texts: _Texts, samples: Iterable[Any]) -> bytes:
+    """The lines of numbers. Raises KeyError where labels have no text yet."""
+    return "".join([f"{name}{texts[of]} {value}\n" for of, value in samples]).encode()
+
+
+def _distributions(pattern: bytes, texts: _Texts, samples: Iterable[Any]) -> bytes:
+    """The same of distributions."""
+    return b"".join([_distribution(pattern, texts[of], one) for of, one in samples])
 
 
 def _pattern(name: str, bounds: tuple[int, ...]) -> bytes:

@@ -38,61 +38,75 @@ class StoreTimes:
         self._known: dict[tuple[str, int, int], int] = {}
         self._asked: dict[tuple[str, int, int], int] = {}
 
-    def get(self, broker: Broker, topic: str, queue_id: int, offset: int) -> int:
-        """Milliseconds; -1 where the message is gone."""
+    def get(self, broker: Broker, topic: str, queue_id: int, offset: int, now: int) -> int:
+        """Milliseconds; `now` where the message is gone."""
         key = topic, queue_id, offset
         time = self._asked.get(key)
-        if time is not None:
-            return time
-        time = self._known.get(key)
         if time is None:
-            offset = max(offset, broker.store.min_offset(topic, queue_id))
-            time = broker.store.store_time(topic, queue_id, offset)
-        self._asked[key] = time
-        return time
+            time = self._known.get(key)
+            if time is None:
+                offset = max(offset, broker.store.min_offset(topic, queue_id))
+                time = broker.store.store_time(topic, queue_id, offset)
+            self._asked[key] = time
+        return now if time < 0 else time
 
     def end_scrape(self) -> None:
         """Forget what was not asked for by the scrape that ends."""
         self._known, self._asked = self._asked, {}
 
 
-def lags(broker: Broker, times: StoreTimes, now: int) -> Iterator[GroupLag | None]:
-    """The lags of all groups in all topics that there are; None where one is not shown. `now` is the wall
+class Progress(NamedTuple):
+    """How far a group is in a topic, under the names that both have in the tables."""
+
+    topic: str
+    group: str
+    committed: int
+    """The sum of what it committed in the topic's queues."""
+    behind: int
+    """Messages of these queues that it did not commit."""
+    lag: GroupLag | None
+    """What the standard shows of it, if it does."""
+
+
+def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[Progress | None]:
+    """Of all groups in all topics that there are; None where there is only one of the two. `now` is the wall
     time in ms, as store times are.
     """
+    topics, groups = broker.tables.topics, broker.tables.groups
     for topic, group in broker.tables.offsets.pairs():
-        is_shown = topic in broker.tables.topics and group in broker.tables.groups and not is_lmq(topic)
-        if is_shown and topic.startswith(RETRY_PREFIX):
-            is_shown = normal_topic(topic, group) in broker.tables.topics  # else nobody pops its topic
-        yield lag_of(broker, topic, group, times, now) if is_shown else None
+        if topic in topics and group in groups and not is_lmq(topic):
+            yield _progress_of(broker, topic, group, times, now)
+        else:
+            yield None
 
 
-def lag_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) -> GroupLag:
-    """The lag of one group in one topic."""
-    messages = in_flight = 0
+def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now: int) -> Progress:
+    total = behind = popped = pulled = 0
     oldest = oldest_ready = now
     ends, offsets = broker.store.max_offsets(topic), broker.tables.offsets
     reads, pops = offsets.pulled_of(group, topic), _pops(broker, group)
     for queue_id, committed in offsets.queues_of(group, topic).items():
-        end = ends.get(queue_id, 0)
+        total += committed
         if pops is not None:
-            popped = pops.count((topic, group, queue_id))
-            messages += popped
-            in_flight += popped
+            popped += pops.count((topic, group, queue_id))
+        end = ends.get(queue_id, 0)
         if committed >= end:
             continue
-        pulled = min(max(committed, reads.get(queue_id, committed)), end)
-        messages += end - committed
-        in_flight += pulled - committed
-        stored = _stored(broker, times, topic, queue_id, committed, now)
+        read = min(max(committed, reads.get(queue_id, committed)), end)
+        behind += end - committed
+        pulled += read - committed
+        stored = times.get(broker, topic, queue_id, committed, now)
         oldest = min(oldest, stored)
-        if pulled < end:
-            if pulled > committed:
-                stored = _stored(broker, times, topic, queue_id, pulled, now)
+        if read < end:
+            if read > committed:
+                stored = times.get(broker, topic, queue_id, read, now)
             oldest_ready = min(oldest_ready, stored)
-    ready = messages - in_flight
     labels = shown(topic, group)
-    return GroupLag(labels, messages, in_flight, ready, now - oldest, now - oldest_ready)
+    lag = None
+    if labels[2] == "false" or labels[1] in broker.tables.topics:  # else nobody pops its topic
+        in_flight, ready = popped + pulled, behind - pulled
+        lag = GroupLag(labels, popped + behind, in_flight, ready, now - oldest, now - oldest_ready)
+    return Progress(topic, group, total, behind, lag)
 
 
 def shown(topic: str, group: str) -> tuple[str, str, str]:
@@ -109,8 +123,3 @@ def _pops(broker: Broker, group: str) -> InFlight | None:
         return None
     config = broker.tables.groups.get(group)
     return None if config is not None and config.consume_message_orderly else out
-
-
-def _stored(broker: Broker, times: StoreTimes, topic: str, queue_id: int, offset: int, now: int) -> int:
-    time = times.get(broker, topic, queue_id, offset)
-    return now if time < 0 else time

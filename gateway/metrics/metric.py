@@ -23,8 +23,8 @@ class Kind(StrEnum):
 Sample = tuple[Labels | None, float | Distribution]
 """A value with those of its labels, "" for one that it lacks. Without labels it is that of all series beyond
 the limit."""
-Samples = Iterable[Sample | None]
-"""None where whoever reads may give way."""
+Samples = Iterable[Sample | list[Sample] | None]
+"""One by one, or some dozens at a time where there may be very many; None where who reads may give way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +53,13 @@ class Metric(Generic[Source]):
         return self.name if has_unit else f"{self.name}_{self.unit}"
 
 
-def counted(counter: Counter) -> Samples:
+def counted(counter: Counter) -> list[Sample]:
     """The values of a counter."""
     samples: list[Sample] = list(counter.table.items())
     return [*samples, (None, counter.overflow)] if counter.overflow else samples
 
 
-def distributed(histogram: Histogram) -> Samples:
+def distributed(histogram: Histogram) -> list[Sample]:
     """The same of a histogram."""
     samples: list[Sample] = list(histogram.table.items())
     return [*samples, (None, histogram.overflow)] if any(histogram.overflow.counts) else samples

@@ -37,6 +37,7 @@ from mqgateway.gateway.metrics.metric import common_labels
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
 from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, Opening
 from mqgateway.gateway.metrics.points import Family, collect
+from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.namesrv.service import NameServerService
 
 STANDARD, EXPORTER = "standard", "exporter"
@@ -98,6 +99,9 @@ class ObservedBroker:
         self._exporter = self._exposition({})
         self.is_started = False
         if options.exports_metrics:
+            times = RequestTimes(meters, service.broker.clock)
+            for dispatcher in (service.dispatcher, service.fast_dispatcher):
+                dispatcher.time_with(times)
             service.broker.store.admin.watch_syncs(meters.synced)
             service.broker.stats.meters = meters
             service.broker.timers.metrics.meters = meters

@@ -6,12 +6,12 @@ standard's exporters of this kind. Standard: what `PeriodicMetricReader` hands t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from mqgateway.engine.meters import Distribution
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.metrics.metric import Kind, Metric
+from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples
 
 Source = TypeVar("Source")
 
@@ -51,7 +51,7 @@ def collect(
     families = []
     for metric in metrics:
         points: list[Point] = []
-        for number, sample in enumerate(metric.read(source)):
+        for number, sample in enumerate(_singly(metric.read(source))):
             if number % SAMPLES_A_STEP == 0:
                 yield
             if sample is None:
@@ -72,6 +72,14 @@ def collect(
                 Family(metric.name, metric.kind, metric.meaning, metric.unit, metric.bounds, points)
             )
     return families
+
+
+def _singly(samples: Samples) -> Iterator[Sample | None]:
+    for one in samples:
+        if isinstance(one, list):
+            yield from one
+        else:
+            yield one
 
 
 class Deltas:

@@ -1,6 +1,7 @@
-"""Requests, counted as they are answered: a hook of the dispatcher.
+"""Requests, counted as they are answered: what takes their time for the dispatcher.
 
-Standard: `RemotingMetricsManager`. What a connection could not be written to is not told apart here.
+Standard: `RemotingMetricsManager`, which takes it from the decoding to the writing too. What a connection
+could not be written to is not told apart here.
 """
 
 from __future__ import annotations
@@ -42,51 +43,71 @@ _Key = tuple[int, int, bool, str]
 
 
 class RequestTimes:
-    """How long requests took, in whole milliseconds, by what was asked and answered."""
+    """How long requests took, in whole milliseconds, by what was asked and answered: see `dispatch.Times`.
+
+    From when they were read to when their answers were written, and so the same for all of a read that are
+    answered at once; what is answered later, or otherwise than well, is told apart one by one.
+    """
 
     def __init__(self, meters: Meters, clock: Clock) -> None:
+        self.alone = CREATIONS
         self._meters = meters
         self._latency = meters.rpc_latency
         self._monotonic = clock.monotonic
-        self._plain: dict[int, list[int]] = {}
-        """The counts of requests that are answered at once and with success, as most are, by their codes."""
+        self._began: float | None = None
+        """When the read that is being served began; None between reads."""
+        self._plain: dict[int, Distribution] = {}
+        """Of requests that are answered at once and with success, as most are, by their codes."""
         self._known: dict[_Key, Distribution] = {}
+        self.answered: list[int] = []
 
-    def before(self, call: Call) -> None:
-        """The time begins."""
-        call.began = self._monotonic()
-        call.is_held = False
+    def begin(self) -> None:
+        """A read is about to be served."""
+        self._began = self._monotonic()
 
-    def after(self, call: Call, reply: Reply) -> None:
+    def end(self) -> None:
+        """It has been: count what was answered at once."""
+        began, answered = self._began, self.answered
+        self._began = None
+        if began is None or not answered:
+            return
+        millis = int((self._monotonic() - began) * 1000)
+        for code in set(answered):
+            distribution = self._plain.get(code) or self._plain_of(code)
+            times = answered.count(code)
+            distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += times
+            distribution.sum += millis * times
+        answered.clear()
+
+    def wait(self, call: Call) -> None:
+        """It has a time of its own."""
+        call.is_late, call.is_held = True, False
+        call.began = self._monotonic() if self._began is None else self._began
+
+    def note(self, call: Call, reply: Reply) -> None:
         """The answer is about to be written."""
-        command = call.command
-        try:
-            if (
-                self._monotonic() - call.began < 0.001  # whole milliseconds are counted
-                and not (reply.code or call.is_held or command.flag & ONEWAY_FLAG)
-                and reply is not NO_REPLY
-            ):
-                self._plain[command.code][0] += 1
-                return
-        except KeyError:  # the first of its kind
-            pass
-        except AttributeError:  # it was refused at the door, and never taken up
-            self.before(call)
-        self._note(call, reply)
-
-    def _note(self, call: Call, reply: Reply) -> None:
-        """What can be said of any request."""
-        code, is_oneway = call.command.code, call.command.flag & ONEWAY_FLAG
-        millis = int((self._monotonic() - call.began) * 1000)
-        result = ONEWAY if is_oneway else SUCCESS if reply is not NO_REPLY else CANCELLED
-        key = code, int(reply.code), call.is_held, result
+        code, is_held = call.command.code, call.is_late and call.is_held
+        millis = self._millis_since(call.began if call.is_late else self._began)
+        result = (
+            ONEWAY if call.command.flag & ONEWAY_FLAG else SUCCESS if reply is not NO_REPLY else CANCELLED
+        )
+        key = code, int(reply.code), is_held, result
         distribution = self._known.get(key) or self._distribution_of(key)
         distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
         distribution.sum += millis
         if code in CREATIONS:
             self._created(call, reply, millis)
-        elif key in self._known and key[1:] == (0, False, SUCCESS):
-            self._plain[code] = distribution.counts
+
+    def _millis_since(self, began: float | None) -> int:
+        """Nothing where it was no read that brought it."""
+        return 0 if began is None else int((self._monotonic() - began) * 1000)
+
+    def _plain_of(self, code: int) -> Distribution:
+        key = code, 0, False, SUCCESS
+        distribution = self._distribution_of(key)
+        if key in self._known:
+            self._plain[code] = distribution
+        return distribution
 
     def _created(self, call: Call, reply: Reply, millis: int) -> None:
         """Topics or groups were made, or not."""

@@ -74,12 +74,14 @@ class Peer(Protocol):
 class Call:
     """One request. `now` is the wall time it was taken up, in ms; `header` None where the code has none."""
 
-    __slots__ = ("began", "body", "command", "header", "is_held", "now", "peer")
+    __slots__ = ("began", "body", "command", "header", "is_held", "is_late", "now", "peer")
 
     began: float
-    """For a hook that takes the time: when it was taken up, by the monotonic clock; who sets it sets both."""
+    """For who takes its time: when it was taken up, by the monotonic clock; who sets it sets both."""
     is_held: bool
     """For the same: whether its answer had to be waited for."""
+    is_late: bool
+    """Whether it has a time of its own, not that of the read which brought it; see `dispatch.Times`."""
 
     def __init__(
         self, command: RemotingCommand, header: Header | None, body: bytes, peer: Peer, now: int
@@ -89,6 +91,7 @@ class Call:
         self.body = body
         self.peer = peer
         self.now = now
+        self.is_late = False
 
     def __repr__(self) -> str:
         return f"Call(code={self.command.code}, header={self.header!r}, peer={self.peer.address})"

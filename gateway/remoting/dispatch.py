@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -65,6 +66,35 @@ class Hook(Protocol):
         ...
 
 
+class Times(Protocol):
+    """What takes the time of requests.
+
+    Most are answered at once and well. Of these it is given the codes only, and counts them together when
+    their read has been served: they were read, and are answered, at the same time.
+    """
+
+    answered: list[int]
+    """Codes of the requests of this read that were answered so."""
+    alone: frozenset[int]
+    """Codes of which it is given each request all the same."""
+
+    def begin(self) -> None:
+        """A read is about to be served."""
+        ...
+
+    def end(self) -> None:
+        """It has been, and the answers are written."""
+        ...
+
+    def wait(self, call: Call) -> None:
+        """A request of this read is not to be counted with the others: it is late, and not held so far."""
+        ...
+
+    def note(self, call: Call, reply: Reply) -> None:
+        """A late request is answered, or one of this read in another way, with `NO_REPLY` as well."""
+        ...
+
+
 class Dispatcher:
     """The functions of one port. `context` is handed to each of them as it is.
 
@@ -95,6 +125,9 @@ class Dispatcher:
         self._millis = clock.millis
         self._hooks: tuple[Hook, ...] = ()
         self.watch_with(hooks)
+        self.times: Times | None = None
+        """What takes the time of requests, which is told of reads by who serves them; see `time_with`."""
+        self._answered: list[int] | None = None
         self.on_refused: Callable[[RemotingCommand, Peer], None] | None = None
         """Told of each request that `refuse` answers."""
         self.interceptor: Interceptor | None = None
@@ -113,6 +146,19 @@ class Dispatcher:
         self._hooks = tuple(hooks)
         self._before = tuple(hook.before for hook in hooks)
         self._after = tuple(hook.after for hook in reversed(hooks))
+
+    def time_with(self, times: Times) -> None:
+        """Let this take the time of requests from the next read on."""
+        self.times = times
+        self._answered = times.answered
+        for code in times.alone & self._table.keys():
+            function, header, limit = self._table[code]
+            self._table[code] = partial(self._alone, function), header, limit
+
+    def _alone(self, function: Callable[[Any, Call], Any], context: Any, call: Call) -> Any:
+        assert self.times is not None
+        self.times.wait(call)
+        return function(context, call)
 
     def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
         """The encoded answer, or None when there is none. Never raises.
@@ -148,9 +194,13 @@ class Dispatcher:
         until = error.until if isinstance(error, RequestError) else None
         if until is None:
             return self._finish(reply, call)
+        if self.times is not None:
+            self.times.wait(call)
         return self._finish_reply(until.addCallback(lambda _: reply), call)
 
     def _finish_later(self, reply: Any, call: Call) -> Answer | Steps[Answer]:
+        if self.times is not None:
+            self.times.wait(call)
         if not isinstance(reply, Generator):
             return self._finish_reply(reply, call)
         steps = self._finish_steps(reply, call)
@@ -187,6 +237,12 @@ class Dispatcher:
         command = call.command
         silent = reply is NO_REPLY or command.flag & ONEWAY_FLAG
         try:
+            if self._answered is not None:
+                if silent or reply.code or call.is_late:
+                    assert self.times is not None
+                    self.times.note(call, reply)
+                else:
+                    self._answered.append(command.code)
             for after in self._after:
                 after(call, reply)
             return None if silent else encode_reply(command, reply)

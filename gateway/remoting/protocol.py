@@ -233,6 +233,9 @@ class Connection:
     def _serve_turn(self, payloads: list[bytes]) -> None:
         turn = self._terms.turn
         ours = turn.begin()
+        times = self._dispatcher.times if ours else None
+        if times is not None:
+            times.begin()
         try:
             self._serve(payloads)
         except CodecError as error:
@@ -240,6 +243,8 @@ class Connection:
         finally:
             if ours:
                 turn.end()
+            if times is not None:
+                times.end()
 
     def _serve(self, payloads: list[bytes]) -> None:
         """Serve frames in order, until the peer has left so much unread that the rest has to wait."""

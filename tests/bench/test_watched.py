@@ -1,11 +1,16 @@
 """What the console is asked for is what its page asks for, and ratios are those within a round."""
 
+import os
 import re
+import socket
+import threading
 
 import pytest
 
 from bench.report import Sample
-from bench.watched import AGAIN, KINDS, OFF, ON, POLLED, ratios, section, spread
+from bench.watched import IN_FLIGHT, KINDS, POLLED, Load, Start, cpu_seconds, interval, ratios, section
+from mqgateway.gateway.codec.command import decode_command, encode_response
+from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.web.files import FOLDER
 
 PAGE = FOLDER / "pages" / "overview.js"
@@ -21,17 +26,66 @@ def sample(rate: float, cpu: float) -> Sample:
     return Sample(per_second=rate, cpu_per_million=cpu)
 
 
-def test_ratios_are_those_within_a_round() -> None:
-    samples = {
-        OFF: [sample(100, 10), sample(1000, 10), sample(100, 10)],
-        AGAIN: [sample(100, 10), sample(1000, 10), sample(300, 10)],
-        ON: [sample(98, 11), sample(980, 11), sample(196, 11)],
+def start(*rounds: tuple[float, float, float]) -> Start:
+    """What two servers that nobody watches and one that is took, round by round."""
+    return {
+        kind: [sample(1e6 / one[place], one[place]) for one in rounds] for place, kind in enumerate(KINDS)
     }
-    watched, noise = ratios(samples, "per_second")
-    assert watched == pytest.approx([0.98, 0.98, 0.98]) and noise == [1, 1, 3]
-    assert spread(noise) == "+0.0% (+0.0% to +100.0%)"
-    text = "\n".join(section(samples, 0.001))
-    assert "Being watched costs 2.0% of the throughput" in text
-    assert "| watched to not watched | -2.0% (-2.0% to -2.0%) | +10.0% (+10.0% to +10.0%) |" in text
+
+
+def test_ratios_are_those_within_a_round() -> None:
+    starts = [start((10, 10, 11), (20, 20, 22)), start((10, 30, 22))]
+    watched, noise = ratios(starts, "cpu_per_million")
+    assert watched == [pytest.approx([1.1, 1.1]), pytest.approx([1.1])]
+    assert noise == [[1, 1], [3]]
+
+
+def test_the_interval_says_what_a_median_is_worth() -> None:
+    assert interval([[1.1] * 9] * 3) == (1.1, 1.1, 1.1)
+    low, middle, high = interval([[0.9, 1.0, 1.1]] * 5)
+    assert low < middle == 1.0 < high
+    low, _, high = interval([[0.9] * 9, [1.1] * 9])  # what differs by starts is worth no more than they are
+    assert (low, high) == (0.9, 1.1)
+
+
+@pytest.mark.parametrize(
+    ("watched", "verdict"),
+    [((10.1,) * 9, "met"), ((10.5,) * 9, "missed"), ((10.0, 10.2, 10.8) * 3, "not decided by this")],
+)
+def test_what_is_said_of_the_aim(watched: tuple[float, ...], verdict: str) -> None:
+    starts = [start(*[(10, 10, one) for one in watched])] * 4
+    text = "\n".join(section(starts, 1.5, 0.001))
+    assert f"3% at most, is {verdict}." in text
+    assert "| not watched to not watched | +0.0% (+0.0% to +0.0%) | +0.0% (+0.0% to +0.0%) |" in text
     assert text.endswith("Who watched used 0.10% of a core.")
     assert all(f"| {kind}, median |" in text for kind in KINDS)
+
+
+def test_the_cpu_time_is_that_of_all_threads() -> None:
+    before, busy = cpu_seconds([os.getpid()]), threading.Thread(target=sum, args=(range(10**6),))
+    busy.start()
+    assert before < cpu_seconds([os.getpid()])
+    busy.join()
+
+
+def test_the_load_keeps_so_many_in_flight_and_counts_what_is_answered() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        most: list[int] = []
+        answering = threading.Thread(target=answer, args=(server, most))
+        answering.start()
+        load = Load(f"127.0.0.1:{server.getsockname()[1]}")
+        count = load.run(0.2)
+        load.close()
+        answering.join(10)
+    assert count == sum(most) >= IN_FLIGHT and max(most) <= IN_FLIGHT
+
+
+def answer(server: socket.socket, most: list[int]) -> None:
+    """Answer whatever comes, each read at once, and note how much it was."""
+    connection, _ = server.accept()
+    cutter = FrameCutter()
+    with connection:
+        while data := connection.recv(1 << 20):
+            commands = [decode_command(payload) for payload in cutter.feed(data)]
+            most.append(len(commands))
+            connection.sendall(b"".join(encode_response(one, 0, None, b"", None) for one in commands))

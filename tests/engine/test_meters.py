@@ -1,16 +1,9 @@
-from typing import Any
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.message import (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_KEYS,
-    PROPERTY_SHARDING_KEY,
-    PROPERTY_TRANSACTION_PREPARED,
-    message_type,
-)
-from mqgateway.engine.meters import Counter, Histogram, Meters
+from mqgateway.engine import meters as meters_module
+from mqgateway.engine.meters import SETTLED_A_STEP, Counter, Histogram, Incoming, Meters
 
 
 def test_a_counter_tells_labels_apart_up_to_its_limit() -> None:
@@ -42,31 +35,29 @@ def test_a_batch_counts_its_messages_and_their_mean_size() -> None:
     assert meters.incoming["T", "fifo"].counts == [0, 0, 1, 0, 0, 0, 0]
 
 
-PROPERTIES = st.dictionaries(
-    st.sampled_from(
-        [PROPERTY_KEYS, PROPERTY_DELAY_TIME_LEVEL, PROPERTY_SHARDING_KEY, PROPERTY_TRANSACTION_PREPARED]
-    ),
-    st.sampled_from(["true", "1"]),
-)
-SENDS = st.tuples(
-    st.sampled_from("TUV"), PROPERTIES, st.integers(1, 3), st.integers(0, 5_000_000), st.booleans()
-)
+@given(st.lists(st.integers(0, 5_000_000)), st.integers(1, 5))
+def test_noted_sizes_are_settled_as_if_each_had_been_put(sizes: list[int], a_step: int) -> None:
+    noted, put = Incoming(), Incoming()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meters_module, "SETTLED_A_STEP", a_step)
+        for size in sizes:
+            noted.sizes.append(size)
+            put.put(1, size)
+        while noted.sizes:
+            noted.settle()
+    assert (noted.messages, noted.size, noted.sum) == (put.messages, put.size, put.sum)
+    assert noted.counts == put.counts
 
 
-@given(st.lists(SENDS))
-def test_what_was_sent_is_counted_as_what_was_put(sends: list[tuple[Any, ...]]) -> None:
-    quick, plain = Meters(3), Meters(3)
-    for topic, properties, messages, size, is_deleted in sends:
-        quick.sent(topic, properties, messages, size)
-        plain.put(topic, message_type(properties), messages, size)
-        if is_deleted:
-            quick.topic_deleted(topic)
-            plain.topic_deleted(topic)
-    assert list(quick.incoming) == list(plain.incoming)
-    pairs = zip(quick.incoming.values(), plain.incoming.values(), strict=True)
-    for found, right in (*pairs, (quick.incoming_overflow, plain.incoming_overflow)):
-        assert (found.messages, found.size, found.sum) == (right.messages, right.size, right.sum)
-        assert found.counts == right.counts
+def test_many_noted_sizes_are_settled_in_steps() -> None:
+    meters = Meters(10)
+    noted = meters.incoming_of("T", "normal").sizes
+    noted += [700] * (2 * SETTLED_A_STEP + 1)
+    meters.incoming_of("U", "normal").sizes.append(5000)
+    assert sum(1 for _ in meters.settle()) == 5
+    assert meters.incoming["T", "normal"].counts[0] == 2 * SETTLED_A_STEP + 1
+    assert meters.incoming["U", "normal"].size == 5000
+    assert not noted
 
 
 def test_topics_beyond_the_limit_are_counted_together() -> None:

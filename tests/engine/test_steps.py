@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.steps import Steps, in_parts, run, run_for
+from mqgateway.engine.steps import Steps, in_parts, items_in_parts, run, run_for
 
 
 def count(done: list[int], most: int, clock: ManualClock | None = None) -> Steps[int]:
@@ -46,3 +46,13 @@ def test_what_fails_fails_where_it_is_done() -> None:
 def test_a_list_is_gone_through_in_parts() -> None:
     assert list(in_parts([1, 2, 3, 4, 5], 2)) == [[1, 2], [3, 4], [5]]
     assert list(in_parts([])) == []
+
+
+def test_a_table_is_looked_through_as_it_was() -> None:
+    table = dict(zip("abcde", range(5), strict=True))
+    parts = items_in_parts(table, 2)
+    assert next(parts) == [("a", 0), ("b", 1)]
+    del table["c"]
+    table["f"] = 6
+    assert list(parts) == [[("c", 2), ("d", 3)], [("e", 4)]]
+    assert list(items_in_parts({})) == []

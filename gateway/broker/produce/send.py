@@ -447,10 +447,7 @@ def _outcome(
         raise _failure(broker, status, result.remark)
     options = broker.options
     topic, properties = message.topic, message.properties
-    stats, size = broker.stats, result.end_offset - result.physical_offset
-    stats.put(topic, result.count, size)
-    if stats.meters is not None:
-        stats.meters.sent(topic, properties, result.count, size)
+    broker.stats.put(topic, result.count, result.end_offset - result.physical_offset, properties)
     return SendOutcome(
         status,
         result.message_id,

@@ -1,11 +1,20 @@
 """Counts and their rates over a minute, an hour and a day."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqgateway.engine.message import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_KEYS,
+    PROPERTY_SHARDING_KEY,
+    PROPERTY_TRANSACTION_PREPARED,
+    message_type,
+)
+from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.stats import (
@@ -202,3 +211,45 @@ def test_details_may_come_and_go_while_counts_are_sampled(stats: BrokerStats) ->
     stats.forget_details()
     run(steps)
     assert stats.item("TOPIC_PUT_NUMS", "T") is not None
+
+
+PROPERTIES = st.dictionaries(
+    st.sampled_from(
+        [PROPERTY_KEYS, PROPERTY_DELAY_TIME_LEVEL, PROPERTY_SHARDING_KEY, PROPERTY_TRANSACTION_PREPARED]
+    ),
+    st.sampled_from(["true", "1"]),
+)
+SENDS = st.tuples(
+    st.sampled_from("TUV"), PROPERTIES, st.integers(1, 3), st.integers(0, 5_000_000), st.booleans()
+)
+
+
+@given(st.lists(SENDS), st.integers(1, 3))
+def test_metrics_are_told_of_each_send(sends: list[tuple[Any, ...]], keys: int) -> None:
+    """As if each had been counted by itself, whatever is kept to do it quickly."""
+    stats, told, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
+    stats.meters = told
+    for topic, properties, messages, size, is_deleted in sends:
+        stats.put(topic, messages, size, properties)
+        stats.put(topic, 1, 7)  # not sent by anybody
+        expected.put(topic, message_type(properties), messages, size)
+        if is_deleted:
+            stats.topic_deleted(topic)
+            expected.topic_deleted(topic)
+    run(stats.tick(NOON, SECONDS_STEP))
+    assert list(told.incoming) == list(expected.incoming)
+    pairs = zip(told.incoming.values(), expected.incoming.values(), strict=True)
+    for found, right in (*pairs, (told.incoming_overflow, expected.incoming_overflow)):
+        assert (found.messages, found.size, found.sum) == (right.messages, right.size, right.sum)
+        assert found.counts == right.counts
+        assert not found.sizes
+
+
+def test_a_count_that_stands_says_so() -> None:
+    samples = Samples(1000, 3)
+    stood = [samples.stands]
+    for second, value in enumerate((5, 5, 5, 5, 6, 6)):
+        samples.add(second * 1000, value, value)
+        stood.append(samples.stands)
+        assert samples.stands == (samples.rate().sum == 0)
+    assert stood == [True, False, False, True, True, False, False]

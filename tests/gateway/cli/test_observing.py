@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.cli.observing import Observation
@@ -90,9 +89,9 @@ def test_nothing_is_served_by_default(tmp_path: Path) -> None:
 def test_methods_of_grpc_make_spans_where_these_are_to_go_somewhere() -> None:
     options = BrokerOptions()
     observation = Observation(options, reactor=Loop(), clock=ManualClock(), disk=CrashDisk(), bound_to="")
-    assert observation.broker_hooks(options, Meters(1)) == [] and observation.grpc_spans() is None
+    assert observation.broker_hooks(options) == [] and observation.grpc_spans() is None
     options.traces_grpc_exporter_target = "http://127.0.0.1:4317"
-    (_,), before = observation.broker_hooks(options, Meters(1)), observation.grpc_spans()
+    (_,), before = observation.broker_hooks(options), observation.grpc_spans()
     assert before is not None
     methods = {
         name: Unary(v2.SendMessageRequest, lambda request, call: v2.SendMessageResponse())

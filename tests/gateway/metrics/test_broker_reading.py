@@ -13,9 +13,9 @@ def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
     host.broker.tables.groups.put(SubscriptionGroupConfig(group_name="G"))
     host.broker.tables.offsets.commit("G", "T", 0, 0)
     reading = host.reading()
-    first, topics = [one for one in reading.lags() if one], ever_put(reading)
+    first, topics = list(reading.lags()), ever_put(reading)
     host.send("T")
-    assert [one for one in reading.lags() if one] == first
+    assert list(reading.lags()) == first
     assert ever_put(reading) == topics
     assert reading.runtime() is reading.runtime()
     assert ever_put(host.reading())["T"] == 2
@@ -23,7 +23,7 @@ def test_what_is_read_twice_in_a_scrape_is_found_out_once() -> None:
 
 def ever_put(reading: BrokerReading) -> dict[str, int]:
     """Messages by topic."""
-    return {topic: messages for part in reading.topics() for topic, messages in part}
+    return {topic: messages for part in reading.topics("") for topic, messages in part}
 
 
 def test_queues_that_nobody_writes_to_any_more_do_not_count() -> None:
@@ -51,12 +51,12 @@ def test_what_was_pulled_and_popped_is_told_apart() -> None:
     host.broker.stats.got("G", "%RETRY%G_T", 1, 100)
     host.meters.popped("%RETRY%G_T", "G", 1, 100)
     reading = host.reading()
-    assert set(reading.messages_out()) == {
+    assert {one for part in reading.messages_out() for one in part} == {
         (("G", "T", "false"), 2),
         (("G", "T", ""), 3),
         (("G", "T", "true"), 1),
     }
-    assert sum(size for _, size in reading.throughput_out()) == 600
+    assert sum(size for part in reading.throughput_out() for _, size in part) == 600
 
 
 def test_messages_behind_what_was_committed() -> None:
@@ -67,9 +67,22 @@ def test_messages_behind_what_was_committed() -> None:
         host.send("T")
     host.broker.tables.offsets.commit("G", "T", 0, 1)
     host.broker.tables.offsets.commit("gone", "T", 0, 1)
-    assert list(host.reading().behind(lambda topic: True)) == [("T", "G", 2), None]
-    assert list(host.reading().behind(lambda topic: topic != "T")) == [None, None]
-    assert list(host.reading().offsets()) == [("T", "G", 1), None]
+    (part,) = host.reading().progress()
+    assert [one[:4] for one in part] == [("T", "G", 1, 2)]
+
+
+def test_topics_by_kind() -> None:
+    host = ExportingBroker()
+    for name in ("T", "%RETRY%G", "%DLQ%G", "U"):
+        host.add_topic(name)
+    host.send("%DLQ%G")
+    reading = host.reading()
+    for _ in range(2):
+        found = {
+            kind: [one for part in reading.topics(kind) for one in part] for kind in ("%DLQ%", "%RETRY%")
+        }
+        assert found == {"%DLQ%": [("%DLQ%G", 1)], "%RETRY%": [("%RETRY%G", 0)]}
+        assert {"T", "U"} < ever_put(reading).keys() and "%DLQ%G" not in ever_put(reading)
 
 
 def test_a_broker_without_timers_has_none() -> None:

@@ -121,3 +121,33 @@ def test_prometheus_reads_it() -> None:
     (family,) = parser.text_string_to_metric_families(text)
     assert family.type == "gauge"
     assert {sample.labels["topic"]: sample.value for sample in family.samples} == {hard: 1, "b": 2}
+
+
+def test_samples_may_come_some_at_a_time() -> None:
+    parts: list[list[Sample]] = [[(("a",), 1), (("b",), 2)], [], [(("c",), 3), (("d",), 4), (None, 5)]]
+    metric: Metric[None] = Metric(
+        name="m", kind=Kind.COUNTER, meaning="", labels=("topic",), read=lambda _: parts
+    )
+    text, truncated = written(metric)
+    assert text.splitlines()[2:] == [
+        'm{topic="a"} 1',
+        'm{topic="b"} 2',
+        'm{topic="c"} 3',
+        'm{topic="d"} 4',
+        'm{otel_metric_overflow="true"} 5',
+    ]
+    assert not truncated
+    text, truncated = written(metric, most=2)
+    assert len(text.splitlines()) == 2 + 3 and truncated == ["m"]
+    assert len(parts[2]) == 3, "whose they are keeps them"
+
+
+def test_labels_that_are_new_are_made_beside_known_ones() -> None:
+    exposition = Exposition({}, 10)
+    for samples in ([(("a",), 1)], [(("a",), 2), (('b"',), 3)]):
+        text: list[bytes] = []
+        run(exposition.write([gauge(*samples)], None, text, []))
+    assert b"".join(text).decode().splitlines()[2:] == [
+        'm_bytes{topic="a"} 2',
+        'm_bytes{topic="b\\""} 3',
+    ]

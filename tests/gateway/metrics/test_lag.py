@@ -1,5 +1,5 @@
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, lags
+from mqgateway.gateway.metrics.lag import GroupLag, StoreTimes, progress
 from tests.support.gateway.metrics import ExportingBroker
 
 
@@ -14,8 +14,8 @@ def broker_with(*groups: str, messages: int = 3) -> ExportingBroker:
 
 
 def lag(host: ExportingBroker, times: StoreTimes | None = None) -> list[GroupLag]:
-    found = lags(host.broker, times or StoreTimes(), host.clock.millis())
-    return [one for one in found if one is not None]
+    found = progress(host.broker, times or StoreTimes(), host.clock.millis())
+    return [one.lag for one in found if one is not None and one.lag is not None]
 
 
 def test_a_group_that_is_not_connected_is_shown() -> None:

@@ -1,16 +1,22 @@
 from bisect import bisect_left
-from collections import Counter
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.meters import LATENCY_BOUNDS, Meters
+from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand
+from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
+from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.grpc.call import Status
 from mqgateway.gateway.metrics.rpc import GrpcTimes, RequestTimes
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
+from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.protocol import Connection, client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"
@@ -121,41 +127,125 @@ def test_calls_of_grpc_are_counted_by_method_and_status() -> None:
 
 
 NOBODY: Any = None
+CODE = RequestCode.SEND_MESSAGE
 
 
-@pytest.mark.parametrize("millis", [0, 1000, 4000])
-def test_what_is_usual_is_counted_as_everything_else(millis: int) -> None:
-    """The short road of requests that succeed at once gives what the long one would."""
-    clock, meters, expected = ManualClock(), Meters(100), Counter[tuple[Any, ...]]()
-    times = RequestTimes(meters, clock)
-    bucket = bisect_left(LATENCY_BOUNDS, millis)
-    for reply in (Reply(0), Reply(), Reply(ResponseCode.SYSTEM_ERROR), NO_REPLY):
-        for flag in (0, ONEWAY_FLAG):
-            for is_held in (False, True):
-                for code in (RequestCode.PULL_MESSAGE, RequestCode.SEND_MESSAGE, RequestCode.PULL_MESSAGE):
-                    command = RemotingCommand(int(code))
-                    command.flag = flag
-                    call = Call(command, None, b"", NOBODY, 0)
-                    times.before(call)
-                    call.is_held = is_held
-                    clock.advance(millis)
-                    times.after(call, reply)
-                    result = "oneway" if flag else "cancelled" if reply is NO_REPLY else "success"
-                    is_polled = is_held and code == RequestCode.PULL_MESSAGE
-                    answer = "system_error" if reply.code else "success"
-                    expected[code.name.lower(), answer, str(is_polled).lower(), result] += 1
-    found = meters.rpc_latency.table
-    assert {labels: one.counts[bucket] for labels, one in found.items()} == expected
-    assert {labels: one.sum for labels, one in found.items()} == {
-        labels: count * millis for labels, count in expected.items()
+def asking(code: int, flag: int = 0) -> RemotingCommand:
+    """A request with everything that it has to have."""
+    header = request_header(code)
+    fields = {} if header is None else {field.wire_name: "1" for field in header.__fields__}
+    command = RemotingCommand(int(code), ext_fields=fields)
+    command.flag = flag
+    return command
+
+
+class Reads:
+    """A port that answers as it is told, and whose reads take their time."""
+
+    def __init__(self, most: int = 100) -> None:
+        self.clock = ManualClock()
+        self.meters = Meters(most)
+        self.late: list[Deferred[Reply]] = []
+        self.times = RequestTimes(self.meters, self.clock)
+        codes = (CODE, RequestCode.PULL_MESSAGE, RequestCode.UPDATE_AND_CREATE_TOPIC)
+        self.port = Dispatcher(self, dict.fromkeys(codes, Reads.answer), {}, clock=self.clock)
+        self.port.time_with(self.times)
+        self.reply: Reply | None = Reply()
+
+    def answer(self, call: Call) -> Reply | Deferred[Reply]:
+        if self.reply is not None:
+            return self.reply
+        self.late.append(Deferred())
+        return self.late[-1]
+
+    def read(self, *codes: int, millis: int = 0, flag: int = 0) -> None:
+        """Requests of these codes come together, and are answered after so long."""
+        self.times.begin()
+        for code in codes:
+            self.port.dispatch(asking(code, flag), NOBODY)
+        self.clock.advance(millis)
+        self.times.end()
+
+    def found(self) -> dict[tuple[str, ...], tuple[int, int]]:
+        """How many requests there were by labels, and how long they took together."""
+        table = self.meters.rpc_latency.table
+        return {labels: (sum(one.counts), one.sum) for labels, one in table.items()}
+
+
+def test_what_is_answered_at_once_takes_as_long_as_its_read() -> None:
+    reads = Reads()
+    reads.read(CODE, RequestCode.PULL_MESSAGE, CODE, millis=4)
+    reads.read(CODE, millis=20)
+    assert reads.found() == {
+        ("send_message", "success", "false", "success"): (3, 28),
+        ("pull_message", "success", "false", "success"): (1, 4),
     }
+    counts = reads.meters.rpc_latency.table["send_message", "success", "false", "success"].counts
+    assert (counts[bisect_left(LATENCY_BOUNDS, 4)], counts[bisect_left(LATENCY_BOUNDS, 20)]) == (2, 1)
 
 
-def test_what_is_refused_at_the_door_took_no_time() -> None:
-    meters = Meters(100)
-    command = RemotingCommand(int(RequestCode.SEND_MESSAGE))
-    RequestTimes(meters, ManualClock()).after(
-        Call(command, None, b"", NOBODY, 0), Reply(ResponseCode.SYSTEM_BUSY)
-    )
-    (labels,) = meters.rpc_latency.table
-    assert labels == ("send_message", "system_busy", "false", "success")
+@pytest.mark.parametrize(
+    ("reply", "flag", "labels"),
+    [
+        (Reply(ResponseCode.SYSTEM_ERROR), 0, ("send_message", "system_error", "false", "success")),
+        (Reply(), ONEWAY_FLAG, ("send_message", "success", "false", "oneway")),
+        (NO_REPLY, 0, ("send_message", "success", "false", "cancelled")),
+    ],
+)
+def test_what_is_answered_in_another_way_is_told_apart(
+    reply: Reply, flag: int, labels: tuple[str, ...]
+) -> None:
+    reads = Reads()
+    reads.read(CODE)
+    reads.reply = reply
+    reads.read(CODE, CODE, flag=flag)
+    assert reads.found() == {("send_message", "success", "false", "success"): (1, 0), labels: (2, 0)}
+
+
+@pytest.mark.parametrize("code", [CODE, RequestCode.PULL_MESSAGE])
+def test_what_is_held_takes_until_its_own_answer(code: RequestCode) -> None:
+    reads = Reads()
+    reads.reply = None
+    reads.read(code, code, millis=2)
+    assert not reads.found()
+    reads.clock.advance(98)
+    reads.times.begin()  # answered in a read of somebody else
+    reads.late[0].callback(Reply())
+    reads.times.end()
+    reads.clock.advance(100)
+    reads.late[1].callback(Reply())
+    is_polled = str(code == RequestCode.PULL_MESSAGE).lower()
+    assert reads.found() == {(code.name.lower(), "success", is_polled, "success"): (2, 300)}
+
+
+def test_series_beyond_the_limit_are_counted_together() -> None:
+    reads = Reads(most=1)
+    for _ in range(2):
+        reads.read(CODE, RequestCode.PULL_MESSAGE, millis=3)
+    assert list(reads.found().values()) == [(2, 6)]
+    assert (sum(reads.meters.rpc_latency.overflow.counts), reads.meters.rpc_latency.overflow.sum) == (2, 6)
+
+
+def test_each_creation_is_looked_at() -> None:
+    reads = Reads()
+    reads.read(CODE, RequestCode.UPDATE_AND_CREATE_TOPIC, millis=7)
+    assert reads.found()["update_and_create_topic", "success", "false", "success"] == (1, 0)
+    assert sum(reads.meters.topic_creation.table["success", "false"].counts) == 1
+
+
+def test_what_no_read_brought_took_no_time() -> None:
+    """As what is refused at the door."""
+    reads = Reads()
+    reads.read(CODE, millis=50)
+    reads.times.note(Call(RemotingCommand(int(CODE)), None, b"", NOBODY, 0), Reply(ResponseCode.SYSTEM_BUSY))
+    assert reads.found()["send_message", "system_busy", "false", "success"] == (1, 0)
+
+
+def test_a_connection_tells_of_its_reads() -> None:
+    time, reads = Clock(), Reads()
+    link = Connection(client_terms(RemotingOptions(), time), reads.port, lambda _: None, lambda _: None)
+    transport = StringTransport()
+    link.makeConnection(transport)
+    link.dataReceived(encode_command(asking(CODE)) * 3)
+    assert reads.found() == {("send_message", "success", "false", "success"): (3, 0)}
+    assert not reads.times.answered

@@ -16,9 +16,8 @@ from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.lag import StoreTimes
 from mqgateway.gateway.metrics.observed import STANDARD, ObservedBroker
-from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.helpers import Answer, MemoryBroker
 
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 NODE = {"cluster", "node_type", "node_id", "otel_scope_name"}
@@ -58,15 +57,24 @@ class Exporting(MemoryBroker):
             REQUESTS,
             {},
             clock=self.clock,
-            hooks=[RequestTimes(self.meters, self.clock)],
             limits=limits_of_bodies(REQUESTS, RemotingOptions(), self.options),
             refusal=refusal,
         )
         self.registered: dict[str, bool] = {}
         how_far = {"recovered": None, "recovery_seconds": 2.5}
-        service = SimpleNamespace(broker=self.broker, registration=self, **how_far)
+        ports = {"dispatcher": self.dispatcher, "fast_dispatcher": self.dispatcher}
+        service = SimpleNamespace(broker=self.broker, registration=self, **how_far, **ports)
         self.observed = ObservedBroker(cast(BrokerService, service), self.options, self.meters, self.disk)
         self.observed.is_started = True
+
+    def ask(self, *given: Any, **more: Any) -> Answer:
+        """One request in one read, which takes its time."""
+        times = self.dispatcher.times
+        assert times is not None
+        times.begin()
+        answer = super().ask(*given, **more)
+        times.end()
+        return answer
 
     def scrape(self, metrics: str = STANDARD) -> str:
         """The text of a set of metrics."""
