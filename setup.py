@@ -23,7 +23,6 @@ HOT_MODULES = [
     "mqgateway/engine/meters.py",
     "mqgateway/engine/pop/inflight.py",
     "mqgateway/engine/pop/receipts.py",
-    "mqgateway/engine/pop/records.py",
     "mqgateway/engine/store/batch_consume_queue.py",
     "mqgateway/engine/store/client_batch.py",
     "mqgateway/engine/store/cold.py",

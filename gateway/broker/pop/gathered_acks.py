@@ -11,6 +11,7 @@ keeps acknowledgements in memory for seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -70,7 +71,7 @@ class GatheredAcks:
                 _tell(gathered.waiting, Failure())
                 continue
             if isinstance(stored, Deferred):
-                stored.addBoth(lambda result, waiting=gathered.waiting: _tell(waiting, result))
+                stored.addBoth(partial(_tell, gathered.waiting))
             else:
                 _tell(gathered.waiting, stored)
 
