@@ -151,9 +151,10 @@ class Dispatcher:
         """Let this take the time of requests from the next read on."""
         self.times = times
         self._answered = times.answered
-        for code in times.alone & self._table.keys():
-            function, header, limit = self._table[code]
-            self._table[code] = partial(self._alone, function), header, limit
+        for code in times.alone:
+            if code in self._table:
+                function, header, limit = self._table[code]
+                self._table[code] = partial(self._alone, function), header, limit
 
     def _alone(self, function: Callable[[Any, Call], Any], context: Any, call: Call) -> Any:
         assert self.times is not None
