@@ -36,12 +36,12 @@ def in_parts(entries: Sequence[E], size: int = PART) -> Iterator[Sequence[E]]:
         yield entries[start : start + size]
 
 
-def items_in_parts(table: Mapping[K, E], size: int = PART) -> Iterator[list[tuple[K, E]]]:
-    """Keys and values of a table as it is when it is asked, so many at a time: pairs of very many take longer
-    to be made than one step may."""
+def columns_in_parts(table: Mapping[K, E], size: int = PART) -> Iterator[tuple[list[K], list[E]]]:
+    """Keys and values of a table as it is when it is asked, so many at a time: pairs of all of very many
+    would take longer than one step may."""
     keys, values = list(table), list(table.values())
     for start in range(0, len(keys), size):
-        yield list(zip(keys[start : start + size], values[start : start + size], strict=True))
+        yield keys[start : start + size], values[start : start + size]
 
 
 def run_for(steps: Steps[T], clock: Clock, seconds: float) -> bool:

@@ -114,8 +114,8 @@ def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
 
 def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:
-        for part in reading.incoming():
-            yield [(labels, value(incoming)) for labels, incoming in part]
+        for labels, incoming in reading.incoming():
+            yield list(zip(labels, map(value, incoming), strict=True))
 
     return values
 

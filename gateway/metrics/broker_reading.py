@@ -13,7 +13,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC, is_system_group
 from mqgateway.engine.meters import Incoming, Labels, Meters
 from mqgateway.engine.pop.names import REVIVE_GROUP
-from mqgateway.engine.steps import in_parts, items_in_parts
+from mqgateway.engine.steps import columns_in_parts, in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, ConsumerGroup
@@ -137,21 +137,21 @@ class BrokerReading:
 
     # What went through it.
 
-    def incoming(self) -> Iterator[Sequence[tuple[Labels | None, Incoming]]]:
+    def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[Incoming]]]:
         """What came in, by topic and message type; some at a time, or none to give way."""
-        for part in items_in_parts(self.meters.incoming, SERIES_A_STEP):
-            for _, one in part:
+        for labels, part in columns_in_parts(self.meters.incoming, SERIES_A_STEP):
+            for one in part:
                 while one.sizes:
                     one.settle()
                     if one.sizes:
-                        yield ()
-            yield part
+                        yield (), ()
+            yield labels, part
         if self.meters.incoming_overflow.messages:
-            yield ((None, self.meters.incoming_overflow),)
+            yield (None,), (self.meters.incoming_overflow,)
 
-    def counts(self, name: str) -> Iterator[Sequence[tuple[str, Count]]]:
-        """The statistics of a name, by key, some at a time."""
-        return items_in_parts(self._broker.stats.table(name), SERIES_A_STEP)
+    def counts(self, name: str) -> Iterator[tuple[list[str], list[Count]]]:
+        """The statistics of a name: keys and what is counted of each, some at a time."""
+        return columns_in_parts(self._broker.stats.table(name), SERIES_A_STEP)
 
     def messages_out(self) -> Iterator[list[Sample]]:
         """Messages given out: by group, topic, and whether by retries ("" but for what was popped)."""
@@ -162,9 +162,9 @@ class BrokerReading:
         return self._given(GROUP_GET_SIZE, self.meters.throughput_popped.table)
 
     def _given(self, name: str, popped: dict[tuple[str, ...], int]) -> Iterator[list[Sample]]:
-        for part in self.counts(name):
+        for keys, counts in self.counts(name):
             found: list[Sample] = []
-            for key, count in part:
+            for key, count in zip(keys, counts, strict=True):
                 topic, _, group = key.rpartition("@")
                 by_pops = popped.get((topic, group), 0) if popped else 0
                 if by_pops:

@@ -128,25 +128,26 @@ def _here(reading: BrokerReading, labels: Labels) -> Labels:
 
 def _by_topic(name: str) -> Read:
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:
-        for part in reading.counts(name):
-            yield [((topic,), _tps(count)) for topic, count in part]
+        for topics, counts in reading.counts(name):
+            yield list(zip(zip(topics), map(_tps, counts), strict=True))
 
     return values
 
 
 def _by_group(name: str, value: Callable[[Count], float]) -> Read:
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:
-        for part in reading.counts(name):
-            keys = [(key.rpartition("@"), count) for key, count in part]
-            yield [((topic, group), value(count)) for (topic, _, group), count in keys]
+        for keys, counts in reading.counts(name):
+            split = [key.rpartition("@") for key in keys]
+            labels = [(topic, group) for topic, _, group in split]
+            yield list(zip(labels, map(value, counts), strict=True))
 
     return values
 
 
 def _of_broker(name: str) -> Read:
     def values(reading: BrokerReading) -> Iterator[Sample]:
-        for part in reading.counts(name):
-            for _, count in part:
+        for _, counts in reading.counts(name):
+            for count in counts:
                 yield (reading.cluster, reading.host, reading.name), _tps(count)
 
     return values

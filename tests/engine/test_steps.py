@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.steps import Steps, in_parts, items_in_parts, run, run_for
+from mqgateway.engine.steps import Steps, columns_in_parts, in_parts, run, run_for
 
 
 def count(done: list[int], most: int, clock: ManualClock | None = None) -> Steps[int]:
@@ -50,9 +50,9 @@ def test_a_list_is_gone_through_in_parts() -> None:
 
 def test_a_table_is_looked_through_as_it_was() -> None:
     table = dict(zip("abcde", range(5), strict=True))
-    parts = items_in_parts(table, 2)
-    assert next(parts) == [("a", 0), ("b", 1)]
+    parts = columns_in_parts(table, 2)
+    assert next(parts) == (["a", "b"], [0, 1])
     del table["c"]
     table["f"] = 6
-    assert list(parts) == [[("c", 2), ("d", 3)], [("e", 4)]]
-    assert list(items_in_parts({})) == []
+    assert list(parts) == [(["c", "d"], [2, 3]), (["e"], [4])]
+    assert list(columns_in_parts({})) == []
