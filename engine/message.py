@@ -8,7 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from operator import methodcaller, mul
+from operator import mul
 from typing import Final
 
 # Properties string: name 0x01 value 0x02, repeated.
@@ -222,27 +222,13 @@ class StoredMessage(Message):
         return offset_message_id(self.store_host, self.physical_offset)
 
 
-_name_and_value = methodcaller("split", NAME_VALUE_SEPARATOR)
-
-
 def parse_properties(text: str) -> dict[str, str]:
     """Read a properties string; pairs without a name or a separator are ignored, as the standard does.
 
     Standard: `MessageDecoder.string2messageProperties`.
     """
-    pairs = text.split(PROPERTY_SEPARATOR)
-    if not pairs[-1]:  # behind the last separator
-        pairs.pop()
-    try:
-        properties: dict[str, str] = dict(map(_name_and_value, pairs))
-    except ValueError:  # what is not two
-        return _parse_each(pairs)
-    return _parse_each(pairs) if "" in properties or "" in properties.values() else properties
-
-
-def _parse_each(pairs: list[str]) -> dict[str, str]:
     properties = {}
-    for pair in pairs:
+    for pair in text.split(PROPERTY_SEPARATOR):
         name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
         if value and name:  # without a separator there is no value
             properties[name] = value
@@ -316,9 +302,7 @@ def format_properties(properties: Mapping[str, str]) -> str:
 
     Standard: `MessageDecoder.messageProperties2String`.
     """
-    if not properties:
-        return ""
-    return PROPERTY_SEPARATOR.join(map(NAME_VALUE_SEPARATOR.join, properties.items())) + PROPERTY_SEPARATOR
+    return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
 
 
 def pack_host(ip: str, port: int) -> bytes:

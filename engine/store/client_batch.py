@@ -28,7 +28,6 @@ from mqgateway.engine.store.record import (
 
 _SIZE_AND_LENGTH = struct.Struct(">i12xi")
 _LENGTH = struct.Struct(">h")
-_CRC_BITS = 0x7FFFFFFF
 
 
 class PlainBatch:
@@ -119,7 +118,7 @@ class EvenBatch:
             map(
                 pack,
                 repeat(begin),
-                map(_CRC_BITS.__and__, map(crc32, bodies)),
+                [crc32(body) & 0x7FFFFFFF for body in bodies],
                 repeat(place),
                 count(queue_offset),
                 count(physical_offset, size),

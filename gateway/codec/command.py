@@ -39,7 +39,6 @@ _HEADER_WORD = struct.Struct(">I")
 _FRAME_START = struct.Struct(">iI")
 _BINARY_START = struct.Struct(">hbhiii")  # code, language, version, opaque, flag, length of the remark
 _LENGTH = struct.Struct(">i")
-_FOUR = struct.Struct(">iiii")
 _KEY_LENGTH = struct.Struct(">h")
 _HEADER_LENGTH_MAX = 0xFFFFFF
 _OUTLINE = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
@@ -299,7 +298,10 @@ def _decode_json(text: bytes) -> RemotingCommand:
     code, version, opaque, flag = get("code", 0), get("version", 0), get("opaque", 0), get("flag", 0)
     if not (
         type(code) is type(version) is type(opaque) is type(flag) is int  # a bool has another type
-        and _have_32_bits(code, version, opaque, flag)
+        and _INT_MIN <= code <= _INT_MAX
+        and _INT_MIN <= version <= _INT_MAX
+        and _INT_MIN <= opaque <= _INT_MAX
+        and _INT_MIN <= flag <= _INT_MAX
     ):
         raise CodecError("code, version, opaque or flag is no 32-bit number")
     language, remark = get("language", "JAVA"), get("remark")
@@ -316,14 +318,6 @@ def _decode_json(text: bytes) -> RemotingCommand:
         remark=remark,
         ext_fields=_text_fields(get("extFields")),
     )
-
-
-def _have_32_bits(*numbers: int) -> bool:
-    try:
-        _FOUR.pack(*numbers)
-    except struct.error:
-        return False
-    return True
 
 
 def _text_fields(fields: Any) -> dict[str, str]:

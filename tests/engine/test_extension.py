@@ -94,9 +94,12 @@ def test_unique_keys_are_found(data: bytes) -> None:
     keys = [lone_unique_key(tail[2:]) for _, _, tail in parts or ()]
     if found is None:
         alike = len({len(key) for key in keys if key is not None}) == 1
-        simple = all(key is not None and len(key) in (32, 56) and key.isalnum() for key in keys)
-        ends = all(tail[11 + 32 :] in RESTS[:4] or tail[11 + 56 :] in RESTS[:4] for _, _, tail in parts or ())
-        assert not (parts and alike and simple and ends)
+        simple = all(
+            key is not None and len(key) in (32, 56) and key.isalnum() and tail[11 + len(key) :] in RESTS[:4]
+            for key, (_, _, tail) in zip(keys, parts or (), strict=True)
+        )
+        begins = all(tail[2:].startswith(b"UNIQ_KEY\1") for _, _, tail in parts or ())
+        assert not (parts and alike and simple and begins)
     else:
         assert found == keys
 
