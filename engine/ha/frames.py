@@ -87,6 +87,6 @@ class TransferCutter:
             if len(buffer) - begin < size:
                 break
             at = begin + size
-            found.append(Transfer(offset, bytes(buffer[begin:at])))
+            found.append(Transfer(offset, bytes(memoryview(buffer)[begin:at])))
         del buffer[:at]
         return found

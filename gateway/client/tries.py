@@ -170,6 +170,8 @@ class _Send:
     def _try(self) -> None:
         """The next try; or the end, when none or no time is left."""
         tries, brokers, info = self._tries, self._brokers, self._info
+        if self._is_over:
+            return  # cancelled while the queues were looked up
         assert info is not None
         rest = self._deadline - tries.client.schedule.seconds()
         if not self._left or rest <= 0:
@@ -201,6 +203,8 @@ class _Send:
 
     def _ask_at(self, address: str) -> None:
         tries, prepared, client = self._tries, self._prepared, self._tries.client
+        if self._is_over:
+            return  # cancelled while the broker was looked up
         self._address = address
         self._now, self._began = client.clock.millis(), tries.now()
         fields = tries.header(prepared, self._queue, self._now)

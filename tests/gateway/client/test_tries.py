@@ -67,3 +67,15 @@ def test_what_is_cancelled_or_has_failed_is_under_way_no_more() -> None:
             cluster.run(producer.send(Message("T", "x"), queue=queue_of("T", 7)))
         cluster.run(producer.send(Message("T", "z")))
         assert producer._tries.under_way == 0
+
+
+def test_what_is_cancelled_while_its_queues_are_looked_up_is_not_sent() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        producer = cluster.producer()
+        sending = producer.send(Message("T", "x"))
+        sending.cancel()
+        with pytest.raises(CancelledError):
+            cluster.run(sending)
+        cluster.settle(1.0)
+        assert cluster.stored("T") == [] and producer._tries.under_way == 0
