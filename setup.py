@@ -34,7 +34,6 @@ HOT_MODULES = [
     "mqgateway/engine/store/statistics.py",
     "mqgateway/engine/store/unit_queue.py",
     "mqgateway/engine/store/writer.py",
-    "mqgateway/gateway/access/allowed.py",
     "mqgateway/gateway/access/control.py",
     "mqgateway/gateway/access/signature.py",
     "mqgateway/gateway/broker/parked.py",
