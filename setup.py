@@ -47,7 +47,6 @@ HOT_MODULES = [
     "mqgateway/engine/timers/enqueue.py",
     "mqgateway/engine/timers/messages.py",
     "mqgateway/engine/timers/timer_log.py",
-    "mqgateway/gateway/access/allowed.py",
     "mqgateway/gateway/access/control.py",
     "mqgateway/gateway/access/signature.py",
     "mqgateway/gateway/broker/cold.py",

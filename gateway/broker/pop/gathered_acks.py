@@ -68,7 +68,7 @@ class GatheredAcks:
             try:
                 stored = self._store(acks, queue_id, revive_time)
             except Exception:  # whatever it is: nobody may wait for ever
-                _tell(gathered.waiting, Failure())
+                _tell(gathered.waiting, Failure())  # type: ignore[no-untyped-call]
                 continue
             if isinstance(stored, Deferred):
                 stored.addBoth(partial(_tell, gathered.waiting))
