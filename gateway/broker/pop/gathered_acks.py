@@ -67,8 +67,9 @@ class GatheredAcks:
             ]
             try:
                 stored = self._store(acks, queue_id, revive_time)
-            except Exception:  # whatever it is: nobody may wait for ever
-                _tell(gathered.waiting, Failure())  # type: ignore[no-untyped-call]
+            except Exception as error:  # whatever it is: nobody may wait for ever
+                for waiting in gathered.waiting:
+                    waiting.errback(error)
                 continue
             if isinstance(stored, Deferred):
                 stored.addBoth(partial(_tell, gathered.waiting))

@@ -89,7 +89,8 @@ def test_what_is_settled_is_not_stored_again() -> None:
 
 def test_who_waits_is_told_when_another_broker_has_stored_it() -> None:
     shelf = Shelf()
-    shelf.answer = arrived = Deferred()
+    arrived: Deferred[PutResult] = Deferred()
+    shelf.answer = arrived
     told = shelf.add(1)
     shelf.gathered.settle()
     assert told == []
@@ -108,7 +109,7 @@ def test_a_failure_is_told_to_all_and_stops_nothing() -> None:
 def test_what_somebody_acknowledged_who_is_gone_is_stored() -> None:
     shelf = Shelf()
     gone = shelf.gathered.add(key(), 1, 3, 61_000)
-    gone.addErrback(lambda failure: failure.trap(CancelledError))
+    gone.addErrback(lambda failure: None if failure.check(CancelledError) else failure)
     told = shelf.add(2)
     gone.cancel()
     shelf.gathered.settle()
