@@ -51,7 +51,7 @@ class Wire(Time):
         self.conversations: list[tuple[Any, Any]] = []
         self.waiting: list[RemotingCommand] = []
         """Sends and pulls that came and have no answer yet; of them that came last."""
-        self.last: tuple[Any, Any] | None = None
+        self.last: Any = None
         """The connection on which they came, and its transport."""
 
     def connectTCP(self, host: str, port: int, factory: Any, *_: object, **__: object) -> None:
@@ -241,7 +241,7 @@ def client_work() -> list[Work]:
         ("a message of a client's batch", batches),
     )
     for name, ask in asks:
-        wire = Wire()
+        wire: Any = Wire()
         loop = Loop(wire)
         producer = Producer("bench_producer", loop, **SETTINGS)
         wire.run(producer.start([TOPIC]))
@@ -253,7 +253,7 @@ def client_work() -> list[Work]:
     return works
 
 
-def sends(_: Loop, producer: Producer) -> None:
+def sends(loop: Loop, producer: Producer) -> None:
     """Messages, begun together."""
     for _ in range(TOGETHER):
         producer.send(Message(TOPIC, BODY))
@@ -265,6 +265,6 @@ def handed_over(loop: Loop, producer: Producer) -> None:
         loop.submit(producer.send, Message(TOPIC, BODY))
 
 
-def batches(_: Loop, producer: Producer) -> None:
+def batches(loop: Loop, producer: Producer) -> None:
     """Messages, in one batch."""
     producer.send_batch([Message(TOPIC, BODY) for _ in range(TOGETHER)])
