@@ -86,6 +86,11 @@ class Administration:
         """How many light queues there are."""
         return self._queues.lmq_count
 
+    def ever_put(self, topic: str, queues: int) -> int:
+        """How many messages were ever put into a topic's first queues: where these end."""
+        found = self._queues.table.get(topic, {}).items()
+        return sum([queue.max_offset for queue_id, queue in found if queue_id < queues])
+
     @property
     def dispatch_behind_bytes(self) -> int:
         """Bytes of the log that may be seen and are not dispatched yet."""

@@ -529,11 +529,6 @@ class MessageStore:
         """The same of all queues of a topic that are there, by queue."""
         return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}
 
-    def ever_put(self, topic: str, queues: int) -> int:
-        """The sum of the same of a topic's first queues."""
-        found = self._queues.table.get(topic, {}).items()
-        return sum([queue.max_offset for queue_id, queue in found if queue_id < queues])
-
     def min_offset(self, topic: str, queue_id: int) -> int:
         """The offset of the oldest message of a queue that is still there; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)

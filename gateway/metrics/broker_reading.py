@@ -119,7 +119,7 @@ class BrokerReading:
         if self._topics is not None:
             yield from in_parts(self._topics[prefix], SERIES_A_STEP)
             return
-        ever_put = self._broker.store.ever_put
+        ever_put = self._broker.store.admin.ever_put
         found: dict[str, list[tuple[str, int]]] = {"": [], RETRY_PREFIX: [], DLQ_PREFIX: []}
         for part in in_parts(list(self._broker.tables.topics.all()), SERIES_A_STEP):
             before = len(found[prefix])
