@@ -159,7 +159,6 @@ class BrokerService:
             tls=ServerTls(tls, disk),
             after_read=_after_read(self.broker, self.group.after_read),
         )
-        self.broker.pop.gathered.is_turn = lambda: self.server.terms.turn.is_open
 
     @property
     def entries(self) -> int:
@@ -179,6 +178,7 @@ class BrokerService:
         with what loading and listening fail with. A name server that does not answer is not waited for.
         """
         self._is_opening = True
+        self.broker.pop.gathered.is_turn = lambda: self.server.terms.turn.is_open
         opened: Deferred[None] = Deferred()
         self._go_on_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
