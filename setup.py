@@ -16,7 +16,6 @@ from setuptools.config.setupcfg import read_configuration
 
 HOT_MODULES = [
     "mqgateway/engine/delays.py",
-    "mqgateway/engine/filters/evaluation.py",
     "mqgateway/engine/ha/follow.py",
     "mqgateway/engine/ha/frames.py",
     "mqgateway/engine/message.py",
