@@ -38,11 +38,6 @@ log = logging.getLogger(__name__)
 
 Done = Callable[[PutStatus], None]
 PAGE = 4096
-QUICK_SECONDS = 0.002
-"""A sync of the log that takes longer is not done on the loop."""
-QUICK_MANY = 32
-"""After so many syncs in a row that were quick and for one who waited alone, the next such is done on the
-loop: to hand it to the worker and to hear of it takes as long as a good disk does."""
 FILES_A_STEP = 16
 """Consume queue files that one piece of work syncs, so that other work never waits for many."""
 WRITE_SECONDS = 0.01
@@ -200,7 +195,6 @@ class Durability:
         self._is_repairing = False
         self._is_making = False
         self._complaint = ""
-        self._quick = 0
         commit_log.on_dirty_tail = self._repair_tail
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
@@ -230,8 +224,6 @@ class Durability:
         files = self._log.files.between(self.commit.flushed, self._log.end_offset)
         directories = self._take_directories(self._log.files.pool.unsynced)
         size = self._log.end_offset - self.commit.flushed
-        if self.commit.waiting != 1:
-            self._quick = 0
 
         def work() -> float:
             began = self._clock.monotonic()
@@ -241,13 +233,7 @@ class Durability:
                 self._disk.sync_dir(directory)
             return self._clock.monotonic() - began
 
-        if self._quick < QUICK_MANY or directories or len(files) != 1:
-            self._worker.run(work, lambda outcome: self._flushed(outcome, size))
-            return
-        try:
-            self._flushed(work(), size)
-        except OSError as error:
-            self._flushed(error, size)
+        self._worker.run(work, lambda outcome: self._flushed(outcome, size))
 
     def follow(self) -> None:
         """The log, which syncs itself, may be on stable storage further than before."""
@@ -258,10 +244,8 @@ class Durability:
     def _flushed(self, outcome: float | Exception, size: int) -> None:
         if not self._running:
             return
-        if not isinstance(outcome, Exception):
-            self._quick = self._quick + 1 if outcome <= QUICK_SECONDS else 0
-            if self.on_synced is not None:
-                self.on_synced(outcome, size)
+        if self.on_synced is not None and not isinstance(outcome, Exception):
+            self.on_synced(outcome, size)
         if isinstance(outcome, Exception):
             self.commit.finish(f"the commit log could not be written to disk: {outcome}")
             log.error("%s; writes are refused from now on", self.commit.failure)

@@ -97,56 +97,6 @@ def test_with_sync_flush_messages_are_seen_after_the_sync() -> None:
     assert bench.disk.syncs > 2
 
 
-class Alone:
-    """Who sends one message after another, each once the one before is on disk."""
-
-    def __init__(self) -> None:
-        self.worker = MemoryWorker()
-        self.bench = Bench(worker=self.worker, flush_disk_type=FlushDiskType.SYNC_FLUSH)
-        self.said: list[PutStatus] = []
-
-    def send(self, count: int = 1) -> bool:
-        """Send messages in one read; whether their sync was left to the worker."""
-        for _ in range(count):
-            self.bench.store.when_flushed(self.bench.store.put(message()).end_offset, self.said.append)
-        self.bench.store.dispatch()
-        is_left = self.worker.waiting > 0
-        self.worker.perform_all()
-        return is_left
-
-
-def test_who_sends_alone_does_not_wait_for_the_worker_where_the_disk_is_quick() -> None:
-    alone = Alone()
-    assert [alone.send() for _ in range(flush.QUICK_MANY + 3)] == [True] * flush.QUICK_MANY + [False] * 3
-    assert alone.said == [OK] * (flush.QUICK_MANY + 3)
-    assert len(drain(alone.bench.store)) == len(alone.said)
-
-
-def test_syncs_for_several_and_those_after_them_are_the_workers() -> None:
-    alone = Alone()
-    for _ in range(flush.QUICK_MANY):
-        alone.send()
-    assert not alone.send() and alone.send(2)
-    assert [alone.send() for _ in range(flush.QUICK_MANY)] == [True] * (flush.QUICK_MANY - 1) + [False]
-
-
-def test_a_sync_that_is_slow_makes_the_next_ones_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = Alone()
-    for _ in range(flush.QUICK_MANY):
-        alone.send()
-    monkeypatch.setattr(flush, "QUICK_SECONDS", -1)
-    assert [alone.send() for _ in range(2)] == [False, True]
-
-
-def test_a_sync_on_the_loop_that_fails_stops_writes() -> None:
-    alone = Alone()
-    for _ in range(flush.QUICK_MANY):
-        alone.send()
-    alone.bench.disk.fail_next("sync", "/commitlog", errno.EIO)
-    assert not alone.send()
-    assert alone.said[-1] is LATE and not alone.bench.store.is_writable
-
-
 def test_a_slow_sync_times_out_but_the_messages_come() -> None:
     worker = MemoryWorker()
     bench = Bench(worker=worker, flush_disk_type=FlushDiskType.SYNC_FLUSH)
