@@ -53,7 +53,6 @@ _FLAT = rf'(?:[^"{{}}\[\]]++|{_WHOLE_STRING.pattern})*+'
 _PLAIN = re.compile(rf"[{{\[](?:{_FLAT}(?:[{{\[]{_FLAT}[\]}}])?+)*?[\]}}]", re.DOTALL)
 _WINDOW = 4096
 _PIECES_A_STEP = 256
-_HANDED_A_STEP = 32
 _PIECES_TAKEN = 10
 """What it is to hand over a value, beside its parts, in pieces that are read."""
 _NO_SUCH_KEY = "no string, whole number or object as key"
@@ -128,43 +127,17 @@ def dumps(value: Any, *, bare_keys: bool = True, sort: bool = True, indent: bool
 
 
 def loads_in_steps(
-    text: bytes | str, *, depth: int = 0, take: Callable[[Path, Any], None] | None = None, short: int = 0
+    text: bytes | str, *, depth: int = 0, take: Callable[[Path, Any], None] | None = None
 ) -> Steps[Any]:
     """What `loads` does, in steps, of text that a peer made long. Raises `JsonError`.
 
     With `take`, values that lie `depth` containers deep are handed to it as they come, each with the keys
     (of arrays: the numbers) that lead to it, and are not kept. No single value may have more than `PARTS_MAX`
-    parts then, nor a string with escapes more than `STRING_MAX` characters. Plain JSON of at most `short`
-    bytes is read in one go, and handed on in steps.
+    parts then, nor a string with escapes more than `STRING_MAX` characters.
     """
-    if take is not None and len(text) <= short:
-        try:
-            value = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            pass
-        else:
-            return _hand_on(value, depth, take, ())
     if isinstance(text, bytes):
         text = _decoded(text)
     return _Reader(text, depth, take).read()
-
-
-def _hand_on(value: Any, depth: int, take: Callable[[Path, Any], None], path: Path) -> Steps[Any]:
-    """Hand on what lies so many containers deep, and keep nothing of it, as `_Reader` does."""
-    is_object = isinstance(value, dict)
-    members = value.items() if is_object else enumerate(value) if isinstance(value, list) else ()
-    for number, (key, inner) in enumerate(members):
-        if depth > 1:
-            yield from _hand_on(inner, depth - 1, take, (*path, key))
-            continue
-        if number % _HANDED_A_STEP == 0:
-            yield
-        take((*path, key), inner)
-    if depth == 1 and is_object:
-        value.clear()
-    elif depth == 1 and isinstance(value, list):
-        value[:] = [None] * len(value)
-    return value
 
 
 def _decoded(text: bytes) -> str:

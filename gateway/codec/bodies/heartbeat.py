@@ -15,9 +15,6 @@ from mqgateway.gateway.codec.bodies.body import Body, Int, wired
 from mqgateway.gateway.codec.bodies.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from mqgateway.gateway.codec.errors import BodyError
 
-SHORT_HEARTBEAT = 4096
-"""Bytes of a heartbeat that is read in one go: with a hundred microseconds less."""
-
 _CONSUMERS, _PRODUCERS, _SUBSCRIPTIONS = "consumerDataSet", "producerDataSet", "subscriptionDataSet"
 
 
@@ -88,7 +85,7 @@ class HeartbeatData(Body):
             kept.append(ConsumerData.from_json(value))
 
         try:
-            value = yield from lenient_json.loads_in_steps(data, depth=2, take=take, short=SHORT_HEARTBEAT)
+            value = yield from lenient_json.loads_in_steps(data, depth=2, take=take)
         except ValueError as error:
             raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
         if isinstance(value, dict):
