@@ -8,13 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters.evaluation import Evaluate, Properties, build
 from mqgateway.engine.filters.sql import parse
 from mqgateway.engine.filters.tags import SQL92_TYPE
 from mqgateway.engine.filters.tree import names_in
-from mqgateway.engine.store.property_choice import PropertyChoice
+
+if TYPE_CHECKING:
+    from mqgateway.engine.store.property_choice import PropertyChoice
 
 log = logging.getLogger(__name__)
 
@@ -23,15 +26,24 @@ LENGTH_MAX = 65536
 
 
 class Expression:
-    """A compiled expression; `text` is how it was written, `names` are the properties it looks at, and
-    `choice` is for the `accept` of `MessageStore.get`."""
+    """A compiled expression; `text` is how it was written, `names` are the properties it looks at."""
 
-    __slots__ = ("choice", "evaluate", "text")
+    __slots__ = ("_choice", "_names", "evaluate", "text")
 
     def __init__(self, text: str, evaluate: Evaluate, names: Sequence[str]) -> None:
         self.text = text
         self.evaluate = evaluate
-        self.choice = PropertyChoice(names, self.matches)
+        self._names = names
+        self._choice: PropertyChoice | None = None
+
+    @property
+    def choice(self) -> PropertyChoice:
+        """What `MessageStore.get` takes as `accept`."""
+        if self._choice is None:
+            from mqgateway.engine.store.property_choice import PropertyChoice  # a client reads no store
+
+            self._choice = PropertyChoice(self._names, self.matches)
+        return self._choice
 
     def matches(self, properties: Properties) -> bool:
         """Whether the expression is true of a message; not when it is unknown or fails."""

@@ -438,17 +438,13 @@ class Connection:
         return answer
 
     def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
-        """The same for who needs no Deferred: `done` is called once, with the answer or why there is none.
-
-        Raises `RemotingError` and `CodecError` for what was not sent.
-        """
+        """The same without a Deferred; raises `RemotingError` and `CodecError` for what was not sent."""
         self._check_writable()
-        opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
-        command.opaque = opaque
+        command.opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
         try:
             frame = encode_command(command)
         except CodecError:
-            self._exchange.forget(opaque)
+            self._exchange.forget(command.opaque)
             raise
         self._write(frame)
         self._watch_deadline()

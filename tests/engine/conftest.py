@@ -1,0 +1,7 @@
+"""What needs the extension in C is collected where that is built, as `tox -e compiled` does and sees to."""
+
+from __future__ import annotations
+
+from mqgateway.engine.extension import native
+
+collect_ignore = [] if native is not None else ["test_extension.py"]
