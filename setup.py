@@ -15,8 +15,6 @@ from setuptools import Extension, setup
 from setuptools.config.setupcfg import read_configuration
 
 HOT_MODULES = [
-    "mqgateway/engine/ha/follow.py",
-    "mqgateway/engine/ha/frames.py",
     "mqgateway/engine/message.py",
     "mqgateway/engine/meters.py",
     "mqgateway/engine/store/batch_consume_queue.py",
@@ -31,7 +29,6 @@ HOT_MODULES = [
     "mqgateway/engine/store/log.py",
     "mqgateway/engine/store/log_on_files.py",
     "mqgateway/engine/store/property_choice.py",
-    "mqgateway/engine/store/raw_log.py",
     "mqgateway/engine/store/read_windows.py",
     "mqgateway/engine/store/reader.py",
     "mqgateway/engine/store/record.py",
