@@ -26,6 +26,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.json_members import LONG_BITS
 from mqgateway.engine.message import PROPERTY_TAGS, PROPERTY_TIMER_DELIVER_MS, PROPERTY_UNIQ_KEY, Message
 from mqgateway.engine.pop.names import MESSAGES_MAX
+from mqgateway.engine.steps import in_parts
 
 CHECK_POINT_TAG = "ck"
 ACK_TAG = "ack"
@@ -134,6 +135,11 @@ class Ack(NamedTuple):
     key: PointKey
     offsets: tuple[int, ...]
     is_batch: bool = False
+
+    @classmethod
+    def of_all(cls, key: PointKey, offsets: Sequence[int], *, is_batch: bool) -> list[Ack]:
+        """Those of all these messages, as many in each as a check point may have."""
+        return [cls(key, tuple(part), is_batch) for part in in_parts(offsets, MESSAGES_MAX)]
 
     def encode(self) -> bytes:
         """The JSON of it."""

@@ -14,7 +14,6 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.message import validate_group
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt
-from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.broker import Broker
@@ -102,10 +101,7 @@ def _acknowledge_many(broker: Broker, connection: ClientConnection, ack: BatchAc
         return None
     _check_revive_queue(broker, receipt)
     point = _point_key(key, receipt)
-    acks = [
-        Ack(point, tuple(offsets[start : start + MESSAGES_MAX]), is_batch=True)
-        for start in range(0, len(offsets), MESSAGES_MAX)
-    ]
+    acks = Ack.of_all(point, offsets, is_batch=True)
     return _stored(broker, broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
 
 

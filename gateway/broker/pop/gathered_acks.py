@@ -16,7 +16,7 @@ from functools import partial
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.engine.pop import MESSAGES_MAX, Ack, PointKey
+from mqgateway.engine.pop import Ack, PointKey
 from mqgateway.engine.store.message_store import PutResult
 
 Store = Callable[[Sequence[Ack], int, int], "PutResult | Deferred[PutResult]"]
@@ -60,11 +60,7 @@ class GatheredAcks:
             return
         points, self._points = self._points, {}
         for (point, queue_id, revive_time), gathered in points.items():
-            offsets = gathered.offsets
-            acks = [
-                Ack(point, tuple(offsets[at : at + MESSAGES_MAX]), is_batch=len(offsets) > 1)
-                for at in range(0, len(offsets), MESSAGES_MAX)
-            ]
+            acks = Ack.of_all(point, gathered.offsets, is_batch=len(gathered.offsets) > 1)
             try:
                 stored = self._store(acks, queue_id, revive_time)
             except Exception as error:  # whatever it is: nobody may wait for ever
