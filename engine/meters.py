@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from mqgateway.engine.message import NORMAL
 from mqgateway.engine.steps import Steps, in_parts
 
 Labels = tuple[str, ...]
@@ -109,8 +110,8 @@ LOOKED_AT_A_STEP = 1000
 class Incoming(Distribution):
     """Messages that were stored, by how large their records are; of a batch the mean counts, once.
 
-    The road of sends only notes the `sizes` of single messages: `settle` before anything else is read, and
-    every few seconds, lest they become many.
+    Sizes of single messages are only noted in `sizes`: `settle` before anything else is read, and every few
+    seconds, lest they become many.
     """
 
     __slots__ = ("_beyond", "messages", "sizes")
@@ -199,6 +200,15 @@ class Meters:
     def put(self, topic: str, kind: str, messages: int, size: int) -> None:
         """Messages of a type were stored in a topic, `size` bytes of records in all."""
         self.incoming_of(topic, kind).put(messages, size)
+
+    def note(self, topic: str, sizes: list[int]) -> None:
+        """Single messages of the normal type were stored in a topic."""
+        incoming = self.incoming_of(topic, NORMAL)
+        if incoming is not self.incoming_overflow:
+            incoming.sizes += sizes
+            return
+        for size in sizes:
+            incoming.put(1, size)
 
     def incoming_of(self, topic: str, kind: str) -> Incoming:
         """What messages of a type in a topic are counted in, until the topic is deleted."""

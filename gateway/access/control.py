@@ -38,7 +38,7 @@ from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, RequestError
 
 NO_NAME = "username cannot be null."
 NOT_SIGNED = "check signature failed."
@@ -55,6 +55,8 @@ class AccessControl:
 
     `pause` is for refusals that are given later.
     """
+
+    after: None = None
 
     def __init__(
         self,
@@ -114,9 +116,6 @@ class AccessControl:
             name = user = None
         if settings.authorizes and code not in settings.unchecked_codes:
             self._authorize_header(call, name, user, is_told)
-
-    def after(self, call: Call, reply: Reply) -> None:
-        """Answers are as they are."""
 
     def guarded(self, table: Mapping[int, Any], options: BrokerOptions) -> dict[int, Any]:
         """A broker's table of request functions in which those stand behind a check whose bodies name

@@ -120,6 +120,7 @@ class Beat:
         broker, group = self._broker, self._group
         broker.store.tick()
         now = broker.store.steady.now()
+        broker.stats.settle()
         self._go_on_noting()
         group.replication.tick()
         group.membership.tick()

@@ -2,7 +2,8 @@
 
 A count only grows; every 10 seconds, 10 minutes and hour `tick` samples all of them, and a rate is the
 difference between the first and the last sample kept. The roads of send and pull
-touch plain integers: `put` and `got` are a dictionary look-up and a few additions.
+touch plain integers: `put` and `got` are a dictionary look-up and a few additions. A message that is sent by
+itself and of the normal type, as most are, is only noted by its size, and counted with others by `settle`.
 
 Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 """
@@ -10,7 +11,7 @@ Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
-from mqgateway.engine.message import NORMAL, SCHEDULE_TOPIC, TYPED, is_system_topic, message_type
+from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic, message_type
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts
@@ -64,6 +65,7 @@ SECONDS_STEP = 10_000
 MINUTES_STEP = 600_000
 HOUR_STEP = 3_600_000
 _COUNTS_A_STEP = 100
+_NO_PROPERTIES: Mapping[str, str] = {}
 
 
 class Rate:
@@ -78,10 +80,8 @@ class Rate:
 
 
 _STANDING = Rate(0, 0.0, 0.0)
-_Got = tuple["Count", "Count", "Count | None"]
-"""What a pull from a topic is counted in: messages, bytes, and the total of users' messages."""
-_Put = tuple["Count", "Count", "Count | None", "list[int] | None"]
-"""The same of a put, and where metrics note sizes of the topic's normal messages, once there are any."""
+_Counts = tuple["Count", "Count", "Count | None"]
+"""What a put, or a pull, is counted in: messages, bytes, and the total of users' messages."""
 
 
 class Samples:
@@ -158,8 +158,9 @@ class BrokerStats:
         self.meters: Meters | None = None
         """What is counted for exported metrics only; None while none are."""
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
-        self._puts: dict[str, _Put] = {}
-        self._gets: dict[tuple[str, str], _Got] = {}
+        self._puts: dict[str, _Counts] = {}
+        self._noted: dict[str, list[int]] = {}  # sizes by topic; see `put_plain`
+        self._gets: dict[tuple[str, str], _Counts] = {}
         totals = (
             BROKER_PUT_NUMS,
             BROKER_GET_NUMS,
@@ -182,6 +183,7 @@ class BrokerStats:
     @property
     def put_total(self) -> int:
         """Messages of users put since the start."""
+        self.settle()
         return self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC].value
 
     @property
@@ -195,7 +197,7 @@ class BrokerStats:
         counts = self._puts.get(topic)
         if counts is None:
             counts = self._new_put(topic)
-        nums, sizes, total, normal = counts
+        nums, sizes, total = counts
         nums.value += messages
         nums.times += 1
         sizes.value += size
@@ -203,23 +205,38 @@ class BrokerStats:
         self._put_total.value += messages
         if total is not None:
             total.value += messages
-        if properties is None or self.meters is None:
-            return
-        if normal is not None and messages == 1 and TYPED.isdisjoint(properties):
-            normal.append(size)
-            return
-        self._measure(self.meters, topic, properties, messages, size)
+        if properties is not None and self.meters is not None:
+            self.meters.put(topic, message_type(properties), messages, size)
 
-    def _measure(
-        self, meters: Meters, topic: str, properties: Mapping[str, str], messages: int, size: int
-    ) -> None:
-        """What metrics show of messages that were sent, whatever they are."""
-        kind = message_type(properties)
-        incoming = meters.incoming_of(topic, kind)
-        incoming.put(messages, size)
-        counts = self._puts.get(topic)
-        if kind == NORMAL and counts is not None and incoming is not meters.incoming_overflow:
-            self._puts[topic] = (*counts[:3], incoming.sizes)
+    def put_plain(self, topic: str, size: int) -> None:
+        """The same of one message of the normal type that a producer sent by itself."""
+        noted = self._noted.get(topic)
+        if noted is not None:
+            noted.append(size)
+            return
+        self.put(topic, 1, size, _NO_PROPERTIES)
+        if topic in self._puts:
+            self._noted[topic] = []
+
+    def settle(self) -> None:
+        """Count what is only noted so far. What is read here is settled first; every beat does it too."""
+        all_noted, self._noted = self._noted, {}
+        for topic, noted in all_noted.items():
+            if noted:
+                self._settle(topic, noted)
+
+    def _settle(self, topic: str, noted: list[int]) -> None:
+        nums, sizes, total = self._puts[topic]
+        messages, size = len(noted), sum(noted)
+        nums.value += messages
+        nums.times += messages
+        sizes.value += size
+        sizes.times += messages
+        self._put_total.value += messages
+        if total is not None:
+            total.value += messages
+        if self.meters is not None:
+            self.meters.note(topic, noted)
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
         """Count one pull that gave so many messages and bytes."""
@@ -256,7 +273,7 @@ class BrokerStats:
         """Count a message sent back as put into the schedule topic, which the broker's totals leave out.
         Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
         """
-        nums, sizes, *_ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
+        nums, sizes, _ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
         nums.add(1)
         sizes.add(size)
 
@@ -290,12 +307,14 @@ class BrokerStats:
 
     def table(self, name: str) -> Mapping[str, Count]:
         """All counts of a name by their keys."""
+        self.settle()
         return self._tables.get(name, {})
 
     def item(self, name: str, key: str) -> Count | None:
         """The count of a name and key, as request 315 asks for it."""
         if name in DETAILED:
             self.on_detail()
+        self.settle()
         return self._tables.get(name, {}).get(key)
 
     def put_tps(self, topic: str) -> float:
@@ -310,6 +329,7 @@ class BrokerStats:
 
     def topic_deleted(self, topic: str) -> None:
         """Forget a topic's counts, and those of groups in it."""
+        self.settle()
         self._puts.pop(topic, None)
         self._gets = {key: counts for key, counts in self._gets.items() if key[0] != topic}
         for name in BY_TOPIC:
@@ -335,6 +355,7 @@ class BrokerStats:
 
         `now` is wall time, `elapsed` that of the monotonic clock, both in ms. In steps, as there may be many.
         """
+        self.settle()
         for index, (step, span) in enumerate(
             ((SECONDS_STEP, "minute"), (MINUTES_STEP, "hour"), (HOUR_STEP, "day"))
         ):
@@ -360,14 +381,14 @@ class BrokerStats:
         self.put_total_today_morning = self.put_total
         self.get_total_today_morning = self.get_total
 
-    def _new_put(self, topic: str) -> _Put:
+    def _new_put(self, topic: str) -> _Counts:
         total = None if self._is_system(topic) else self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
-        counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total, None
+        counts = self._count(TOPIC_PUT_NUMS, topic), self._count(TOPIC_PUT_SIZE, topic), total
         if topic in self._tables[TOPIC_PUT_NUMS]:
             self._puts[topic] = counts
         return counts
 
-    def _new_get(self, topic: str, group: str) -> _Got:
+    def _new_get(self, topic: str, group: str) -> _Counts:
         key = f"{topic}@{group}"
         total = None if self._is_system(topic) else self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC]
         counts = self._count(GROUP_GET_NUMS, key), self._count(GROUP_GET_SIZE, key), total

@@ -139,6 +139,7 @@ class BrokerReading:
 
     def incoming(self) -> Iterator[tuple[Sequence[Labels | None], Sequence[Incoming]]]:
         """What came in, by topic and message type; some at a time, or none to give way."""
+        self._broker.stats.settle()
         for labels, part in columns_in_parts(self.meters.incoming, SERIES_A_STEP):
             for one in part:
                 while one.sizes:

@@ -7,8 +7,19 @@ import threading
 
 import pytest
 
-from bench.report import Sample
-from bench.watched import IN_FLIGHT, KINDS, POLLED, Load, Start, cpu_seconds, interval, ratios, section
+from bench.watched import (
+    IN_FLIGHT,
+    KINDS,
+    POLLED,
+    Load,
+    Round,
+    Start,
+    by_the_second,
+    cpu_seconds,
+    interval,
+    ratios,
+    section,
+)
 from mqgateway.gateway.codec.command import decode_command, encode_response
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.web.files import FOLDER
@@ -22,15 +33,12 @@ def test_the_page_of_the_overview_asks_for_the_same() -> None:
     assert 'useStream("/events"' in PAGE.read_text()
 
 
-def sample(rate: float, cpu: float) -> Sample:
-    return Sample(per_second=rate, cpu_per_million=cpu)
-
-
-def start(*rounds: tuple[float, float, float]) -> Start:
-    """What two servers that nobody watches and one that is took, round by round."""
-    return {
-        kind: [sample(1e6 / one[place], one[place]) for one in rounds] for place, kind in enumerate(KINDS)
+def start(*rounds: tuple[float, float, float], rest: tuple[float, float, float] = (0, 0, 0)) -> Start:
+    """What two servers that nobody watches and one that is took, by rounds, and while others were sent to."""
+    samples = {
+        kind: [Round(1e6 / one[place], one[place]) for one in rounds] for place, kind in enumerate(KINDS)
     }
+    return Start(samples, dict(zip(KINDS, rest, strict=True)))
 
 
 def test_ratios_are_those_within_a_round() -> None:
@@ -49,11 +57,17 @@ def test_the_interval_says_what_a_median_is_worth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("watched", "verdict"),
-    [((10.1,) * 9, "met"), ((10.5,) * 9, "missed"), ((10.0, 10.2, 10.8) * 3, "not decided by this")],
+    ("watched", "answers", "verdict"),
+    [
+        ((10.1,) * 9, 0.0, "met"),
+        ((10.1,) * 9, 0.03, "missed"),
+        ((10.5,) * 9, 0.0, "missed"),
+        ((10.0, 10.2, 10.8) * 3, 0.0, "not decided by this"),
+    ],
 )
-def test_what_is_said_of_the_aim(watched: tuple[float, ...], verdict: str) -> None:
-    starts = [start(*[(10, 10, one) for one in watched])] * 4
+def test_what_is_said_of_the_aim(watched: tuple[float, ...], answers: float, verdict: str) -> None:
+    starts = [start(*[(10, 10, one) for one in watched], rest=(0.01, 0.03, 0.02 + answers))] * 4
+    assert by_the_second(starts) == pytest.approx(answers)
     text = "\n".join(section(starts, 1.5, 0.001))
     assert f"3% at most, is {verdict}." in text
     assert "| not watched to not watched | +0.0% (+0.0% to +0.0%) | +0.0% (+0.0% to +0.0%) |" in text

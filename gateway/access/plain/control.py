@@ -27,11 +27,13 @@ from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
 from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, RequestError
 
 
 class PlainControl:
     """Lets in who the keeper's rules let in; `pause` is for refusals that are given later."""
+
+    after: None = None
 
     def __init__(self, keeper: Keeper, options: BrokerOptions, clock: Clock, pause: Pause) -> None:
         self._keeper = keeper
@@ -87,9 +89,6 @@ class PlainControl:
             sentence = f"Need admin permission for request code={code}, but accessKey={name} is not"
             self._refuse(call, account, "admin", "", sentence, 580)
         self._check(call, account, needs)
-
-    def after(self, call: Call, reply: Reply) -> None:
-        """Answers are as they are."""
 
     def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
         """A table of request functions in which those stand behind a check whose bodies name resources."""

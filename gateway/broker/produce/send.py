@@ -39,6 +39,7 @@ from mqgateway.engine.message import (
     RETRY_PREFIX,
     TIMER_TOPIC,
     TOPIC_LENGTH_MAX,
+    TYPED,
     Message,
     SysFlag,
     parse_properties,
@@ -447,7 +448,10 @@ def _outcome(
         raise _failure(broker, status, result.remark)
     options = broker.options
     topic, properties = message.topic, message.properties
-    broker.stats.put(topic, result.count, result.end_offset - result.physical_offset, properties)
+    if result.count == 1 and TYPED.isdisjoint(properties):
+        broker.stats.put_plain(topic, result.end_offset - result.physical_offset)
+    else:
+        broker.stats.put(topic, result.count, result.end_offset - result.physical_offset, properties)
     return SendOutcome(
         status,
         result.message_id,

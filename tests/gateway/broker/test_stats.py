@@ -1,5 +1,6 @@
 """Counts and their rates over a minute, an hour and a day."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import (
+    NORMAL,
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_SHARDING_KEY,
@@ -202,6 +204,52 @@ def test_keys_beyond_the_limit_count_in_the_totals_only() -> None:
     assert stats.put_total == 3
 
 
+PLAIN = st.tuples(st.sampled_from("TUV"), st.integers(0, 1000), st.sampled_from(["", "settle", "delete"]))
+
+
+@given(st.lists(PLAIN), st.integers(1, 3))
+def test_plain_messages_are_counted_as_if_each_had_been_put(
+    sends: list[tuple[str, int, str]], keys: int
+) -> None:
+    stats, expected = (BrokerStats(BrokerOptions(max_stats_keys=keys), NOON) for _ in range(2))
+    for topic, size, then in sends:
+        stats.put_plain(topic, size)
+        expected.put(topic, 1, size)
+        if then == "delete":
+            stats.topic_deleted(topic)
+            expected.topic_deleted(topic)
+        elif then:
+            stats.settle()
+    assert stats.put_total == expected.put_total == len(sends)
+    for name in (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE, BROKER_PUT_NUMS):
+        found, right = (
+            {key: (count.value, count.times) for key, count in one.table(name).items()}
+            for one in (stats, expected)
+        )
+        assert found == right
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda stats: stats.put_total,
+        lambda stats: stats.table(TOPIC_PUT_NUMS)["T"].value,
+        lambda stats: stats.item(TOPIC_PUT_NUMS, "T").value,
+    ],
+)
+def test_what_is_read_is_settled(stats: BrokerStats, read: Callable[[BrokerStats], int]) -> None:
+    for number in range(1, 4):
+        stats.put_plain("T", 100)
+        assert read(stats) == number
+
+
+def test_a_sample_has_what_was_only_noted(stats: BrokerStats) -> None:
+    for _ in range(20):
+        stats.put_plain("T", 100)
+    run(stats.tick(NOON, SECONDS_STEP))
+    assert stats.put_tps("T") == 2
+
+
 def test_details_may_come_and_go_while_counts_are_sampled(stats: BrokerStats) -> None:
     stats.put("T", 1, 100)
     steps = stats.tick(NOON, SECONDS_STEP)
@@ -230,7 +278,10 @@ def test_metrics_are_told_of_each_send(sends: list[tuple[Any, ...]], keys: int) 
     stats, told, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
     stats.meters = told
     for topic, properties, messages, size, is_deleted in sends:
-        stats.put(topic, messages, size, properties)
+        if messages == 1 and message_type(properties) == NORMAL:
+            stats.put_plain(topic, size)
+        else:
+            stats.put(topic, messages, size, properties)
         stats.put(topic, 1, 7)  # not sent by anybody
         expected.put(topic, message_type(properties), messages, size)
         if is_deleted:
