@@ -2,6 +2,7 @@
 
 import logging
 import random
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -107,6 +108,15 @@ def test_all_requests_of_one_read_are_answered_with_one_write_after_the_read_is_
     assert scene.pair.server.writes == 1
     assert writes_then == [0]
     assert [answer.opaque for answer in scene.heard()] == list(range(16))
+
+
+def test_what_came_before_a_frame_that_is_none_is_served() -> None:
+    scene = Scene()
+    longer_than_its_frame = struct.pack(">ii4s", 8, 100, b"{}{}")
+    first, second, third = (encode_command(echo(opaque)) for opaque in (1, 2, 3))
+    scene.talker.transport.write(first + second + longer_than_its_frame + third)
+    assert [answer.opaque for answer in scene.heard()] == [1, 2]
+    assert not scene.connection.is_open
 
 
 def test_a_read_without_a_whole_frame_is_no_turn() -> None:
