@@ -20,16 +20,16 @@ from spark_tests.broker import Broker
 
 PROGRAM = """
 import sys
-import mqgateway.pipeline.spark
+from mqgateway.pipeline import spark as mqgateway_spark
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 assert spark.sparkContext.pythonExec == "python3"
-pipeline.spark.register(spark)
+mqgateway_spark.register(spark)
 given = {"nameServer": sys.argv[1], "topic": sys.argv[2], "pushDownFilters": "true"}
 frame = spark.read.format("rocketmq").options(**given).load()
 print("rows", frame.where("queueOffset < 3").count())
-assert pipeline.spark.session().sparkContext is spark.sparkContext
+assert mqgateway_spark.session().sparkContext is spark.sparkContext
 """
 AWAY_SECONDS = 40
 """More than the time for servers that never answered, on a busy machine; less than for those that did."""
