@@ -194,17 +194,7 @@ class BrokerStats:
     def put(self, topic: str, messages: int, size: int, properties: Mapping[str, str] | None = None) -> None:
         """Count one put of so many messages and bytes. `properties` are those of what a producer sent, of
         which metrics show types and sizes too."""
-        counts = self._puts.get(topic)
-        if counts is None:
-            counts = self._new_put(topic)
-        nums, sizes, total = counts
-        nums.value += messages
-        nums.times += 1
-        sizes.value += size
-        sizes.times += 1
-        self._put_total.value += messages
-        if total is not None:
-            total.value += messages
+        self._add_put(topic, messages, size, 1)
         if properties is not None and self.meters is not None:
             self.meters.put(topic, message_type(properties), messages, size)
 
@@ -222,21 +212,21 @@ class BrokerStats:
         """Count what is only noted so far. What is read here is settled first; every beat does it too."""
         all_noted, self._noted = self._noted, {}
         for topic, noted in all_noted.items():
-            if noted:
-                self._settle(topic, noted)
+            if not noted:
+                continue
+            self._add_put(topic, len(noted), sum(noted), len(noted))
+            if self.meters is not None:
+                self.meters.note(topic, noted)
 
-    def _settle(self, topic: str, noted: list[int]) -> None:
-        nums, sizes, total = self._puts[topic]
-        messages, size = len(noted), sum(noted)
+    def _add_put(self, topic: str, messages: int, size: int, times: int) -> None:
+        nums, sizes, total = self._puts.get(topic) or self._new_put(topic)
         nums.value += messages
-        nums.times += messages
+        nums.times += times
         sizes.value += size
-        sizes.times += messages
+        sizes.times += times
         self._put_total.value += messages
         if total is not None:
             total.value += messages
-        if self.meters is not None:
-            self.meters.note(topic, noted)
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
         """Count one pull that gave so many messages and bytes."""

@@ -158,11 +158,7 @@ class Dispatcher:
         for code in times.alone:
             if code in self._table:
                 function, header, limit = self._table[code]
-                self._table[code] = partial(self._alone, function), header, limit
-
-    def _alone(self, function: Callable[[Any, Call], Any], context: Any, call: Call) -> Any:
-        reply = function(context, call)
-        return succeed(reply) if type(reply) is Reply else reply
+                self._table[code] = partial(_as_late, function), header, limit
 
     def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
         """The encoded answer, or None when there is none. Never raises.
@@ -296,6 +292,11 @@ class Dispatcher:
             return NO_REPLY
         log.error("%s failed", call, exc_info=error)
         return Reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}, {error}")
+
+
+def _as_late(function: Callable[[Any, Call], Any], context: Any, call: Call) -> Any:
+    reply = function(context, call)
+    return succeed(reply) if type(reply) is Reply else reply
 
 
 def encode_reply(request: RemotingCommand, reply: Reply) -> bytes:
