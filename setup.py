@@ -1,7 +1,7 @@
 """The distribution is described in setup.cfg; this adds what has to be worked out.
 
 With MQGATEWAY_COMPILE=1 in the environment the modules on the hot roads are compiled by mypyc, from the same
-sources, into extensions that Python prefers to the sources beside them, and `native.c` is; see
+sources, into extensions that Python prefers to the sources beside them, and `native*.c` are; see
 docs/decisions. Without it nothing is compiled. The page on a package index is the README; a link to a file
 of this repository leads nowhere there, so it becomes the file's name, to be found in the source distribution.
 """
@@ -86,7 +86,10 @@ if is_compiled and "egg_info" not in sys.argv:
     from mypyc.build import mypycify
 
     native = Extension(
-        "mqgateway.engine.native", ["mqgateway/engine/native.c"], extra_compile_args=["-O2", "-g0"]
+        "mqgateway.engine.native",
+        [f"mqgateway/engine/native{part}.c" for part in ("", "_store", "_codec")],
+        depends=["mqgateway/engine/native.h"],
+        extra_compile_args=["-O2", "-g0"],
     )
     extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native]
 

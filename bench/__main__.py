@@ -4,16 +4,18 @@ import datetime
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 from rich.console import Console
 
 from bench.access import GuardedServer
+from bench.arrangements import LOADS_CORE, SERVERS_CORE, Arrangement, on_core
 from bench.measure import is_compiled, machine, suspended
 from bench.pages import json_option, page_option, write_section
 from bench.prepared import topic_names, write_topics
-from bench.report import Comparison, line, print_table, section
+from bench.report import Comparison, arrangement_section, line, print_table, section
 from bench.results import Results, Starts, commit, load_results, save_results
 from bench.rows import ROWS, Row, choose
 from bench.run import run_row
@@ -30,7 +32,8 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
     Without that the first row would measure how Apache's JVM gets warm.
     """
     for kind in SERVERS:
-        run_row(row.scaled(WARMING), servers[kind], -1)
+        with on_core(LOADS_CORE, row.arrangement):
+            run_row(row.scaled(WARMING), servers[kind], -1)
     today = datetime.date.today().isoformat()
     comparison = Comparison(row, machine=machine(), date=today, commit=commit(), is_compiled=is_compiled())
     for pair in range(pairs):
@@ -39,7 +42,8 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
             other = servers["ours" if kind == "apache" else "apache"]
             with suspended(other.pids):
                 servers[kind].wait_until_registered()  # it was suspended just now
-                sample = run_row(row, servers[kind], pair)
+                with on_core(LOADS_CORE, row.arrangement):
+                    sample = run_row(row, servers[kind], pair)
             getattr(comparison, kind).append(sample)
             console.print(line(comparison, kind), highlight=False)
     return comparison
@@ -57,7 +61,7 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
             try:
                 for kind in SERVERS:
                     servers[kind], seconds = start(kind, Path(folder), same[0])
-                    if not (same[0].broker or same[0].topics or same[0].signs):
+                    if same[0].is_on_defaults:
                         starts.seconds.setdefault(kind, seconds)
                 for row in same:
                     try:
@@ -78,7 +82,8 @@ def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:
     if row.topics:
         write_topics(server.store_dir, topic_names(row.topics), row.queues)
     began = time.monotonic()
-    return server.start(), time.monotonic() - began
+    with on_core(SERVERS_CORE, row.arrangement):
+        return server.start(), time.monotonic() - began
 
 
 def write_page(path: Path, results: Results) -> None:
@@ -88,12 +93,22 @@ def write_page(path: Path, results: Results) -> None:
         starts = results.starts.get(compiled, Starts()).seconds
         if comparisons:
             write_section(path, title.lower(), section(title, comparisons, starts))
+    everything = list(results.comparisons.values())
+    if any(one.row.arrangement is not Arrangement.APART for one in everything):
+        write_section(path, "how the cores are shared", arrangement_section(everything))
 
 
 @click.command()
 @click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
 @click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
 @click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
+@click.option(
+    "--arrangement",
+    type=click.Choice([one.value for one in Arrangement]),
+    default=Arrangement.APART.value,
+    show_default=True,
+    help="How servers and load share the cores.",
+)
 @json_option("Write all samples here. Other rows that the file has stay; those measured now are replaced.")
 @page_option("Write the sections of this page, with all rows that the file of --json has.")
 @click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
@@ -101,6 +116,7 @@ def main(
     names: tuple[str, ...],
     pairs: int,
     scale: float,
+    arrangement: str,
     json_path: str | None,
     page_path: str | None,
     no_run: bool,
@@ -114,14 +130,15 @@ def main(
     results = load_results(Path(json_path)) if json_path else Results()
     if not no_run:
         starts = Starts(date=datetime.date.today().isoformat())
-        for comparison in compare_all([row.scaled(scale) for row in rows], pairs, starts, console):
+        arranged = [replace(row.scaled(scale), arrangement=Arrangement(arrangement)) for row in rows]
+        for comparison in compare_all(arranged, pairs, starts, console):
             results.add(comparison)
             if starts.seconds:
                 results.starts[is_compiled()] = starts
             if json_path:
                 save_results(Path(json_path), results)
     for compiled in (False, True):
-        print_table(results.of(compiled), console)
+        print_table(results.of(compiled, Arrangement(arrangement)), console)
     if page_path:
         write_page(Path(page_path), results)
 

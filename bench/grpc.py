@@ -98,7 +98,7 @@ def run(row: Row, server: GrpcServer, number: int) -> Run:
     program = java_program("bench", jars("client", JAVA_CLIENT))
     command = ["java", *CLIENT_JVM, "-cp", program, "bench.GrpcLoad", row.work, server.endpoints, topic]
     command += [str(row.amount), str(row.threads), str(row.body_bytes)]
-    result, used, after = measured(command, server, row.name)
+    result, used, after = measured(command, server, row)
     return Run(
         resident_mb=after.resident_bytes / 1e6,
         failed=int(result["failed"]),

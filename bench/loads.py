@@ -4,17 +4,18 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from bench.arrangements import Arrangement
+
 
 @contextmanager
-def running_load(command: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
-    """A program at work, its two outputs in one pipe; killed when left.
-
-    It has a session of its own: Linux shares the cores out between sessions first, as between services.
-    """
+def running_load(
+    command: Sequence[str], arrangement: Arrangement = Arrangement.APART
+) -> Iterator["subprocess.Popen[str]"]:
+    """A program at work, its two outputs in one pipe; killed when left."""
     with subprocess.Popen(
         list(command),
         text=True,
-        start_new_session=True,
+        start_new_session=arrangement is not Arrangement.TOGETHER,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     ) as process:

@@ -22,7 +22,7 @@ SAYS_SECONDS_MAX = 60
 
 @contextmanager
 def running(
-    program: str, server: Server, topic: str, threads: int, *more: str
+    program: str, server: Server, topic: str, row: Row, *more: str
 ) -> Iterator["subprocess.Popen[str]"]:
     """One of the programs at work, printing a line a second; killed when left."""
     command = [
@@ -34,8 +34,8 @@ def running(
         "-n",
         server.namesrv_address,
     ]
-    command += ["-t", topic, "-w", str(threads), "-ri", "1000", *more]
-    with running_load(command) as process:
+    command += ["-t", topic, "-w", str(row.threads), "-ri", "1000", *more]
+    with running_load(command, row.arrangement) as process:
         yield process
 
 
@@ -46,11 +46,11 @@ def official_load(row: Row, server: Server, topic: str) -> tuple[dict[str, float
     """
     size = ("-s", str(row.body_bytes))
     if row.work == "official-send":
-        with running("Producer", server, topic, row.threads, *size) as producer:
+        with running("Producer", server, topic, row, *size) as producer:
             return _watch(producer, r"Send TPS: (\d+)", r"Send Failed: (\d+)", row.amount, server)
     with (
-        running("Consumer", server, topic, row.threads) as consumer,
-        running("Producer", server, topic, row.threads, *size) as producer,
+        running("Consumer", server, topic, row) as consumer,
+        running("Producer", server, topic, row, *size) as producer,
     ):
         drained = subprocess.Popen(["cat"], stdin=producer.stdout, stdout=subprocess.DEVNULL)
         try:

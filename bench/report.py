@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from bench.arrangements import TITLES, Arrangement
 from bench.rows import FALLS, Row
 
 
@@ -56,7 +57,8 @@ class Comparison:
 
     def misses(self) -> list[str]:
         """What falls short of the row's aim, figure by figure."""
-        aim = self.row.aim
+        row = self.row
+        aim = row.compiled_aim if self.is_compiled and row.compiled_aim else row.aim
         short = []
         faster = self.ratio("per_second")
         if aim.faster is not None and faster is not None and faster < aim.faster:
@@ -200,6 +202,44 @@ def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, flo
     if short := shortfalls(comparisons):
         lines += ["Short of what is aimed at:", "", *(f"- {text}" for text in short), ""]
     return [*lines, *_picture(at_work)]
+
+
+def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
+    """The section that compares arrangements: throughput of the rows that were measured in several."""
+    found = {
+        (one.is_compiled, one.row.name, one.row.arrangement): one
+        for one in comparisons
+        if one.row.arrangement is not Arrangement.APART or _others(one, comparisons)
+    }
+    lines = [
+        "## How the cores are shared",
+        "",
+        "The same work with load and servers in one session, with the load in a session of its own (as in",
+        "the tables above), and with a core for the servers and one for the load: messages/s, ours /",
+        "Apache's = ratio.",
+        "",
+        f"| work | {' | '.join(TITLES.values())} | runs | measured |",
+        "| --- |" + " ---: |" * (len(TITLES) + 2),
+    ]
+    for is_compiled, name in dict.fromkeys(key[:2] for key in found):
+        row = [found.get((is_compiled, name, arrangement)) for arrangement in TITLES]
+        known = [one for one in row if one is not None]
+        told = ["-" if one is None else cells(one, "per_second", "{:,.0f}") for one in row]
+        runs = "/".join("-" if one is None else str(len(one.ours)) for one in row)
+        when = ", ".join(dict.fromkeys(f"{one.date} {one.commit}" for one in known))
+        title = f"{known[0].row.title}{', compiled' if is_compiled else ''}"
+        lines.append(f"| {' | '.join([title, *told, runs, when])} |")
+    return lines
+
+
+def _others(one: Comparison, comparisons: Sequence[Comparison]) -> bool:
+    """Whether a row was measured in another arrangement too, in the same form."""
+    return any(
+        other.row.name == one.row.name
+        and other.is_compiled == one.is_compiled
+        and other.row.arrangement is not one.row.arrangement
+        for other in comparisons
+    )
 
 
 def _picture(comparisons: Sequence[Comparison]) -> list[str]:

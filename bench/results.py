@@ -2,10 +2,11 @@
 
 import json
 import subprocess
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bench.arrangements import Arrangement
 from bench.report import Comparison, Sample
 from bench.rows import ROWS
 
@@ -24,16 +25,17 @@ class Starts:
 class Results:
     """Everything that was measured; rows of compiled servers are kept beside those of plain Python."""
 
-    comparisons: dict[tuple[str, bool], Comparison] = field(default_factory=dict)
+    comparisons: dict[tuple[str, bool, Arrangement], Comparison] = field(default_factory=dict)
     starts: dict[bool, Starts] = field(default_factory=dict)
 
     def add(self, comparison: Comparison) -> None:
         """Take in a row; what was known of it before is forgotten."""
-        self.comparisons[comparison.row.name, comparison.is_compiled] = comparison
+        row = comparison.row
+        self.comparisons[row.name, comparison.is_compiled, row.arrangement] = comparison
 
-    def of(self, is_compiled: bool) -> list[Comparison]:
+    def of(self, is_compiled: bool, arrangement: Arrangement = Arrangement.APART) -> list[Comparison]:
         """What was measured in one of the two forms, in the table's order."""
-        keys = [(row.name, is_compiled) for row in ROWS]
+        keys = [(row.name, is_compiled, arrangement) for row in ROWS]
         return [self.comparisons[key] for key in keys if key in self.comparisons]
 
 
@@ -46,8 +48,9 @@ def load_results(path: Path) -> Results:
     rows = {row.name: row for row in ROWS}
     for one in told["rows"]:
         if one["row"] in rows:
+            arrangement = Arrangement(one.get("arrangement", Arrangement.APART))
             comparison = Comparison(
-                rows[one["row"]],
+                replace(rows[one["row"]], arrangement=arrangement),
                 [Sample(**sample) for sample in one["ours"]],
                 [Sample(**sample) for sample in one["apache"]],
                 one["machine"],
@@ -68,14 +71,16 @@ def save_results(path: Path, results: Results) -> None:
             "row": one.row.name,
             "title": one.row.title,
             "compiled": one.is_compiled,
+            "arrangement": one.row.arrangement,
             "date": one.date,
             "commit": one.commit,
             "machine": one.machine,
             "ours": [asdict(sample) for sample in one.ours],
             "apache": [asdict(sample) for sample in one.apache],
         }
+        for arrangement in Arrangement
         for is_compiled in (False, True)
-        for one in results.of(is_compiled)
+        for one in results.of(is_compiled, arrangement)
     ]
     starts = {"compiled" if form else "plain": asdict(one) for form, one in results.starts.items()}
     path.write_text(json.dumps({"starts": starts, "rows": rows}, indent=1) + "\n")

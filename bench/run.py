@@ -75,10 +75,10 @@ def load(row: Row, server: Server, topic: str) -> tuple[dict[str, float], float,
     command = ["java", *CLIENT_JVM, *signing, "-cp", jar, "bench.Load", row.work]
     command += [server.namesrv_address, topic, str(row.amount), str(row.threads), str(row.body_bytes)]
     command += [str(row.topics)] if row.topics else []
-    return measured(command, server, row.name)
+    return measured(command, server, row)
 
 
-def measured(command: Sequence[str], server: Server, name: str) -> tuple[dict[str, float], float, Usage]:
+def measured(command: Sequence[str], server: Server, row: Row) -> tuple[dict[str, float], float, Usage]:
     """Run a load to its end: its result, server CPU seconds of the measured part, usage at the end of that.
 
     Raises `RuntimeError` with the load's last lines when it failed.
@@ -86,7 +86,7 @@ def measured(command: Sequence[str], server: Server, name: str) -> tuple[dict[st
     before, after = usage(server.pids), None
     result: dict[str, float] | None = None
     said: list[str] = []
-    with running_load(command) as process:
+    with running_load(command, row.arrangement) as process:
         assert process.stdout is not None
         deadline = time.monotonic() + LOAD_SECONDS_MAX
         for line in process.stdout:
@@ -104,6 +104,6 @@ def measured(command: Sequence[str], server: Server, name: str) -> tuple[dict[st
             if time.monotonic() > deadline:
                 break
     if result is None:
-        raise RuntimeError(f"the load {name} gave no result:\n{''.join(said[-20:])}")
+        raise RuntimeError(f"the load {row.name} gave no result:\n{''.join(said[-20:])}")
     after = after or usage(server.pids)
     return result, after.cpu_seconds - before.cpu_seconds, after

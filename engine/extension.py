@@ -1,17 +1,25 @@
-"""The functions of `native.c`: there where they were built, which is with MQGATEWAY_COMPILE=1.
+"""The functions of `native*.c`: there where they were built, which is with MQGATEWAY_COMPILE=1.
 
 Each has a form in Python, named here, which it equals and which serves where there is no extension.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from mmap import mmap
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+if TYPE_CHECKING:
+    from mqgateway.engine.disk import Slices
 
 _T = TypeVar("_T")
 FieldPlan = tuple[str, str, Mapping[str, Any] | None, int, bool]
 """Name, name on the wire, texts and their values (None: the text is the value), the bits of a number (0: it
 is none), and whether the field is required."""
+Outline = tuple[int, str, int, int, int, str | None, bytes, int]
+"""Code, language, version, opaque, flag and remark of a command, the object of its fields, and how many these
+are."""
 
 
 class Native(Protocol):
@@ -31,6 +39,9 @@ class Native(Protocol):
     def key_hashes(self, begin: int, keys: Sequence[bytes], /) -> list[int]:
         """Hashes of keys behind a text that has the hash `begin`. `KeyHashes.of_bytes`."""
 
+    def key_hash(self, begin: int, key: str, /) -> int:
+        """The same of a key of ASCII characters; -1 of any other. `KeyHashes.of_key`."""
+
     def queue_units(self, physical_offset: int, sizes: list[int], /) -> bytes:
         """Units without tags of records that lie one behind the other. `consume_queue.units_of`."""
 
@@ -45,8 +56,88 @@ class Native(Protocol):
     ) -> tuple[bytes, int]:
         """Entries for an index file, and how many slots are new. `index_file.entries_of`."""
 
+    def message_ids(self, store_host: bytes, physical_offsets: Sequence[int], /) -> str:
+        """Ids of messages at these places, a list or tuple, none of them negative. `offset_message_ids`."""
+
+    def slices(
+        self, buffer: Slices, begin: int, places: Sequence[tuple[int, int, int]], /
+    ) -> list[bytes | None] | None:
+        """The bytes of each (anything, offset, size) of a buffer that begins there; None of what is not
+        memory. `LogOnFiles.read_each`."""
+
+    def property_values(self, record: bytes, marks: tuple[bytes, ...], /) -> tuple[bytes | None, ...] | None:
+        """Values of properties in a record; None where it is not plain to see. `PropertyChoice.takes`."""
+
+    def choose(
+        self,
+        units: bytes | bytearray,
+        offset: int,
+        codes: frozenset[int] | None,
+        oldest: int,
+        largest: int,
+        fresh_from: int,
+        fresh_count: int,
+        fresh_bytes: int,
+        old_count: int,
+        old_bytes: int,
+        address_max: int,
+        /,
+    ) -> tuple[list[tuple[int, int, int]], int, bool] | None:
+        """The records of an answer; None where it takes a look at them. `Reader._choose`."""
+
     def header(self, cls: type[_T], fields: tuple[FieldPlan, ...], ext: dict[str, str], /) -> _T | None:
         """A typed header; None where a field cannot be read. `decode`, as `codec.fields` makes it."""
+
+    def properties(self, text: str, /) -> dict[str, str] | None:
+        """What a text of ASCII characters says; None for any other. `parse_properties`."""
+
+    def properties_text(self, properties: dict[str, str], /) -> bytes | None:
+        """The text of properties of ASCII characters; None of any others. `format_properties`."""
+
+    def json_header(self, payload: bytes, end: int, /) -> Outline | None:
+        """What a header of JSON says that lies in a payload from its fifth byte to `end`; None where it is
+        not written as most clients do. `decode_command`."""
+
+    def json_texts(self, text: bytes, /) -> dict[str, str]:
+        """The fields that `json_header` gives. `orjson.loads`."""
+
+    def json_typed(self, cls: type[_T], fields: tuple[FieldPlan, ...], text: bytes, /) -> _T | None:
+        """The same as a typed header; None where a field cannot be read. `decode`, as for `header`."""
+
+    def json_answer(
+        self,
+        code: int,
+        version: int,
+        opaque: int,
+        fields: dict[str, str] | None,
+        remark: str | None,
+        body: bytes,
+        /,
+    ) -> bytes | None:
+        """The frame of an answer; None where that needs more than plain characters. `encode_response`."""
+
+    def record(
+        self,
+        size: int,
+        magic: int,
+        crc: int,
+        queue_id: int,
+        flag: int,
+        queue_offset: int,
+        physical_offset: int,
+        sys_flag: int,
+        born_timestamp: int,
+        born_host: bytes,
+        store_timestamp: int,
+        store_host: bytes,
+        reconsume_times: int,
+        prepared: int,
+        body: bytes,
+        topic: bytes,
+        properties: bytes,
+        /,
+    ) -> bytes | None:
+        """A record; None where a number does not fit, or the size. `record.encode`."""
 
 
 def _built() -> Native | None:

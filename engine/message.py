@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import Final
 
+from mqgateway.engine.extension import native
+
 # Properties string: name 0x01 value 0x02, repeated.
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
@@ -227,6 +229,10 @@ def parse_properties(text: str) -> dict[str, str]:
 
     Standard: `MessageDecoder.string2messageProperties`.
     """
+    if native is not None:
+        found = native.properties(text)
+        if found is not None:
+            return found
     properties = {}
     for pair in text.split(PROPERTY_SEPARATOR):
         name, _, value = pair.partition(NAME_VALUE_SEPARATOR)
@@ -305,6 +311,15 @@ def format_properties(properties: Mapping[str, str]) -> str:
     return "".join([f"{name}\x01{value}\x02" for name, value in properties.items()])
 
 
+def properties_text(properties: dict[str, str]) -> bytes:
+    """The same in UTF-8, as records hold it."""
+    if native is not None:
+        text = native.properties_text(properties)
+        if text is not None:
+            return text
+    return format_properties(properties).encode()
+
+
 def pack_host(ip: str, port: int) -> bytes:
     """Pack an address as records hold it: 4 or 16 bytes of address, then the port as i4."""
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
@@ -333,11 +348,15 @@ def offset_message_id(store_host: bytes, physical_offset: int) -> str:
 
     Standard: `MessageDecoder.createMessageId`.
     """
+    if native is not None and physical_offset >= 0:
+        return native.message_ids(store_host, (physical_offset,))
     return (store_host + _OFFSET.pack(physical_offset)).hex().upper()
 
 
 def offset_message_ids(store_host: bytes, physical_offsets: Sequence[int]) -> str:
     """As `offset_message_id`, for several messages of one host, separated by commas."""
+    if native is not None:
+        return native.message_ids(store_host, physical_offsets)
     host = store_host.hex().upper()
     places = struct.pack(f">{len(physical_offsets)}q", *physical_offsets).hex(",", 8).upper()
     return host + places.replace(",", "," + host)

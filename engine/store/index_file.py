@@ -82,6 +82,10 @@ class KeyHashes:
 
     def of_key(self, topic: str, key: str) -> int:
         """Hash of `topic#key`. Standard: `IndexFile.indexKeyHashMethod`."""
+        if native is not None:
+            hashed = native.key_hash(self._of_topic(topic), key)
+            if hashed >= 0:
+                return hashed
         if key.isascii():
             return self.of_bytes(topic, key.encode())
         return _positive(java_hash(f"{topic}#{key}") & 0xFFFFFFFF)
@@ -461,8 +465,9 @@ class Index:
         if not self.pending:
             return
         self.idle = False
-        last = self.end_offset
-        hashes = [entry for entry in self.pending if entry[1] >= last]
+        last, hashes = self.end_offset, self.pending
+        if hashes[0][1] < last:  # they are in the order of the log
+            hashes = [entry for entry in hashes if entry[1] >= last]
         while hashes:
             file = self.files[-1] if self.files and not self.files[-1].is_full else self._new_file(now)
             hashes = hashes[file.put(hashes) :]

@@ -12,6 +12,7 @@ from operator import itemgetter
 from mypy_extensions import mypyc_attr
 
 from mqgateway.engine.disk import File, Slices
+from mqgateway.engine.extension import native
 from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
@@ -105,6 +106,9 @@ class LogOnFiles(Log):
             if window is not None:
                 buffer, begin, end = window
                 if begin <= first and last + max(places, key=_SIZE)[2] <= end:  # most are close together
+                    pieces = None if native is None else native.slices(buffer, begin, places)
+                    if pieces is not None:
+                        return pieces
                     return [buffer[offset - begin : offset - begin + size] for _, offset, size in places]
         for number, (_, offset, size) in enumerate(places):
             if buffer is None or not begin <= offset <= end - size:

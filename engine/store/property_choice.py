@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.record import properties_start, properties_text_of
@@ -25,6 +26,24 @@ _REPLACED = "\ufffd"
 """Stands in a text for bytes that are none; no name with it is looked for among bytes."""
 
 
+def values_of(record: bytes, marks: tuple[bytes, ...]) -> tuple[bytes | None, ...] | None:
+    """The values of properties of a record that is known to be valid, each None where there is none; `marks`
+    are their names with what separates them from values. None where it is not plain to see."""
+    start, end = properties_start(record), len(record)
+    values: list[bytes | None] = []
+    for mark in marks:
+        at = record.rfind(mark, start)
+        if at < 0:
+            values.append(None)
+            continue
+        stop = record.find(_SEPARATOR, at)
+        value = record[at + len(mark) : end if stop < 0 else stop]
+        if not value or (at != start and record[at - 1] != _SEPARATOR_BYTE):
+            return None
+        values.append(value)
+    return tuple(values)
+
+
 class PropertyChoice:
     """`matches` decides by the properties `names` alone; it is asked of any properties, `takes` of a
     record."""
@@ -33,7 +52,7 @@ class PropertyChoice:
         self._names = tuple(names)
         self._matches = matches
         marks = [(name + NAME_VALUE_SEPARATOR).encode("utf-8", "surrogatepass") for name in self._names]
-        self._marks = [(mark, len(mark)) for mark in marks]
+        self._marks = tuple(marks)
         self._is_plain = all(name and name.isprintable() and _REPLACED not in name for name in self._names)
         self._known: dict[tuple[bytes | None, ...], bool] = {}
 
@@ -45,19 +64,10 @@ class PropertyChoice:
         """Whether a reader wants a message, by its record."""
         if not self._is_plain:
             return self._matches(PropertiesText(properties_text_of(record)))
-        start, end = properties_start(record), len(record)
-        values: list[bytes | None] = []
-        for mark, length in self._marks:
-            at = record.rfind(mark, start)
-            if at < 0:
-                values.append(None)
-                continue
-            stop = record.find(_SEPARATOR, at)
-            value = record[at + length : end if stop < 0 else stop]
-            if not value or (at != start and record[at - 1] != _SEPARATOR_BYTE):
-                return self._matches(PropertiesText(properties_text_of(record)))  # it is not plain to see
-            values.append(value)
-        key = tuple(values)
+        values = values_of if native is None else native.property_values
+        key = values(record, self._marks)
+        if key is None:
+            return self._matches(PropertiesText(properties_text_of(record)))
         answer = self._known.get(key)
         return self._decide(key) if answer is None else answer
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from operator import itemgetter
 
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
@@ -169,6 +170,22 @@ class Reader:
         fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
         old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
+        if native is not None:
+            chosen = native.choose(
+                data,
+                offset,
+                codes,
+                oldest,
+                largest,
+                fresh_from,
+                fresh_count,
+                fresh_bytes,
+                old_count,
+                old_bytes,
+                ADDRESS_MAX,
+            )
+            if chosen is not None:
+                return chosen
         if codes is None:
             units = list(UNIT.iter_unpack(data))
             sizes = [size for _, size, _ in units]

@@ -37,6 +37,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
 
 MAGIC = 0xDAA320A7 - (1 << 32)
@@ -134,12 +135,35 @@ def encode(
 ) -> bytes:
     """The record. `topic` is from `topic_field`, `size` from `record_size`, `sys_flag` from `sys_flag_for`;
     body, flag and properties may be those of a batch element."""
+    crc = crc32(body) & 0x7FFFFFFF
+    if native is not None:
+        record = native.record(
+            size,
+            topic[0],
+            crc,
+            message.queue_id,
+            flag,
+            queue_offset,
+            physical_offset,
+            sys_flag,
+            message.born_timestamp,
+            message.born_host,
+            store_timestamp,
+            message.store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            body,
+            topic[1],
+            properties,
+        )
+        if record is not None:
+            return record
     return b"".join(
         (
             _HEADS[sys_flag & _HOST_V6_FLAGS].pack(
                 size,
                 topic[0],
-                crc32(body) & 0x7FFFFFFF,
+                crc,
                 message.queue_id,
                 flag,
                 queue_offset,

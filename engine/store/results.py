@@ -167,15 +167,26 @@ class QueryResult(NamedTuple):
     last_update_offset: int
 
 
-class Arrival(NamedTuple):
+class Arrival:
     """A message that became readable. `next_offset` is the queue's new max offset; times in ms."""
 
-    topic: str
-    queue_id: int
-    next_offset: int
-    tags_code: int
-    store_timestamp: int
-    properties: dict[str, str] | None
+    __slots__ = ("next_offset", "properties", "queue_id", "store_timestamp", "tags_code", "topic")
+
+    def __init__(
+        self,
+        topic: str,
+        queue_id: int,
+        next_offset: int,
+        tags_code: int,
+        store_timestamp: int,
+        properties: dict[str, str] | None,
+    ) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.next_offset = next_offset
+        self.tags_code = tags_code
+        self.store_timestamp = store_timestamp
+        self.properties = properties
 
 
 class RecoveryReport(NamedTuple):

@@ -19,7 +19,7 @@ from mqgateway.engine.message import (
     PROPERTY_INNER_NUM,
     Message,
     SysFlag,
-    format_properties,
+    properties_text,
 )
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
@@ -87,7 +87,7 @@ class Writer:
         began = self._clock.monotonic()
         if PROPERTY_CRC32 in message.properties:
             del message.properties[PROPERTY_CRC32]  # it is the store's, of another record
-        properties = format_properties(message.properties).encode()
+        properties = properties_text(message.properties)
         if self._seals:
             properties = with_room_for_crc(properties)
         if len(properties) > PROPERTIES_LENGTH_MAX:

@@ -28,7 +28,7 @@ from mqgateway.engine.message import (
     Message,
     StoredMessage,
     SysFlag,
-    format_properties,
+    properties_text,
 )
 from mqgateway.engine.store.message_store import PutResult
 from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field
@@ -146,7 +146,7 @@ def question_record(half: HalfMessage, copy: Message, result: PutResult) -> byte
     assert queue_id is not None
     asked = _copy(half.stored, half.topic, queue_id, copy.properties, copy.sys_flag)
     topic = topic_field(half.topic, True)
-    properties = format_properties(copy.properties).encode()
+    properties = properties_text(copy.properties)
     sys_flag = sys_flag_for(asked)
     return encode(
         asked,

@@ -12,7 +12,7 @@ from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_UNIQ_KEY,
     RETRY_PREFIX,
-    format_properties,
+    properties_text,
 )
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
@@ -65,14 +65,14 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
 
 def element_size(message: Message) -> int:
     """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
-    properties = len(format_properties(message.properties).encode())
+    properties = len(properties_text(message.properties))
     key = 0 if message.unique_key else _KEY_ROOM
     return _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + properties + key
 
 
 def encode_element(message: Message) -> bytes:
     """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
-    properties = format_properties(message.properties).encode()
+    properties = properties_text(message.properties)
     if len(properties) > _PROPERTIES_MAX:
         raise BadArgument(
             f"the properties of a message take {len(properties)} bytes, more than {_PROPERTIES_MAX}"

@@ -13,10 +13,11 @@ import json
 import re
 import struct
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import orjson
 
+from mqgateway.engine.extension import Outline, native
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
 from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.fields import Header
@@ -63,15 +64,32 @@ _PARTS = (
 )
 
 
+H = TypeVar("H", bound=Header)
+
+
 class RemotingCommand:
     """One request or answer.
 
     `code` is the request or response code, `opaque` the number by which an answer finds its request, `flag`
     the bits RESPONSE_FLAG and ONEWAY_FLAG, `remark` the text of an answer, `ext_fields` the header fields as
     text under their wire names, `serialize_type` the form the header came in or is to be written in.
+
+    Where a command is read by the extension its fields are made when they are asked for: those of most
+    requests are read as a typed header only.
     """
 
-    __slots__ = _PARTS
+    __slots__ = (
+        "_fields",
+        "_text",
+        "body",
+        "code",
+        "flag",
+        "language",
+        "opaque",
+        "remark",
+        "serialize_type",
+        "version",
+    )
 
     def __init__(
         self,
@@ -85,16 +103,44 @@ class RemotingCommand:
         ext_fields: dict[str, str] | None = None,
         body: bytes = b"",
         serialize_type: SerializeType = SerializeType.JSON,
+        text: bytes | None = None,
     ) -> None:
+        """`text` are the fields as the extension gives them, in the place of `ext_fields`."""
         self.code = code
         self.language = language
         self.version = version
         self.opaque = opaque
         self.flag = flag
         self.remark = remark
-        self.ext_fields: dict[str, str] = {} if ext_fields is None else ext_fields
+        self._text = text
+        self._fields = {} if ext_fields is None and text is None else ext_fields
         self.body = body
         self.serialize_type = serialize_type
+
+    @property
+    def ext_fields(self) -> dict[str, str]:
+        """The header fields as text under their wire names."""
+        fields = self._fields
+        if fields is None:
+            assert native is not None and self._text is not None
+            fields = self._fields = native.json_texts(self._text)
+            self._text = None  # they may be changed from now on
+        return fields
+
+    @ext_fields.setter
+    def ext_fields(self, fields: dict[str, str]) -> None:
+        self._fields = fields
+        self._text = None
+
+    def read_header(self, cls: type[H]) -> H:
+        """The header fields as a header of this class. Raises HeaderError."""
+        text, plan = self._text, cls.__plan__
+        if text is not None and plan is not None:
+            assert native is not None
+            header = native.json_typed(cls, plan, text)
+            if header is not None:
+                return header
+        return cls.decode(self.ext_fields)
 
     @property
     def is_response(self) -> bool:
@@ -180,11 +226,10 @@ def decode_command(
         text = f"a header of {body_start - 4} bytes, more than the {header_max} that maxHeaderSize allows"
         raise HeaderTooLarge(text, _outline(payload, body_start, form))
     if form == _JSON:
-        header = payload[4:body_start]
-        if body_start > _SURELY_FEW and _strings(header) > 4 * (fields_max + _OTHER_MEMBERS):
+        if body_start > _SURELY_FEW and _strings(payload[4:body_start]) > 4 * (fields_max + _OTHER_MEMBERS):
             raise _too_many(fields_max, _outline(payload, body_start, form))
-        command = _decode_json(header)
-        if len(command.ext_fields) > fields_max:
+        command = _decode_json(payload, body_start, fields_max)
+        if command._text is None and len(command.ext_fields) > fields_max:
             raise _too_many(fields_max, command)
     elif form == _ROCKETMQ:
         command = _decode_binary(payload[4:body_start], fields_max)
@@ -225,6 +270,10 @@ def encode_response(
                 serialize_type=request.serialize_type,
             )
         )
+    if native is not None:
+        frame = native.json_answer(code, CURRENT_VERSION, request.opaque, header_fields, remark, body)
+        if frame is not None:
+            return frame
     header: dict[str, Any] = {
         "code": code,
         "language": "PYTHON",
@@ -287,7 +336,11 @@ def _strings(text: bytes) -> int:
 # JSON form
 
 
-def _decode_json(text: bytes) -> RemotingCommand:
+def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
+    outline = None if native is None else native.json_header(payload, end)
+    if outline is not None and outline[7] <= fields_max:
+        return _of_outline(outline)
+    text = payload[4:end]
     try:
         header = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -317,6 +370,19 @@ def _decode_json(text: bytes) -> RemotingCommand:
         flag=flag,
         remark=remark,
         ext_fields=_text_fields(get("extFields")),
+    )
+
+
+def _of_outline(outline: Outline) -> RemotingCommand:
+    code, language, version, opaque, flag, remark, text, _ = outline
+    return RemotingCommand(
+        code,
+        language=_LANGUAGE_NAMES.get(language, LanguageCode.OTHER),
+        version=version,
+        opaque=opaque,
+        flag=flag,
+        remark=remark,
+        text=text,
     )
 
 

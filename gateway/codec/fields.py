@@ -24,7 +24,7 @@ from enum import StrEnum
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, dataclass_transform, get_args
 
-from mqgateway.engine.extension import Native, native
+from mqgateway.engine.extension import FieldPlan, Native, native
 from mqgateway.gateway.codec.errors import HeaderError
 
 _SHOWN_VALUE_MAX = 100  # characters of a bad value that go into a remark
@@ -137,6 +137,8 @@ class Header:
     """Base of all headers. Two headers are equal when they have one class and the same values."""
 
     __fields__: ClassVar[tuple[Field, ...]] = ()
+    __plan__: ClassVar[tuple[FieldPlan, ...] | None] = None
+    """The fields as the extension takes them, once it has been asked for one."""
 
     def __init_subclass__(
         cls, *, code: int | tuple[int, ...] = (), spelling: Mapping[str, str] | None = None
@@ -228,6 +230,7 @@ def _put_off(cls: type[Header]) -> None:
         _compile(cls)
         return self.encode()
 
+    cls.__plan__ = None
     _take_over(cls, {"__init__": __init__, "decode": decode, "encode": encode})
 
 
@@ -241,15 +244,18 @@ def _compile(cls: type[Header], extension: Native | None = native) -> None:
     functions: dict[str, Callable[..., Any]] = {}
     exec(compile("\n".join(source), f"<header {cls.__name__}>", "exec"), names, functions)
     if extension is not None:
-        functions["decode"] = _decode_natively(cls, extension)
+        cls.__plan__ = tuple(
+            (field.name, field.wire_name, field.type.texts, field.type.bits, field.required)
+            for field in fields
+        )
+        functions["decode"] = _decode_natively(cls, extension, cls.__plan__)
     _take_over(cls, functions)
 
 
-def _decode_natively(cls: type[Header], extension: Native) -> Callable[[Mapping[str, str]], Header]:
+def _decode_natively(
+    cls: type[Header], extension: Native, plan: tuple[FieldPlan, ...]
+) -> Callable[[Mapping[str, str]], Header]:
     read, fields = extension.header, cls.__fields__
-    plan = tuple(
-        (field.name, field.wire_name, field.type.texts, field.type.bits, field.required) for field in fields
-    )
 
     def decode(ext: Mapping[str, str]) -> Header:
         header = read(cls, plan, ext if isinstance(ext, dict) else dict(ext))

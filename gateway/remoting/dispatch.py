@@ -181,7 +181,7 @@ class Dispatcher:
             for before in self._before:
                 before(call)
             if header is not None:
-                call.header = header.decode(command.ext_fields)
+                call.header = command.read_header(header)
             if limit is not None and call.body:
                 limit.check(call)
             reply: Any = function(self._context, call)

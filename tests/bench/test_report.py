@@ -1,6 +1,9 @@
 """Medians and ratios, and what the page says of them."""
 
-from bench.report import Comparison, Sample, cells, falls, line, section, shortfalls
+from dataclasses import replace
+
+from bench.arrangements import Arrangement
+from bench.report import Comparison, Sample, arrangement_section, cells, falls, line, section, shortfalls
 from bench.rows import choose
 
 
@@ -23,8 +26,26 @@ def test_a_cell_has_both_medians_and_their_ratio() -> None:
 def test_what_is_short_of_its_aim_is_named() -> None:
     one = measured("sync-1", rate(1100), [Sample(1000, 80.0, 1000.0)])
     assert shortfalls([one]) == [
-        "sync send, 1 thread, 1 KB: throughput 1.10, aimed at 1.2 or more; CPU 0.62, aimed at 0.5 or less."
+        "sync send, 1 thread, 1 KB: throughput 1.10, aimed at 1.3 or more; CPU 0.62, aimed at 0.5 or less."
     ]
+
+
+def test_a_compiled_server_has_aims_of_its_own() -> None:
+    one = measured("sync-1", rate(1400), [Sample(1000, 200.0, 1000.0)])
+    assert shortfalls([one]) == []
+    one.is_compiled = True
+    assert shortfalls([one]) == ["sync send, 1 thread, 1 KB: throughput 1.40, aimed at 1.5 or more."]
+
+
+def test_arrangements_stand_side_by_side() -> None:
+    apart, lone = measured("async", rate(2000), rate(1000)), measured("sync-1", rate(1), rate(1))
+    pinned = measured("async", rate(1500), rate(1000))
+    pinned.row = replace(pinned.row, arrangement=Arrangement.PINNED)
+    text = "\n".join(arrangement_section([apart, lone, pinned]))
+    assert (
+        "| async send, 1 KB | - | 2,000 / 1,000 = 2.00 | 1,500 / 1,000 = 1.50 | -/1/1 | 2026-01-02 abc1234 |"
+    ) in text
+    assert "1 thread" not in text
 
 
 def test_what_reaches_its_aim_is_not_named() -> None:

@@ -1,15 +1,24 @@
 """Results of several runs come together in one file."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from bench.arrangements import Arrangement
 from bench.report import Comparison, Sample
 from bench.results import Results, Starts, load_results, save_results
 from bench.rows import choose
 
 
-def comparison(name: str, rate: float, *, date: str = "2026-01-02", is_compiled: bool = False) -> Comparison:
+def comparison(
+    name: str,
+    rate: float,
+    *,
+    date: str = "2026-01-02",
+    is_compiled: bool = False,
+    arrangement: Arrangement = Arrangement.APART,
+) -> Comparison:
     """One run of a row on each server."""
-    row = choose((name,))[0]
+    row = replace(choose((name,))[0], arrangement=arrangement)
     ours, apache = Sample(rate, 50.0, 70.0, 0, 300.0, 900.0), Sample(1000.0, 100.0, 1000.0)
     return Comparison(row, [ours], [apache], "a machine", date, "abc1234", is_compiled)
 
@@ -40,6 +49,18 @@ def test_a_row_measured_again_replaces_itself_and_no_other(tmp_path: Path) -> No
         ("sync-1", 3.0, "2026-02-03"),
         ("async", 2.0, "2026-01-02"),
     ]
+
+
+def test_arrangements_are_kept_beside_each_other(tmp_path: Path) -> None:
+    results = Results()
+    results.add(comparison("async", 1.0))
+    results.add(comparison("async", 2.0, arrangement=Arrangement.PINNED))
+    save_results(tmp_path / "all.json", results)
+    found = load_results(tmp_path / "all.json")
+    assert found == results
+    assert [one.ours[0].per_second for one in found.of(False)] == [1.0]
+    assert [one.ours[0].per_second for one in found.of(False, Arrangement.PINNED)] == [2.0]
+    assert found.of(False, Arrangement.TOGETHER) == []
 
 
 def test_rows_come_in_the_tables_order_and_in_their_form() -> None:

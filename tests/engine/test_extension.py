@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import struct
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, cast
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_headers`)
-from mqgateway.engine import extension
+from mqgateway.engine import extension, message
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, pack_host
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store import index_file, record
+from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
-from mqgateway.engine.store.consume_queue import UNIT
+from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
+from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.property_choice import values_of
+from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import Element, encode, record_size, split_batch, sys_flag_for, topic_field
-from mqgateway.gateway.codec import fields
-from mqgateway.gateway.codec.errors import HeaderError
+from mqgateway.gateway.codec import command, fields
+from mqgateway.gateway.codec.codes import CURRENT_VERSION
+from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
+from mqgateway.gateway.codec.errors import CodecError, HeaderError
 from mqgateway.gateway.codec.fields import Header, request_headers
+from mqgateway.gateway.codec.headers import SendMessageRequestHeader
+from tests.support.engine.store.stores import Bench
 
 assert extension.native is not None  # else it is not collected, see `conftest`
 native = extension.native
@@ -52,12 +67,23 @@ def bodies(draw: st.DrawFn) -> bytes:
     return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
 
 
+@contextmanager
+def in_python(module: ModuleType) -> Iterator[None]:
+    """Nothing that this module does is done in C."""
+    with patch.object(module, "native", None):
+        yield
+
+
 def split(data: bytes) -> list[Element] | None:
     """As in Python; None where the bytes do not add up."""
     try:
         return split_batch(data)
     except MessageIllegal:
         return None
+
+
+signs = st.sampled_from([*'aZ0 _-%|\1\2\1\2"\\/\b\f\n\r\t\0\x1f\x7f', "\x80", "é", "€", "😀", "x" * 9])
+words = st.lists(signs, max_size=12).map("".join)
 
 
 @given(bodies())
@@ -111,7 +137,101 @@ def test_keys_are_hashed(topic: str, keys: list[bytes]) -> None:
     assert native.key_hashes(hashes._of_topic(topic), tuple(keys)) == expected
 
 
+@given(st.text(max_size=9), words)
+def test_a_key_is_hashed(topic: str, key: str) -> None:
+    hashes = KeyHashes()
+    hashed = hashes.of_key(topic, key)
+    with in_python(index_file):
+        assert hashes.of_key(topic, key) == hashed
+    assert native.key_hash(hashes._of_topic(topic), key) == (hashed if key.isascii() else -1)
+
+
+@given(st.binary(max_size=20), st.lists(st.integers(0, 2**63 - 1), min_size=1, max_size=4))
+def test_messages_are_named(host: bytes, places: list[int]) -> None:
+    one, all_of_them = message.offset_message_id(host, places[0]), message.offset_message_ids(host, places)
+    with in_python(message):
+        assert message.offset_message_id(host, places[0]) == one
+        assert message.offset_message_ids(host, places) == all_of_them
+    assert native.message_ids(host, []) == ""
+
+
+@given(st.binary(max_size=40), st.integers(0, 9), st.lists(st.tuples(*[st.integers(0, 50)] * 3), max_size=4))
+def test_slices_are_cut(data: bytes, begin: int, places: list[tuple[int, int, int]]) -> None:
+    expected = [data[offset - begin : offset - begin + size] for _, offset, size in places]
+    assert native.slices(cast(Any, "text"), begin, places) is None
+    if all(begin <= offset <= begin + len(data) - size for _, offset, size in places):
+        assert native.slices(data, begin, places) == expected
+    else:
+        with pytest.raises(ValueError, match="does not lie in the buffer"):
+            native.slices(data, begin, places)
+
+
+@given(
+    st.binary(max_size=9),
+    st.integers(1, 130),
+    st.lists(
+        st.sampled_from([b"ab\1", b"b\1", b"ab", b"\1", b"\2", b"v", b"ab\1v\2", b"b\1w\2"]), max_size=9
+    ),
+    st.tuples(st.sampled_from(["10.0.0.7", "::1"]), st.sampled_from(["10.0.0.7", "::1"])),
+)
+def test_values_of_properties_are_found(
+    body: bytes, topic_length: int, text: list[bytes], hosts: tuple[str, str]
+) -> None:
+    properties = b"".join(text)
+    one = Message("t", 0, body, {}, 0, *(pack_host(host, 5) for host in hosts))
+    topic, sys_flag = topic_field("t" * topic_length, True), sys_flag_for(one)
+    size = record_size(sys_flag, len(body), len(topic[1]), len(properties))
+    stored = encode(one, body, properties, topic, size, sys_flag, 0, 0, 0, 0)
+    marks = (b"ab\1", b"b\1", b"none\1")
+    assert native.property_values(stored, marks) == values_of(stored, marks)
+    for cut_at in range(0, len(stored), 7):
+        native.property_values(stored[:cut_at], marks)  # of what is no record it may say anything
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 40), st.integers(-1, 12), st.integers(-3, 3)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.none() | st.frozensets(st.integers(-3, 12)) | st.just(frozenset({1 << 70})),
+    st.tuples(*[st.integers(1, 9)] * 3),
+    st.tuples(st.integers(0, 20), st.integers(0, 50), st.integers(1, 12)),
+)
+def test_records_are_chosen(
+    units: list[tuple[int, int, int]],
+    codes: frozenset[int] | None,
+    counts: tuple[int, ...],
+    of_log: tuple[int, int, int],
+) -> None:
+    options = StoreOptions(
+        max_transfer_count_on_message_in_memory=counts[0],
+        max_transfer_bytes_on_message_in_memory=4 * counts[1],
+        max_transfer_count_on_message_in_disk=counts[2],
+        max_transfer_bytes_on_message_in_disk=3 * counts[1],
+    )
+    store = Bench().store
+    log, queue = store._log, store._queues.open("orders", 0)
+    assert isinstance(queue, ConsumeQueue)
+    log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
+    reader = Reader(options, log, Inspection(log, False), 50, may_wait=True)
+    data = b"".join(UNIT.pack(*unit) for unit in units)
+    chosen = reader._choose(queue, data, 100, 8, 30, codes)
+    with in_python(reader_module):
+        assert reader._choose(queue, data, 100, 8, 30, codes) == chosen
+
+
+def test_records_are_chosen_here_where_none_is_looked_at() -> None:
+    units, limits = UNIT.pack(5, 3, 1) + UNIT.pack(9, 4, 2), (0, 9, 0, 9, 99, 9, 99, ADDRESS_MAX)
+    assert native.choose(units, 7, None, *limits) == ([(7, 5, 3), (8, 9, 4)], 9, False)
+    assert native.choose(units, 7, frozenset({2}), *limits) == ([(8, 9, 4)], 9, False)
+    assert native.choose(UNIT.pack(5, 3, ADDRESS_MAX), 7, frozenset({2}), *limits) is None
+    assert native.choose(units[1:], 7, None, *limits) is None
+
+
 def test_the_hash_without_a_counterpart() -> None:
+    assert native.key_hash(0x80000000, "") == 0
+    assert native.key_hash(0x80000001, "") == 0x7FFFFFFF
     assert native.key_hashes(0x80000000, [b""]) == [0]
     assert native.key_hashes(0x80000001, [b""]) == [0x7FFFFFFF]
 
@@ -150,6 +270,14 @@ def decoded(cls: type[Header], ext: dict[str, str]) -> Any:
         return error.remark
 
 
+def decoded_from_json(cls: type[Header], ext: dict[str, str]) -> Any:
+    """The same of a command with these fields."""
+    try:
+        return decode_command(encode_command(RemotingCommand(10, ext_fields=ext))[4:]).read_header(cls)
+    except HeaderError as error:
+        return error.remark
+
+
 values = st.sampled_from(
     ["0", "7", "-5", "+5", "007", "", " 1", "1_0", "true", "TRUE", "no", "x", "²", "٣", "UPPER", "lower"]
     + [str(number + near) for number in (2**31, -(2**31), 2**63, -(2**63), 10**18) for near in (-1, 0, 1)]
@@ -164,12 +292,174 @@ def test_headers_are_read(cls: type[Header], choose: st.DataObject) -> None:
         if is_given and choose.draw(st.integers(0, 19)):
             simple = st.just("5") if choose.draw(st.integers(0, 4)) else values
             ext[field.wire_name] = choose.draw(simple)
+    for name in choose.draw(st.lists(words, max_size=2)):
+        ext.setdefault(name, "more")
     native_form = decoded(cls, ext)
+    assert decoded_from_json(cls, ext) == native_form
     fields._compile(cls, None)
     try:
         assert decoded(cls, ext) == native_form
     finally:
         fields._compile(cls)
+
+
+@given(words)
+def test_properties_are_read(text: str) -> None:
+    found = message.parse_properties(text)
+    assert (native.properties(text) is None) != text.isascii()
+    with in_python(message):
+        assert list(message.parse_properties(text).items()) == list(found.items())
+
+
+@given(st.dictionaries(words, words))
+def test_properties_are_written(properties: dict[str, str]) -> None:
+    made = message.properties_text(properties)
+    is_ascii = all(text.isascii() for pair in properties.items() for text in pair)
+    assert (native.properties_text(properties) is None) != is_ascii
+    with in_python(message):
+        assert message.properties_text(properties) == made
+
+
+numbers = st.integers(-(2**31) - 1, 2**31) | st.sampled_from([0, 5, True, 1.0, None, 10**11, "1"])
+extra = st.dictionaries(words, words | st.sampled_from([5, True, None, []]), max_size=4)
+members = st.fixed_dictionaries(
+    {},
+    optional={
+        "code": numbers,
+        "flag": numbers,
+        "language": st.sampled_from(["JAVA", "GO", "none", None, 5]),
+        "opaque": numbers,
+        "version": numbers,
+        "remark": words | st.none(),
+        "extFields": st.dictionaries(words, words, max_size=4) | extra | st.sampled_from([None, [], "x"]),
+        "serializeTypeCurrentRPC": st.sampled_from(["JSON", None, 0]),
+        "other": words,
+    },
+)
+
+
+@st.composite
+def headers(draw: st.DrawFn) -> bytes:
+    """Of JSON, as most clients write them, or others, or nearly so."""
+    plain = {"code": 310, "flag": 0, "language": "JAVA", "opaque": 7, "version": 501}
+    plain |= {"extFields": draw(st.dictionaries(words, words, max_size=4))}
+    header = draw(st.just(plain) | members | members.map(lambda some: plain | some))
+    separators = draw(st.sampled_from([(",", ":"), (",", ":"), (", ", ": ")]))
+    escapes = draw(st.booleans())
+    data = bytearray(
+        json.dumps(header, separators=separators, ensure_ascii=escapes).encode("utf-8", "replace")
+    )
+    for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        place, sign = draw(st.integers(0, len(data) - 1)), draw(st.sampled_from(b'{}",:\\u0-1ex\x01\xc3'))
+        data[place : place + draw(st.integers(0, 2))] = bytes([sign])
+    return bytes(data)
+
+
+def read(payload: bytes) -> RemotingCommand | str:
+    """The command with its fields, or how it is refused."""
+    try:
+        found = decode_command(payload)
+        found.ext_fields = dict(found.ext_fields)
+        return found
+    except CodecError as error:
+        return str(error)
+
+
+@given(headers(), st.binary(max_size=9))
+def test_commands_are_read(header: bytes, body: bytes) -> None:
+    payload = struct.pack(">i", len(header)) + header + body
+    found = read(payload)
+    with in_python(command):
+        assert read(payload) == found
+
+
+def test_what_clients_write_is_read_here() -> None:
+    fields = {"b": "Topic", "i": "UNIQ_KEY\1AB\2WAIT\1true\2", "": "", "x" * 40: '"\\/'}
+    written = RemotingCommand(310, opaque=-5, version=501, remark="why", ext_fields=fields, body=b"body")
+    payload = encode_command(written)[4:]
+    end = 4 + int.from_bytes(payload[1:4], "big")
+    outline = native.json_header(payload, end)
+    assert outline is not None
+    assert (*outline[:6], outline[7]) == (310, "PYTHON", 501, -5, 0, "why", 4)
+    assert native.json_texts(outline[6]) == fields
+    assert native.json_header(payload, end - 1) is None
+    assert decode_command(payload) == written
+
+
+@given(
+    st.integers(-(2**31), 2**31 - 1) | st.just(2**31),
+    st.none() | st.dictionaries(words, words, max_size=4),
+    st.binary(max_size=9),
+    st.none() | words,
+)
+def test_answers_are_written(
+    number: int, fields: dict[str, str] | None, body: bytes, remark: str | None
+) -> None:
+    request = RemotingCommand(10, opaque=number)
+    made = encode_response(request, number, fields, body, remark)
+    with in_python(command):
+        assert encode_response(request, number, fields, body, remark) == made
+
+
+def test_fields_are_made_when_they_are_asked_for() -> None:
+    header = SendMessageRequestHeader(
+        producer_group="G",
+        topic="T",
+        default_topic="D",
+        default_topic_queue_nums=4,
+        queue_id=1,
+        sys_flag=0,
+        born_timestamp=5,
+        flag=0,
+        properties="A\1B\2",
+    )
+    command_ = decode_command(encode_command(RemotingCommand(10, ext_fields=header.encode()))[4:])
+    assert command_.read_header(SendMessageRequestHeader) == header
+    command_.ext_fields["queueId"] = "2"
+    assert command_.read_header(SendMessageRequestHeader).queue_id == 2
+    command_.ext_fields = {**header.encode(), "queueId": "3"}
+    assert command_.read_header(SendMessageRequestHeader).queue_id == 3
+
+
+def test_what_is_plain_is_written_here() -> None:
+    answer = native.json_answer(0, CURRENT_VERSION, 7, {"a": "b"}, "why", b"body")
+    request = RemotingCommand(10, opaque=7)
+    assert native.json_answer(0, 501, 7, {"a": '"'}, None, b"") is None
+    assert answer == encode_response(request, 0, {"a": "b"}, b"body", "why")
+
+
+ints, longs = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
+
+
+@given(
+    st.tuples(ints, longs, ints, ints, ints, longs),
+    st.tuples(ints, longs, longs, longs),
+    st.tuples(st.sampled_from(["10.0.0.7", "::1"]), st.sampled_from(["10.0.0.7", "::1"])),
+    st.tuples(st.binary(max_size=40), st.binary(max_size=40), st.integers(1, 130)),
+)
+def test_a_record_is_made(
+    of_message: tuple[int, ...],
+    places: tuple[int, ...],
+    hosts: tuple[str, str],
+    texts: tuple[bytes, bytes, int],
+) -> None:
+    queue_id, born, flag, sys_flag, turns, prepared = of_message
+    body, properties, length = texts
+    born_host, store_host = (pack_host(host, 5) for host in hosts)
+    one = Message("t", queue_id, body, {}, born, born_host, store_host, 0, sys_flag, turns, prepared)
+    topic, sys_flag = topic_field("t" * length, True), sys_flag_for(one)
+    size = record_size(sys_flag, len(body), len(topic[1]), len(properties))
+    made = encode(one, body, properties, topic, size, sys_flag, flag, *places[1:])
+    with in_python(record):
+        assert encode(one, body, properties, topic, size, sys_flag, flag, *places[1:]) == made
+
+
+def test_a_record_is_made_here_where_its_numbers_fit() -> None:
+    numbers = [99, 1, 2, 3, 4, 5, 6, 7, 8, bytes(8), 9, bytes(8), 10, 11, b"body", b"\1t", b"abc"]
+    assert native.record(*numbers) is not None
+    for place in (0, 3, 5, 9):
+        wrong: Any = {0: 98, 3: 2**31, 5: 2**63, 9: "text"}[place]
+        assert native.record(*numbers[:place], wrong, *numbers[place + 1 :]) is None
 
 
 @pytest.mark.parametrize(
@@ -181,6 +471,27 @@ def test_headers_are_read(cls: type[Header], choose: st.DataObject) -> None:
         ("unique_keys", (None,)),
         ("key_hashes", (0, ["text"])),
         ("key_hashes", (0, 5)),
+        ("key_hash", ("text", "text")),
+        ("key_hash", (0,)),
+        ("message_ids", ("host", [5])),
+        ("message_ids", (b"host", 5)),
+        ("message_ids", (b"host", [-5])),
+        ("message_ids", (b"host", [1 << 64])),
+        ("message_ids", (b"host", ["5"])),
+        ("slices", (b"abc", 0, [(0, 2, 2)])),
+        ("slices", (b"abc", 0, [(0, -1, 2)])),
+        ("slices", (b"abc", 0, [(0, 1, -1)])),
+        ("slices", (b"abc", 0, [(0, 1 << 64, 1)])),
+        ("slices", (b"abc", 1 << 64, [])),
+        ("slices", (b"abc", 0, [(0, 1)])),
+        ("slices", (b"abc", 0, 5)),
+        ("property_values", (b"", [b"a"])),
+        ("property_values", (bytes(200), ("a",))),
+        ("property_values", ("text", (b"a",))),
+        ("choose", (b"", 0, None)),
+        ("choose", ("", 0, None, 0, 9, 0, 9, 99, 9, 99, 0)),
+        ("choose", (b"", 0, None, 0, 9, 0, 9, 99, 9, 1 << 64, 0)),
+        ("choose", (b"", "0", None, 0, 9, 0, 9, 99, 9, 99, 0)),
         ("queue_units", (0, [-1])),
         ("queue_units", (0, [1 << 31])),
         ("queue_units", (0, [1 << 70])),
@@ -198,6 +509,20 @@ def test_headers_are_read(cls: type[Header], choose: st.DataObject) -> None:
         ("header", (Header, (("a", "a"),), {})),
         ("header", (Header, (("a", "a", None, "0", True),), {})),
         ("header", (Header, (), [])),
+        ("json_header", (b"1234", 5)),
+        ("json_header", (b"1234", 3)),
+        ("json_header", (bytearray(9), 5)),
+        ("json_header", (b"1234",)),
+        ("json_texts", (b'{"a":"b"',)),
+        ("json_texts", (b'{"a":"b"}}',)),
+        ("json_texts", (b'{"a":5}',)),
+        ("json_texts", ('{"a":"b"}',)),
+        ("json_typed", (Header, (), "{}")),
+        ("json_typed", (Header, [], b"{}")),
+        ("json_typed", (5, (), b"{}")),
+        ("json_typed", (dict, (("a", "a", None, 0, True),), b'{"a":"1"}')),
+        ("json_typed", (Header, (("a", "a"),), b"{}")),
+        ("json_typed", (Header, (("a", "a", None, "0", True),), b'{"a":"1"}')),
     ],
 )
 def test_what_is_wrong_is_an_error(function: str, given: tuple[Any, ...]) -> None:

@@ -95,6 +95,8 @@ def wanted_by(broker: Broker, request: PullRequest, group: SubscriptionGroupConf
 def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
     """The standard lets everything pass where an expression cannot be read; here the pull is refused."""
     by_tags = is_tag_type(request.expression_type)
+    if by_tags and (not request.subscription or request.subscription == ALL):
+        return None
     try:
         given = compile_subscription(
             request.topic,

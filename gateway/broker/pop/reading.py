@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, format_properties
+from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, properties_text
 from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
 from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.engine.store.record import decode, encode, record_size, sys_flag_for, topic_field
@@ -196,7 +196,7 @@ def as_given_out(body: bytes, topic: str, receipt: Receipt) -> bytes:
         at += stored.size
         own = receipt._replace(kind=kind_of(stored.topic))
         stored.properties.setdefault(PROPERTY_POP_CK, own.of_message(stored.queue_id, stored.queue_offset))
-        properties = format_properties(stored.properties).encode()
+        properties = properties_text(stored.properties)
         name = topic_field(topic, True)
         sys_flag = sys_flag_for(stored)
         size = record_size(sys_flag, len(stored.body), len(name[1]), len(properties))

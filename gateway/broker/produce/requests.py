@@ -60,20 +60,20 @@ class SendRequests:
 
 def sent(outcome: SendOutcome) -> Reply:
     """The answer to a send. Its fields are written as text here: a typed header costs two microseconds."""
-    status, message_id, queue_id, queue_offset, transaction_id, handle, batch_id, region, is_traced = outcome
+    status = outcome.status
     fields = {
-        "msgId": message_id,
-        "queueId": str(queue_id),
-        "queueOffset": str(queue_offset),
-        PROPERTY_MSG_REGION: region,
-        PROPERTY_TRACE_SWITCH: "true" if is_traced else "false",
+        "msgId": outcome.message_id,
+        "queueId": str(outcome.queue_id),
+        "queueOffset": str(outcome.queue_offset),
+        PROPERTY_MSG_REGION: outcome.region_id,
+        PROPERTY_TRACE_SWITCH: "true" if outcome.is_traced else "false",
     }
-    if transaction_id is not None:
-        fields["transactionId"] = transaction_id
-    if handle is not None:
-        fields["recallHandle"] = handle
-    if batch_id is not None:
-        fields["batchUniqId"] = batch_id
+    if outcome.transaction_id is not None:
+        fields["transactionId"] = outcome.transaction_id
+    if outcome.recall_handle is not None:
+        fields["recallHandle"] = outcome.recall_handle
+    if outcome.batch_id is not None:
+        fields["batchUniqId"] = outcome.batch_id
     return Reply(0 if status is _PUT_OK else LESS_SAFE[status], ext=fields)
 
 

@@ -11,7 +11,7 @@ Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 
 import logging
 from random import random
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -103,25 +103,49 @@ SPECIAL = DELAYED | {PROPERTY_LITE_TOPIC, PROPERTY_PRIORITY, PROPERTY_TRANSACTIO
 DLQ_QUEUES = 1
 
 
-class SendOutcome(NamedTuple):
-    """Where a message was put, and how safely; of a batch, all ids joined by commas and the first offset."""
+class SendOutcome:
+    """Where a message was put, and how safely; of a batch, all ids joined by commas and the first offset.
 
-    status: PutStatus
-    """One of `STORED`."""
-    message_id: str
-    """The address of the broker and the offset in its log, in hexadecimal digits."""
-    queue_id: int
-    """The queue that was asked for, or chosen; a delayed message waits in another."""
-    queue_offset: int
-    transaction_id: str | None
-    """The message's unique key; None for a batch without one."""
-    recall_handle: str | None
-    """What takes a timer back; None of other messages."""
-    batch_id: str | None
-    """The name of a batch that is stored as one record."""
-    region_id: str
-    is_traced: bool
-    """The broker's region, and whether clients should trace their messages."""
+    `status` is one of `STORED`; `message_id` the address of the broker and the offset in its log, in
+    hexadecimal digits; `queue_id` the queue that was asked for, or chosen: a delayed message waits in
+    another. `transaction_id` is the message's unique key, None for a batch without one; `recall_handle` takes
+    a timer back, and is None of other messages; `batch_id` names a batch that is stored as one record.
+    `region_id` and `is_traced` are the broker's region, and whether clients should trace their messages.
+    """
+
+    __slots__ = (
+        "batch_id",
+        "is_traced",
+        "message_id",
+        "queue_id",
+        "queue_offset",
+        "recall_handle",
+        "region_id",
+        "status",
+        "transaction_id",
+    )
+
+    def __init__(
+        self,
+        status: PutStatus,
+        message_id: str,
+        queue_id: int,
+        queue_offset: int,
+        transaction_id: str | None,
+        recall_handle: str | None,
+        batch_id: str | None,
+        region_id: str,
+        is_traced: bool,
+    ) -> None:
+        self.status = status
+        self.message_id = message_id
+        self.queue_id = queue_id
+        self.queue_offset = queue_offset
+        self.transaction_id = transaction_id
+        self.recall_handle = recall_handle
+        self.batch_id = batch_id
+        self.region_id = region_id
+        self.is_traced = is_traced
 
 
 Sent = SendOutcome | Deferred[SendOutcome]

@@ -59,8 +59,9 @@ def send(
 def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
     """The outcome of a send to a queue's last piece as one of a send to the queue; the offset is -1 as long
     as nobody has said where the piece begins."""
-    offset = queue.leader.logical_inside(outcome.queue_offset)
-    return outcome._replace(queue_id=queue.queue_id, queue_offset=offset)
+    outcome.queue_offset = queue.leader.logical_inside(outcome.queue_offset)
+    outcome.queue_id = queue.queue_id
+    return outcome
 
 
 def pull(

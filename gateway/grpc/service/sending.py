@@ -26,6 +26,7 @@ from mqgateway.engine.message import (
     RETRY_PREFIX,
     SysFlag,
     format_properties,
+    properties_text,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.results import PutStatus
@@ -265,7 +266,7 @@ def _element(message: Prepared) -> bytes:
     """A message in the body of a batch. Standard: `MessageDecoder.encodeMessage`."""
     if PROPERTY_DELAY_TIME_LEVEL in message.properties:
         raise Refused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
-    properties = format_properties(message.properties).encode()
+    properties = properties_text(message.properties)
     if len(properties) > _PROPERTIES_MAX:
         raise Refused(Code.MESSAGE_PROPERTIES_TOO_LARGE, "the properties of a message are too large")
     size = _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + len(properties)

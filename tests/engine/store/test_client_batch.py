@@ -16,7 +16,7 @@ from mqgateway.engine.store.client_batch import ClientBatch, EvenBatch, PlainBat
 from mqgateway.engine.store.index_file import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
-from tests.support.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message, told_by
 
 HOSTS = [pack_host("10.0.0.7", 5), pack_host("::1", 7)]
 TAILS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2TAGS\1a", b"\2KEYS\1k"]
@@ -154,7 +154,7 @@ def disk_after(
         data = elements([(0, b"x" * 20, text) for text in texts])
         assert bench.store.put_batch(message(topic=topic, properties={}), data).status is PutStatus.PUT_OK
     bench.store.dispatch()
-    arrivals = list(bench.arrivals)
+    arrivals = [told_by(arrival) for arrival in bench.arrivals]
     bench.store.stop()
     return {path: bench.disk.read_bytes(path) for path in bench.disk.files("/store")}, arrivals
 

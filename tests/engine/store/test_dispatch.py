@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
 from mqgateway.engine.store.dispatch import DispatchRequest, enters_queue, parse_delay_levels, request_of
-from tests.support.engine.store.stores import Bench, message
+from tests.support.engine.store.stores import Bench, message, told_by
 
 LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
@@ -33,7 +33,14 @@ def test_an_arrival_tells_what_a_waiting_reader_needs() -> None:
     bench = Bench()
     bench.put(message(queue_id=2, properties={"TAGS": "blue", "KEYS": "k"}))
     (arrival,) = bench.arrivals
-    assert arrival == ("orders", 2, 1, java_hash("blue"), bench.clock.millis(), {"TAGS": "blue", "KEYS": "k"})
+    assert told_by(arrival) == (
+        "orders",
+        2,
+        1,
+        java_hash("blue"),
+        bench.clock.millis(),
+        {"TAGS": "blue", "KEYS": "k"},
+    )
 
 
 def test_tags_code_is_the_hash_and_0_without_tags() -> None:

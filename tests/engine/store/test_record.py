@@ -103,7 +103,7 @@ def test_what_is_surely_valid_is_so_and_has_these_parts(each: Message, choose: s
     else:
         read = record.decode(given_bytes, 2)
         assert valid == parts[5] == read.size
-        assert (parts[0].decode(), *parts[1:5]) == (
+        assert (parts[0].decode("utf-8", "replace"), *parts[1:5]) == (
             *(read.topic, read.queue_id, read.queue_offset, read.sys_flag, read.store_timestamp),
         )
         assert parse_properties(parts[6].decode("utf-8", "replace")) == read.properties

@@ -11,7 +11,15 @@ from mqgateway.gateway.broker.produce.send import SendOutcome
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, V3_4_9
 from tests.support.gateway.broker.helpers import MemoryBroker
 
-OUTCOME = SendOutcome(PutStatus.PUT_OK, "ID", 3, 123, None, None, None, "R", True)
+
+def outcome(**changes: Any) -> SendOutcome:
+    """One of a message that is stored, with these changes."""
+    made = SendOutcome(PutStatus.PUT_OK, "ID", 3, 123, None, None, None, "R", True)
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
+
+
 FIELDS = {"msgId": "ID", "queueId": "3", "queueOffset": "123", "MSG_REGION": "R", "TRACE_ON": "true"}
 
 
@@ -26,12 +34,12 @@ FIELDS = {"msgId": "ID", "queueId": "3", "queueOffset": "123", "MSG_REGION": "R"
     ],
 )
 def test_an_answer_has_the_fields_that_the_outcome_has(changes: Any, fields: dict[str, str]) -> None:
-    assert sent(OUTCOME._replace(**changes)).ext == FIELDS | fields
+    assert sent(outcome(**changes)).ext == FIELDS | fields
 
 
 def test_each_status_of_what_is_stored_has_its_code() -> None:
     assert {PutStatus.PUT_OK, *LESS_SAFE} == STORED
-    assert {status: sent(OUTCOME._replace(status=status)).code for status in STORED} == {
+    assert {status: sent(outcome(status=status)).code for status in STORED} == {
         PutStatus.PUT_OK: 0,
         PutStatus.FLUSH_DISK_TIMEOUT: 10,
         PutStatus.SLAVE_NOT_AVAILABLE: 11,

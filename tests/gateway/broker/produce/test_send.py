@@ -608,9 +608,10 @@ def test_the_outcome_is_typed(memory: MemoryBroker) -> None:
     outcome = typed(memory, TypedMessage("T", queue_id=2))
     memory.broker.store.dispatch()
     (message,) = memory.stored("T", 2)
-    assert outcome == SendOutcome(
-        PutStatus.PUT_OK, message.message_id, 2, 0, "K1", None, None, "DefaultRegion", True
-    )
+    assert (outcome.status, outcome.message_id) == (PutStatus.PUT_OK, message.message_id)
+    assert (outcome.queue_id, outcome.queue_offset, outcome.transaction_id) == (2, 0, "K1")
+    assert (outcome.recall_handle, outcome.batch_id) == (None, None)
+    assert (outcome.region_id, outcome.is_traced) == ("DefaultRegion", True)
 
 
 def test_the_outcome_of_a_timer_has_the_handle_that_recalls_it(memory: MemoryBroker) -> None:

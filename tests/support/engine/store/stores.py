@@ -38,6 +38,12 @@ def message(
     return Message(topic, queue_id, body, dict(kept), 1_700_000_000_123, BORN, HOST, **more)
 
 
+def told_by(arrival: Arrival) -> tuple[object, ...]:
+    """What an arrival tells, to be compared."""
+    where = arrival.topic, arrival.queue_id, arrival.next_offset
+    return *where, arrival.tags_code, arrival.store_timestamp, arrival.properties
+
+
 class Bench:
     """A store with its disk and clock, and what arrived. The topic `batched` has queues of batches."""
 

@@ -1,0 +1,82 @@
+/* What the functions in C share; see native.c. */
+
+#ifndef MQGATEWAY_NATIVE_H
+#define MQGATEWAY_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t get4(const uint8_t *at) {
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static inline void put4(uint8_t *at, uint32_t value) {
+    at[0] = (uint8_t)(value >> 24);
+    at[1] = (uint8_t)(value >> 16);
+    at[2] = (uint8_t)(value >> 8);
+    at[3] = (uint8_t)value;
+}
+
+static inline void put8(uint8_t *at, uint64_t value) {
+    put4(at, (uint32_t)(value >> 32));
+    put4(at + 4, (uint32_t)value);
+}
+
+/* Texts of ASCII characters. Where one is anything else, the form in Python is asked. */
+
+static inline PyObject *ascii_text(const uint8_t *text, Py_ssize_t length) {
+    PyObject *made = PyUnicode_New(length, 127);
+    if (made != NULL)
+        memcpy(PyUnicode_1BYTE_DATA(made), text, (size_t)length);
+    return made;
+}
+
+static inline int is_ascii(PyObject *text) { return PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text); }
+
+/* The functions, and what Python's help says of them. */
+
+PyObject *native_element_sizes(PyObject *module, PyObject *args);
+PyObject *native_batch_records(PyObject *module, PyObject *args);
+PyObject *native_unique_keys(PyObject *module, PyObject *args);
+PyObject *native_key_hashes(PyObject *module, PyObject *args);
+PyObject *native_key_hash(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_queue_units(PyObject *module, PyObject *args);
+PyObject *native_index_entries(PyObject *module, PyObject *args);
+PyObject *native_message_ids(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_slices(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_property_values(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_choose(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_record(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_header(PyObject *module, PyObject *args);
+PyObject *native_properties(PyObject *module, PyObject *args);
+PyObject *native_properties_text(PyObject *module, PyObject *args);
+PyObject *native_json_header(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_json_texts(PyObject *module, PyObject *text);
+PyObject *native_json_typed(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_json_answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+extern const char native_element_sizes_doc[];
+extern const char native_batch_records_doc[];
+extern const char native_unique_keys_doc[];
+extern const char native_key_hashes_doc[];
+extern const char native_key_hash_doc[];
+extern const char native_queue_units_doc[];
+extern const char native_index_entries_doc[];
+extern const char native_message_ids_doc[];
+extern const char native_slices_doc[];
+extern const char native_property_values_doc[];
+extern const char native_choose_doc[];
+extern const char native_record_doc[];
+extern const char native_header_doc[];
+extern const char native_properties_doc[];
+extern const char native_properties_text_doc[];
+extern const char native_json_header_doc[];
+extern const char native_json_texts_doc[];
+extern const char native_json_typed_doc[];
+extern const char native_json_answer_doc[];
+
+void native_make_crc_tables(void);
+
+#endif

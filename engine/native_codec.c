@@ -1,0 +1,586 @@
+/* Headers of commands, and properties of messages, as text; see native.c. */
+
+#include "native.h"
+
+/* A number of 1 to 18 digits and nothing else that fits into so many bits, with its sign; NULL for any other. */
+static PyObject *short_number(PyObject *text, long bits) {
+    if (!PyUnicode_Check(text) || !PyUnicode_IS_COMPACT_ASCII(text))
+        return NULL;
+    const uint8_t *digits = PyUnicode_1BYTE_DATA(text);
+    Py_ssize_t count = PyUnicode_GET_LENGTH(text);
+    if (count < 1 || count > 18)
+        return NULL;
+    long long value = 0;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (digits[at] < '0' || digits[at] > '9')
+            return NULL;
+        value = value * 10 + (digits[at] - '0');
+    }
+    return bits == 32 && value > INT32_MAX ? NULL : PyLong_FromLongLong(value);
+}
+
+/* What a field's text says, by its `texts`, which may raise ValueError. */
+static PyObject *value_of(PyObject *text, PyObject *texts, long bits) {
+    if (texts == Py_None)
+        return Py_NewRef(text);
+    if (bits) {
+        PyObject *number = short_number(text, bits);
+        if (number != NULL || PyErr_Occurred())
+            return number;
+    }
+    return PyObject_GetItem(texts, text);
+}
+
+/* A field of a header class, as `FieldPlan` of extension.py has it. */
+typedef struct {
+    PyObject *name, *wire_name, *texts;
+    long bits;
+    int is_required;
+} Field;
+
+/* Whether it is one; an exception if not. */
+static int read_field(PyObject *parts, Field *field) {
+    if (!PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) != 5 || !PyUnicode_Check(PyTuple_GET_ITEM(parts, 1))) {
+        PyErr_SetString(PyExc_TypeError, "a field has five parts");
+        return 0;
+    }
+    field->name = PyTuple_GET_ITEM(parts, 0);
+    field->wire_name = PyTuple_GET_ITEM(parts, 1);
+    field->texts = PyTuple_GET_ITEM(parts, 2);
+    field->bits = PyLong_AsLong(PyTuple_GET_ITEM(parts, 3));
+    field->is_required = PyTuple_GET_ITEM(parts, 4) == Py_True;
+    return field->bits != -1 || !PyErr_Occurred();
+}
+
+static PyObject *made_of(PyObject *cls) {
+    PyObject *none = PyTuple_New(0);
+    PyObject *made = none == NULL ? NULL : ((PyTypeObject *)cls)->tp_new((PyTypeObject *)cls, none, NULL);
+    Py_XDECREF(none);
+    return made;
+}
+
+/* None for a value that could not be read; NULL for any other failure. */
+static PyObject *unreadable(void) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_KeyError))
+        return NULL;
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+const char native_header_doc[] = "header(cls, fields, ext)\n--\n\n"
+"The header of a class whose fields are (name, wire name, texts or None, bits, whether it is required), in the text\n"
+"fields of a command; None where one is missing or cannot be read.\n\n"
+"In Python: the function `decode` that codec.fields makes for each class.";
+
+PyObject *native_header(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *cls, *fields, *ext;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyType_Type, &cls, &PyTuple_Type, &fields, &PyDict_Type, &ext))
+        return NULL;
+    PyObject *made = made_of(cls);
+    for (Py_ssize_t at = 0; made != NULL && at < PyTuple_GET_SIZE(fields); at++) {
+        Field field;
+        if (!read_field(PyTuple_GET_ITEM(fields, at), &field)) {
+            Py_DECREF(made);
+            return NULL;
+        }
+        PyObject *value = NULL, *text = PyDict_GetItemWithError(ext, field.wire_name);
+        if (text == NULL && !PyErr_Occurred() && !field.is_required)
+            continue;
+        if (text == Py_None && !field.is_required)
+            continue;
+        if (text != NULL) {
+            Py_INCREF(text);
+            value = value_of(text, field.texts, field.bits);
+            Py_DECREF(text);
+        }
+        int is_set = value != NULL && PyObject_SetAttr(made, field.name, value) == 0;
+        Py_XDECREF(value);
+        if (!is_set) {
+            Py_DECREF(made);
+            return unreadable();
+        }
+    }
+    return made;
+}
+
+#define NAMES 512
+#define NAME_LENGTH_MAX 32
+
+static PyObject *names[NAMES]; /* of header fields and properties, which recur: the last one at each place */
+
+/* A name; one that was seen just before is not made, and its hash not computed, again. */
+static PyObject *name_of(const uint8_t *text, Py_ssize_t length) {
+    if (length == 0 || length > NAME_LENGTH_MAX)
+        return ascii_text(text, length);
+    uint32_t hash = (uint32_t)length;
+    for (Py_ssize_t at = 0; at < length; at++)
+        hash = hash * 31 + text[at];
+    PyObject **place = &names[(hash ^ hash >> 9) % NAMES];
+    if (*place != NULL && PyUnicode_GET_LENGTH(*place) == length &&
+        memcmp(PyUnicode_1BYTE_DATA(*place), text, (size_t)length) == 0)
+        return Py_NewRef(*place);
+    PyObject *name = ascii_text(text, length);
+    if (name != NULL)
+        Py_XSETREF(*place, Py_NewRef(name));
+    return name;
+}
+
+/* Enter a name and a value, whose reference it takes, into a dictionary; 0 with or without an exception if not. */
+static int enter(PyObject *entries, PyObject *name, PyObject *value) {
+    int is_entered = name != NULL && value != NULL && PyDict_SetItem(entries, name, value) == 0;
+    Py_XDECREF(name);
+    Py_XDECREF(value);
+    return is_entered;
+}
+
+const char native_properties_doc[] = "properties(text)\n--\n\n"
+"The properties that a text says; None for one that is not of ASCII characters.\n\n"
+"In Python: message.parse_properties.";
+
+PyObject *native_properties(PyObject *Py_UNUSED(module), PyObject *text) {
+    if (!is_ascii(text))
+        Py_RETURN_NONE;
+    const uint8_t *at = PyUnicode_1BYTE_DATA(text), *end = at + PyUnicode_GET_LENGTH(text);
+    PyObject *found = PyDict_New();
+    while (found != NULL && at < end) {
+        const uint8_t *stop = memchr(at, 2, (size_t)(end - at));
+        if (stop == NULL)
+            stop = end;
+        const uint8_t *middle = memchr(at, 1, (size_t)(stop - at));
+        if (middle != NULL && middle > at && middle + 1 < stop &&
+            !enter(found, name_of(at, middle - at), ascii_text(middle + 1, stop - middle - 1)))
+            Py_CLEAR(found);
+        at = stop + 1;
+    }
+    return found;
+}
+
+const char native_properties_text_doc[] = "properties_text(properties)\n--\n\n"
+"What `properties` reads, as bytes; None where a name or a value is not of ASCII characters.\n\n"
+"In Python: message.format_properties.";
+
+PyObject *native_properties_text(PyObject *Py_UNUSED(module), PyObject *given) {
+    if (!PyDict_CheckExact(given))
+        Py_RETURN_NONE;
+    Py_ssize_t place = 0, length = 0;
+    PyObject *name, *value;
+    while (PyDict_Next(given, &place, &name, &value)) {
+        if (!is_ascii(name) || !is_ascii(value))
+            Py_RETURN_NONE;
+        length += PyUnicode_GET_LENGTH(name) + PyUnicode_GET_LENGTH(value) + 2;
+    }
+    PyObject *made = PyBytes_FromStringAndSize(NULL, length);
+    if (made == NULL)
+        return NULL;
+    uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
+    for (place = 0; PyDict_Next(given, &place, &name, &value);) {
+        memcpy(to, PyUnicode_1BYTE_DATA(name), (size_t)PyUnicode_GET_LENGTH(name));
+        to += PyUnicode_GET_LENGTH(name);
+        *to++ = 1;
+        memcpy(to, PyUnicode_1BYTE_DATA(value), (size_t)PyUnicode_GET_LENGTH(value));
+        to += PyUnicode_GET_LENGTH(value);
+        *to++ = 2;
+    }
+    return made;
+}
+
+/* Headers of JSON, as the clients of Java and Go write them: no blanks, ASCII characters, numbers and texts only. */
+
+typedef struct {
+    const uint8_t *at, *end;
+} Json;
+
+static int passes(Json *json, uint8_t sign) { return json->at < json->end && *json->at == sign ? json->at++, 1 : 0; }
+
+static int hex_digit(uint8_t digit) {
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    digit |= 0x20;
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+/* The character behind a backslash; -1 where there is none of ASCII. Moves on behind it. */
+static int escaped(Json *json) {
+    static const char signs[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    if (json->at >= json->end)
+        return -1;
+    uint8_t sign = *json->at++;
+    if (sign != 'u') {
+        const char *found = sign == 0 ? NULL : strchr(signs, sign);
+        return found == NULL ? -1 : meant[found - signs];
+    }
+    if (json->end - json->at < 4 || json->at[0] != '0' || json->at[1] != '0')
+        return -1;
+    int high = hex_digit(json->at[2]), low = hex_digit(json->at[3]);
+    json->at += 4;
+    return high < 0 || high > 7 || low < 0 ? -1 : high << 4 | low;
+}
+
+/* The end of the plain characters of a text from here on: a quote, or what is not plain. */
+static const uint8_t *plain_end(const uint8_t *at, const uint8_t *end) {
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    for (; end - at >= 8; at += 8) {
+        uint64_t eight;
+        memcpy(&eight, at, 8);
+        uint64_t quotes = eight ^ ones * '"', slashes = eight ^ ones * '\\';
+        if ((eight | (eight - ones * 0x20) | (quotes - ones) | (slashes - ones)) & tops)
+            break; /* or so it seems: a byte that borrows may mark the one before it */
+    }
+    while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+/* A text whose first quote is passed; NULL, mostly without an exception, for one that is not of ASCII characters. */
+static PyObject *json_text(Json *json, int is_name) {
+    const uint8_t *begin = json->at;
+    json->at = plain_end(begin, json->end);
+    Py_ssize_t length = json->at - begin;
+    if (passes(json, '"'))
+        return is_name ? name_of(begin, length) : ascii_text(begin, length);
+    while (!passes(json, '"')) {
+        if (passes(json, '\\')) {
+            if (escaped(json) < 0)
+                return NULL;
+            length++;
+        } else {
+            const uint8_t *plain = json->at;
+            json->at = plain_end(plain, json->end);
+            if (json->at == plain)
+                return NULL;
+            length += json->at - plain;
+        }
+    }
+    PyObject *made = PyUnicode_New(length, 127);
+    if (made == NULL)
+        return NULL;
+    uint8_t *to = PyUnicode_1BYTE_DATA(made);
+    for (Json again = {begin, json->at - 1}; again.at < again.end;) {
+        const uint8_t *plain = again.at;
+        again.at = plain_end(plain, again.end);
+        memcpy(to, plain, (size_t)(again.at - plain));
+        to += again.at - plain;
+        if (passes(&again, '\\'))
+            *to++ = (uint8_t)escaped(&again);
+    }
+    return made;
+}
+
+/* Pass over a text whose first quote is passed; 0 for one that is not of ASCII characters. */
+static int json_skip(Json *json) {
+    for (;;) {
+        json->at = plain_end(json->at, json->end);
+        if (passes(json, '"'))
+            return 1;
+        if (!passes(json, '\\') || escaped(json) < 0)
+            return 0;
+    }
+}
+
+/* A number of 32 bits; 0 for any other. */
+static int json_number(Json *json, int32_t *number) {
+    int is_negative = passes(json, '-');
+    const uint8_t *begin = json->at;
+    int64_t value = 0;
+    for (; json->at < json->end && *json->at >= '0' && *json->at <= '9' && json->at - begin < 11; json->at++)
+        value = value * 10 + (*json->at - '0');
+    Py_ssize_t digits = json->at - begin;
+    if (digits == 0 || (*begin == '0' && (digits > 1 || is_negative)))
+        return 0;
+    if (is_negative)
+        value = -value;
+    *number = (int32_t)value;
+    return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* Pass over an object all of whose values are texts; how many it has, -1 for any other. */
+static Py_ssize_t json_skip_texts(Json *json) {
+    Py_ssize_t count = 0;
+    if (!passes(json, '{'))
+        return -1;
+    if (passes(json, '}'))
+        return 0;
+    do {
+        if (!passes(json, '"') || !json_skip(json) || !passes(json, ':') || !passes(json, '"') || !json_skip(json))
+            return -1;
+        count++;
+    } while (passes(json, ','));
+    return passes(json, '}') ? count : -1;
+}
+
+const char native_json_texts_doc[] = "json_texts(text)\n--\n\n"
+"The texts of a JSON object as `json_header` gives it.\n\n"
+"In Python: orjson.loads.";
+
+PyObject *native_json_texts(PyObject *Py_UNUSED(module), PyObject *text) {
+    PyObject *texts = PyBytes_CheckExact(text) ? PyDict_New() : NULL;
+    if (texts != NULL) {
+        Json json = {(const uint8_t *)PyBytes_AS_STRING(text), NULL};
+        json.end = json.at + PyBytes_GET_SIZE(text);
+        int is_read = passes(&json, '{');
+        while (is_read && passes(&json, '"')) {
+            PyObject *name = json_text(&json, 1);
+            PyObject *value = name != NULL && passes(&json, ':') && passes(&json, '"') ? json_text(&json, 0) : NULL;
+            is_read = enter(texts, name, value);
+            if (!passes(&json, ','))
+                break;
+        }
+        if (!is_read || !passes(&json, '}') || json.at != json.end)
+            Py_CLEAR(texts);
+    }
+    if (texts == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "bytes of an object of plain texts");
+    return texts;
+}
+
+/* The value of a field whose text's first quote is passed, and moves on behind it. */
+static PyObject *json_value(Json *json, const Field *field) {
+    if (field->bits) {
+        long long value = 0;
+        const uint8_t *begin = json->at, *at = begin;
+        for (; at < json->end && *at >= '0' && *at <= '9' && at - begin < 18; at++)
+            value = value * 10 + (*at - '0');
+        if (at > begin && at < json->end && *at == '"' && (field->bits == 64 || value <= INT32_MAX)) {
+            json->at = at + 1;
+            return PyLong_FromLongLong(value);
+        }
+    }
+    PyObject *text = json_text(json, 0);
+    if (text == NULL || field->texts == Py_None)
+        return text;
+    PyObject *value = PyObject_GetItem(field->texts, text);
+    Py_DECREF(text);
+    return value;
+}
+
+/* Which of the fields has the name that lies here, looked for from `next` on; -1 for none. */
+static Py_ssize_t field_at(PyObject *fields, Py_ssize_t next, const uint8_t *name, Py_ssize_t length) {
+    Py_ssize_t count = PyTuple_GET_SIZE(fields);
+    for (Py_ssize_t tried = 0; tried < count; tried++, next++) {
+        if (next >= count)
+            next = 0;
+        PyObject *parts = PyTuple_GET_ITEM(fields, next);
+        PyObject *known = PyTuple_Check(parts) && PyTuple_GET_SIZE(parts) == 5 ? PyTuple_GET_ITEM(parts, 1) : Py_None;
+        if (is_ascii(known) && PyUnicode_GET_LENGTH(known) == length &&
+            memcmp(PyUnicode_1BYTE_DATA(known), name, (size_t)length) == 0)
+            return next;
+    }
+    return -1;
+}
+
+#define FIELDS_MAX 64
+
+/* Set the attribute of the member that begins here, if it is a field, and note that it was there; 0 if it cannot be. */
+static int set_member(Json *json, PyObject *made, PyObject *fields, Py_ssize_t *next, uint64_t *seen) {
+    const uint8_t *begin = json->at;
+    json->at = plain_end(begin, json->end);
+    Py_ssize_t number = field_at(fields, *next, begin, json->at - begin);
+    if (!passes(json, '"') || !passes(json, ':') || !passes(json, '"'))
+        return 0;
+    if (number < 0)
+        return json_skip(json);
+    Field field;
+    PyObject *value = read_field(PyTuple_GET_ITEM(fields, number), &field) ? json_value(json, &field) : NULL;
+    int is_set = value != NULL && PyObject_SetAttr(made, field.name, value) == 0;
+    Py_XDECREF(value);
+    *next = number + 1;
+    *seen |= (uint64_t)1 << number;
+    return is_set;
+}
+
+const char native_json_typed_doc[] = "json_typed(cls, fields, text)\n--\n\n"
+"As `header`, of the texts of a JSON object as `json_header` gives it.\n\n"
+"In Python: the function `decode` that codec.fields makes for each class, of what orjson.loads gives.";
+
+PyObject *native_json_typed(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    if (count != 3 || !PyType_Check(args[0]) || !PyTuple_Check(args[1]) || !PyBytes_CheckExact(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "a class, its fields, and a text in bytes");
+        return NULL;
+    }
+    PyObject *fields = args[1];
+    if (PyTuple_GET_SIZE(fields) > FIELDS_MAX)
+        Py_RETURN_NONE;
+    PyObject *made = made_of(args[0]);
+    if (made == NULL)
+        return NULL;
+    Json json = {(const uint8_t *)PyBytes_AS_STRING(args[2]), NULL};
+    json.end = json.at + PyBytes_GET_SIZE(args[2]);
+    Py_ssize_t next = 0;
+    uint64_t seen = 0;
+    int is_read = passes(&json, '{');
+    while (is_read && passes(&json, '"')) {
+        is_read = set_member(&json, made, fields, &next, &seen);
+        if (!passes(&json, ','))
+            break;
+    }
+    is_read = is_read && passes(&json, '}') && json.at == json.end;
+    for (Py_ssize_t number = 0; is_read && number < PyTuple_GET_SIZE(fields); number++) {
+        Field field;
+        is_read = read_field(PyTuple_GET_ITEM(fields, number), &field) &&
+                  (!field.is_required || seen >> number & 1);
+    }
+    if (is_read)
+        return made;
+    Py_DECREF(made);
+    return unreadable();
+}
+
+typedef struct {
+    int32_t code, version, opaque, flag;
+    PyObject *language, *remark, *fields;
+    Py_ssize_t count;
+} Outline;
+
+static int is_member(PyObject *name, const char *other) { return PyUnicode_CompareWithASCIIString(name, other) == 0; }
+
+/* Read a member whose name is given; 0, mostly without an exception, where it is not as expected. */
+static int read_member(Json *json, PyObject *name, Outline *outline) {
+    PyObject **text = NULL;
+    if (is_member(name, "code"))
+        return json_number(json, &outline->code);
+    if (is_member(name, "version"))
+        return json_number(json, &outline->version);
+    if (is_member(name, "opaque"))
+        return json_number(json, &outline->opaque);
+    if (is_member(name, "flag"))
+        return json_number(json, &outline->flag);
+    PyObject *ignored = NULL;
+    if (is_member(name, "language"))
+        text = &outline->language;
+    else if (is_member(name, "remark"))
+        text = &outline->remark;
+    else if (is_member(name, "extFields"))
+        text = &outline->fields;
+    else if (is_member(name, "serializeTypeCurrentRPC"))
+        text = &ignored;
+    else
+        return 0;
+    if (text == &outline->fields) {
+        const char *begin = (const char *)json->at;
+        outline->count = json_skip_texts(json);
+        Py_ssize_t length = (const char *)json->at - begin;
+        Py_XSETREF(*text, outline->count < 0 ? NULL : PyBytes_FromStringAndSize(begin, length));
+    } else
+        Py_XSETREF(*text, passes(json, '"') ? json_text(json, 0) : NULL);
+    int is_read = *text != NULL;
+    Py_XDECREF(ignored);
+    return is_read;
+}
+
+const char native_json_header_doc[] = "json_header(payload, end)\n--\n\n"
+"What the JSON header says that lies in a frame from the fifth byte to `end`: code, language, version, opaque, flag,\n"
+"remark, the object of its fields in bytes, and how many these are. None where it is not as most clients write it.\n\n"
+"In Python: command.decode_command.";
+
+PyObject *native_json_header(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    Py_ssize_t end = count == 2 && PyBytes_Check(args[0]) ? PyLong_AsSsize_t(args[1]) : -1;
+    if (end < 4 || end > PyBytes_GET_SIZE(args[0])) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "a payload, and where its header ends");
+        return NULL;
+    }
+    const uint8_t *payload = (const uint8_t *)PyBytes_AS_STRING(args[0]);
+    Json json = {payload + 4, payload + end};
+    Outline outline = {0, 0, 0, 0, NULL, NULL, NULL, 0};
+    int is_read = passes(&json, '{');
+    while (is_read) {
+        PyObject *name = passes(&json, '"') ? json_text(&json, 1) : NULL;
+        is_read = name != NULL && passes(&json, ':') && read_member(&json, name, &outline);
+        Py_XDECREF(name);
+        if (!is_read || !passes(&json, ','))
+            break;
+    }
+    PyObject *read = NULL;
+    if (is_read && passes(&json, '}') && json.at == json.end && outline.language != NULL && outline.fields != NULL)
+        read = Py_BuildValue("(iOiiiOOn)", outline.code, outline.language, outline.version, outline.opaque, outline.flag,
+                             outline.remark == NULL ? Py_None : outline.remark, outline.fields, outline.count);
+    else if (!PyErr_Occurred())
+        read = Py_NewRef(Py_None);
+    Py_XDECREF(outline.language);
+    Py_XDECREF(outline.remark);
+    Py_XDECREF(outline.fields);
+    return read;
+}
+
+/* Whether a text can stand in JSON as it is. */
+static int is_plain(PyObject *text) {
+    if (!is_ascii(text))
+        return 0;
+    const uint8_t *end = PyUnicode_1BYTE_DATA(text) + PyUnicode_GET_LENGTH(text);
+    return plain_end(PyUnicode_1BYTE_DATA(text), end) == end;
+}
+
+static char *put_text(char *to, PyObject *text) {
+    *to++ = '"';
+    memcpy(to, PyUnicode_1BYTE_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
+    to += PyUnicode_GET_LENGTH(text);
+    *to++ = '"';
+    return to;
+}
+
+static char *put_sign(char *to, const char *sign) {
+    size_t length = strlen(sign);
+    memcpy(to, sign, length);
+    return to + length;
+}
+
+#define ANSWER_BEGIN "{\"code\":%d,\"language\":\"PYTHON\",\"version\":%d,\"opaque\":%d,\"flag\":1," \
+    "\"serializeTypeCurrentRPC\":\"JSON\""
+#define FRAME_HEAD 8 /* length, and header length */
+
+const char native_json_answer_doc[] = "json_answer(code, version, opaque, fields, remark, body)\n--\n\n"
+"The frame of an answer; None where its header needs characters beside plain ones of ASCII.\n\n"
+"In Python: command.encode_response.";
+
+PyObject *native_json_answer(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    char begin[sizeof ANSWER_BEGIN + 3 * 12];
+    if (count != 6 || !PyLong_Check(args[0]) || !PyLong_Check(args[1]) || !PyLong_Check(args[2]) ||
+        !PyBytes_CheckExact(args[5]) || (args[3] != Py_None && !PyDict_CheckExact(args[3])) ||
+        (args[4] != Py_None && !is_plain(args[4])))
+        Py_RETURN_NONE;
+    long code = PyLong_AsLong(args[0]), version = PyLong_AsLong(args[1]), opaque = PyLong_AsLong(args[2]);
+    if (PyErr_Occurred())
+        return NULL;
+    if (code != (int)code || version != (int)version || opaque != (int)opaque)
+        Py_RETURN_NONE;
+    Py_ssize_t begin_length = sprintf(begin, ANSWER_BEGIN, (int)code, (int)version, (int)opaque);
+    PyObject *fields = args[3], *remark = args[4], *name, *value;
+    Py_ssize_t place = 0, length = begin_length + 1, body_length = PyBytes_GET_SIZE(args[5]);
+    if (fields != Py_None && PyDict_GET_SIZE(fields) > 0) {
+        length += (Py_ssize_t)strlen(",\"extFields\":{}") - 1;
+        while (PyDict_Next(fields, &place, &name, &value)) {
+            if (!is_plain(name) || !is_plain(value))
+                Py_RETURN_NONE;
+            length += PyUnicode_GET_LENGTH(name) + PyUnicode_GET_LENGTH(value) + (Py_ssize_t)strlen(",\"\":\"\"");
+        }
+    }
+    if (remark != Py_None)
+        length += PyUnicode_GET_LENGTH(remark) + (Py_ssize_t)strlen(",\"remark\":\"\"");
+    if (length > 0xFFFFFF || body_length > INT32_MAX - 4 - length)
+        Py_RETURN_NONE;
+    PyObject *frame = PyBytes_FromStringAndSize(NULL, FRAME_HEAD + length + body_length);
+    if (frame == NULL)
+        return NULL;
+    char *to = PyBytes_AS_STRING(frame);
+    put4((uint8_t *)to, (uint32_t)(4 + length + body_length));
+    put4((uint8_t *)to + 4, (uint32_t)length); /* the form of JSON is 0 */
+    to += FRAME_HEAD;
+    memcpy(to, begin, (size_t)begin_length);
+    to += begin_length;
+    if (fields != Py_None && PyDict_GET_SIZE(fields) > 0) {
+        to = put_sign(to, ",\"extFields\":{");
+        for (place = 0; PyDict_Next(fields, &place, &name, &value);) {
+            to = put_text(to, name);
+            *to++ = ':';
+            to = put_text(to, value);
+            *to++ = ',';
+        }
+        to[-1] = '}';
+    }
+    if (remark != Py_None) {
+        to = put_text(put_sign(to, ",\"remark\":"), remark);
+    }
+    *to++ = '}';
+    memcpy(to, PyBytes_AS_STRING(args[5]), (size_t)body_length);
+    return frame;
+}

@@ -1,0 +1,641 @@
+/* Messages of batches, records, queue units and index entries; see native.c. */
+
+#include "native.h"
+
+#define ELEMENT_HEAD 20 /* size, magic, crc, flag, body length of a message in a client's batch */
+#define RECORD_HEAD_MIN 88
+#define INDEX_HEADER 40
+#define INDEX_ENTRY 20
+#define QUEUE_UNIT 20
+
+/* CRC-32 as zlib's, eight bytes at a time: crc_tables[n][b] is what byte b does n bytes later. */
+
+static uint32_t crc_tables[8][256];
+
+void native_make_crc_tables(void) {
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
+        crc_tables[0][byte] = crc;
+    }
+    for (int later = 1; later < 8; later++)
+        for (int byte = 0; byte < 256; byte++) {
+            uint32_t before = crc_tables[later - 1][byte];
+            crc_tables[later][byte] = before >> 8 ^ crc_tables[0][before & 0xFF];
+        }
+}
+
+static uint32_t crc32_of(const uint8_t *data, Py_ssize_t size) {
+    uint32_t crc = 0xFFFFFFFFu;
+    for (; size >= 8; data += 8, size -= 8)
+        crc = crc_tables[7][(crc ^ data[0]) & 0xFF] ^ crc_tables[6][(crc >> 8 ^ data[1]) & 0xFF] ^
+              crc_tables[5][(crc >> 16 ^ data[2]) & 0xFF] ^ crc_tables[4][crc >> 24 ^ data[3]] ^
+              crc_tables[3][data[4]] ^ crc_tables[2][data[5]] ^ crc_tables[1][data[6]] ^ crc_tables[0][data[7]];
+    for (; size > 0; data++, size--)
+        crc = crc >> 8 ^ crc_tables[0][(crc ^ *data) & 0xFF];
+    return ~crc;
+}
+
+/* A message of a client's batch. */
+
+typedef struct {
+    const uint8_t *begin, *body, *properties;
+    Py_ssize_t size, body_length, properties_length;
+} Element;
+
+/* Whether there is one at `at`, by the rules of record.split_batch. */
+static int read_element(const Py_buffer *data, Py_ssize_t at, Element *element) {
+    Py_ssize_t room = data->len - at;
+    if (room < ELEMENT_HEAD)
+        return 0;
+    const uint8_t *begin = (const uint8_t *)data->buf + at;
+    int64_t size = (int32_t)get4(begin), body_length = (int32_t)get4(begin + 16);
+    int64_t properties_at = ELEMENT_HEAD + body_length;
+    if (body_length < 0 || size > room || properties_at + 2 > size)
+        return 0;
+    int64_t properties_length = begin[properties_at] << 8 | begin[properties_at + 1];
+    if (properties_length > INT16_MAX || properties_at + 2 + properties_length != size)
+        return 0;
+    element->begin = begin;
+    element->body = begin + ELEMENT_HEAD;
+    element->properties = begin + properties_at + 2;
+    element->size = (Py_ssize_t)size;
+    element->body_length = (Py_ssize_t)body_length;
+    element->properties_length = (Py_ssize_t)properties_length;
+    return 1;
+}
+
+const char native_element_sizes_doc[] = "element_sizes(elements)\n--\n\n"
+"The bytes that each message of a batch takes in it; None where they do not add up.\n\n"
+"In Python: record.split_batch.";
+
+PyObject *native_element_sizes(PyObject *Py_UNUSED(module), PyObject *elements) {
+    Py_buffer data;
+    if (PyObject_GetBuffer(elements, &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    PyObject *sizes = PyList_New(0);
+    Element element;
+    for (Py_ssize_t at = 0; sizes != NULL && at < data.len; at += element.size) {
+        if (!read_element(&data, at, &element)) {
+            Py_SETREF(sizes, Py_NewRef(Py_None));
+            break;
+        }
+        PyObject *size = PyLong_FromSsize_t(element.size);
+        if (size == NULL || PyList_Append(sizes, size) < 0)
+            Py_CLEAR(sizes);
+        Py_XDECREF(size);
+    }
+    if (sizes != NULL && data.len == 0)
+        Py_SETREF(sizes, Py_NewRef(Py_None));
+    PyBuffer_Release(&data);
+    return sizes;
+}
+
+/* How long the records of all messages are; -1 with an exception where bytes do not add up. */
+static Py_ssize_t records_length(const Py_buffer *data, Py_ssize_t rest) {
+    Py_ssize_t total = 0;
+    Element element;
+    for (Py_ssize_t at = 0; at < data->len; at += element.size) {
+        if (!read_element(data, at, &element)) {
+            PyErr_SetString(PyExc_ValueError, "a batch that does not add up");
+            return -1;
+        }
+        Py_ssize_t size = rest + element.size - ELEMENT_HEAD;
+        if (size > INT32_MAX || total > PY_SSIZE_T_MAX - size) {
+            PyErr_SetString(PyExc_OverflowError, "a record that is too long");
+            return -1;
+        }
+        total += size;
+    }
+    return total;
+}
+
+const char native_batch_records_doc[] = "batch_records(elements, head, topic, queue_offset, physical_offset)\n--\n\n"
+"The records of a batch's messages, one behind the other; `head` is that of any record of the batch, `topic` its\n"
+"topic field, the offsets are those of the first record. Raises ValueError for bytes that do not add up.\n\n"
+"In Python: record.encode_batch.";
+
+PyObject *native_batch_records(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer data, head, topic;
+    long long queue_offset, physical_offset;
+    if (!PyArg_ParseTuple(args, "y*y*y*LL", &data, &head, &topic, &queue_offset, &physical_offset))
+        return NULL;
+    PyObject *records = NULL;
+    Py_ssize_t rest = head.len + topic.len, length = -1;
+    if (head.len < RECORD_HEAD_MIN)
+        PyErr_SetString(PyExc_ValueError, "a head that is too short");
+    else
+        length = records_length(&data, rest);
+    if (length >= 0)
+        records = PyBytes_FromStringAndSize(NULL, length);
+    if (records != NULL) {
+        uint8_t *record = (uint8_t *)PyBytes_AS_STRING(records);
+        uint64_t number = (uint64_t)queue_offset, place = (uint64_t)physical_offset;
+        Element element;
+        for (Py_ssize_t at = 0; at < data.len && read_element(&data, at, &element); at += element.size) {
+            Py_ssize_t size = rest + element.size - ELEMENT_HEAD;
+            memcpy(record, head.buf, (size_t)head.len);
+            put4(record, (uint32_t)size);
+            put4(record + 8, crc32_of(element.body, element.body_length) & 0x7FFFFFFFu);
+            memcpy(record + 16, element.begin + 12, 4); /* the flag */
+            put8(record + 20, number++);
+            put8(record + 28, place);
+            put4(record + head.len - 4, (uint32_t)element.body_length);
+            uint8_t *to = record + head.len;
+            memcpy(to, element.body, (size_t)element.body_length);
+            to += element.body_length;
+            memcpy(to, topic.buf, (size_t)topic.len);
+            memcpy(to + topic.len, element.properties - 2, (size_t)element.properties_length + 2);
+            record += size;
+            place += (uint64_t)size;
+        }
+    }
+    PyBuffer_Release(&data);
+    PyBuffer_Release(&head);
+    PyBuffer_Release(&topic);
+    return records;
+}
+
+static const char KEY_FIRST[] = "UNIQ_KEY\1";
+#define KEY_AT ((Py_ssize_t)sizeof KEY_FIRST - 1)
+
+/* The length of the unique key in properties that say no more; 0 where they do. */
+static Py_ssize_t lone_key(const uint8_t *text, Py_ssize_t length) {
+    static const char waits[] = "WAIT\1true\2";
+    if (length <= KEY_AT || memcmp(text, KEY_FIRST, (size_t)KEY_AT) != 0)
+        return 0;
+    Py_ssize_t end = KEY_AT;
+    while (end < length && Py_ISALNUM(text[end]))
+        end++;
+    if (end < length && text[end] != 2)
+        return 0;
+    Py_ssize_t rest = length - end - 1, most = (Py_ssize_t)sizeof waits - 1;
+    if (rest > 0 && ((rest != most && rest != most - 1) || memcmp(text + end + 1, waits, (size_t)rest) != 0))
+        return 0;
+    return end - KEY_AT;
+}
+
+const char native_unique_keys_doc[] = "unique_keys(elements)\n--\n\n"
+"The unique keys of a batch's messages, whose properties say no more; None where one is not so.\n\n"
+"In Python: message.lone_unique_keys.";
+
+PyObject *native_unique_keys(PyObject *Py_UNUSED(module), PyObject *elements) {
+    Py_buffer data;
+    if (PyObject_GetBuffer(elements, &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    PyObject *keys = PyList_New(0);
+    Py_ssize_t length = 0;
+    Element element;
+    for (Py_ssize_t at = 0; keys != NULL && at < data.len; at += element.size) {
+        Py_ssize_t found = 0;
+        if (read_element(&data, at, &element))
+            found = lone_key(element.properties, element.properties_length);
+        if ((found != 32 && found != 56) || (length != 0 && found != length)) {
+            Py_SETREF(keys, Py_NewRef(Py_None));
+            break;
+        }
+        length = found;
+        PyObject *key = PyBytes_FromStringAndSize((const char *)element.properties + KEY_AT, found);
+        if (key == NULL || PyList_Append(keys, key) < 0)
+            Py_CLEAR(keys);
+        Py_XDECREF(key);
+    }
+    PyBuffer_Release(&data);
+    return keys;
+}
+
+/* Java's hash of a text that begins with one whose hash is `value` and ends with these characters; never negative. */
+static uint32_t hash_behind(uint32_t value, const uint8_t *text, Py_ssize_t length) {
+    for (Py_ssize_t at = 0; at < length; at++)
+        value = value * 31 + text[at];
+    if (value == 0x80000000u)
+        return 0; /* the one that has no positive counterpart */
+    return value > 0x80000000u ? 0u - value : value;
+}
+
+const char native_key_hashes_doc[] = "key_hashes(begin, keys)\n--\n\n"
+"Java's hashes, never negative, of texts that begin with one whose hash is `begin` and end with these bytes.\n\n"
+"In Python: index_file.KeyHashes.of_bytes.";
+
+PyObject *native_key_hashes(PyObject *Py_UNUSED(module), PyObject *args) {
+    unsigned long long begin;
+    PyObject *given;
+    if (!PyArg_ParseTuple(args, "KO", &begin, &given))
+        return NULL;
+    PyObject *keys = PySequence_Fast(given, "keys are a sequence");
+    if (keys == NULL)
+        return NULL;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(keys);
+    PyObject *hashes = PyList_New(count);
+    for (Py_ssize_t number = 0; hashes != NULL && number < count; number++) {
+        PyObject *key = PySequence_Fast_GET_ITEM(keys, number);
+        if (!PyBytes_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "a key is bytes");
+            Py_CLEAR(hashes);
+            break;
+        }
+        const uint8_t *text = (const uint8_t *)PyBytes_AS_STRING(key);
+        PyObject *hash = PyLong_FromUnsignedLong(hash_behind((uint32_t)begin, text, PyBytes_GET_SIZE(key)));
+        if (hash == NULL)
+            Py_CLEAR(hashes);
+        else
+            PyList_SET_ITEM(hashes, number, hash);
+    }
+    Py_DECREF(keys);
+    return hashes;
+}
+
+const char native_key_hash_doc[] = "key_hash(begin, key)\n--\n\n"
+"As `key_hashes`, of a text; -1 for one that is not of ASCII characters.\n\n"
+"In Python: index_file.KeyHashes.of_key.";
+
+PyObject *native_key_hash(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    unsigned long begin = count == 2 ? PyLong_AsUnsignedLongMask(args[0]) : (unsigned long)-1;
+    if (begin == (unsigned long)-1) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a hash and a text");
+        return NULL;
+    }
+    if (!is_ascii(args[1]))
+        return PyLong_FromLong(-1);
+    const uint8_t *text = PyUnicode_1BYTE_DATA(args[1]);
+    return PyLong_FromUnsignedLong(hash_behind((uint32_t)begin, text, PyUnicode_GET_LENGTH(args[1])));
+}
+
+const char native_queue_units_doc[] = "queue_units(physical_offset, sizes)\n--\n\n"
+"Units without a tag, for a consume queue, of records of these sizes that lie one behind the other.\n\n"
+"In Python: consume_queue.UNIT.";
+
+PyObject *native_queue_units(PyObject *Py_UNUSED(module), PyObject *args) {
+    long long place;
+    PyObject *sizes;
+    if (!PyArg_ParseTuple(args, "LO!", &place, &PyList_Type, &sizes))
+        return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(sizes);
+    PyObject *units = PyBytes_FromStringAndSize(NULL, count * QUEUE_UNIT);
+    if (units == NULL)
+        return NULL;
+    uint8_t *unit = (uint8_t *)PyBytes_AS_STRING(units);
+    for (Py_ssize_t number = 0; number < count; number++, unit += QUEUE_UNIT) {
+        PyObject *given = PyList_GET_ITEM(sizes, number);
+        long long size = PyLong_Check(given) ? PyLong_AsLongLong(given) : -1;
+        if (size < 0 || size > INT32_MAX) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "a size that is none");
+            Py_DECREF(units);
+            return NULL;
+        }
+        put8(unit, (uint64_t)place);
+        put4(unit + 8, (uint32_t)size);
+        put8(unit + 12, 0);
+        place = (long long)((uint64_t)place + (uint64_t)size);
+    }
+    return units;
+}
+
+static char *put_hex(char *to, const uint8_t *bytes, Py_ssize_t length) {
+    static const char digits[] = "0123456789ABCDEF";
+    for (Py_ssize_t at = 0; at < length; at++) {
+        *to++ = digits[bytes[at] >> 4];
+        *to++ = digits[bytes[at] & 15];
+    }
+    return to;
+}
+
+const char native_message_ids_doc[] = "message_ids(store_host, physical_offsets)\n--\n\n"
+"The ids of messages of one host at these places, separated by commas.\n\n"
+"In Python: message.offset_message_ids.";
+
+PyObject *native_message_ids(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 2 || !PyBytes_CheckExact(args[0]) || !(PyList_CheckExact(args[1]) || PyTuple_CheckExact(args[1]))) {
+        PyErr_SetString(PyExc_TypeError, "a host in bytes, and a list or tuple of places");
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(args[1]), host = PyBytes_GET_SIZE(args[0]);
+    PyObject *made = PyUnicode_New(count == 0 ? 0 : count * (2 * (host + 8) + 1) - 1, 127);
+    char *to = made == NULL ? NULL : (char *)PyUnicode_1BYTE_DATA(made);
+    for (Py_ssize_t number = 0; made != NULL && number < count; number++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(args[1], number);
+        long long place = PyLong_Check(item) ? PyLong_AsLongLong(item) : -1;
+        if (place < 0) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "a place that is none");
+            Py_CLEAR(made);
+            break;
+        }
+        uint8_t bytes[8];
+        put8(bytes, (uint64_t)place);
+        if (number > 0)
+            *to++ = ',';
+        to = put_hex(to, (const uint8_t *)PyBytes_AS_STRING(args[0]), host);
+        to = put_hex(to, bytes, 8);
+    }
+    return made;
+}
+
+static int64_t get8(const uint8_t *at) { return (int64_t)((uint64_t)get4(at) << 32 | get4(at + 4)); }
+
+#define CODES_MAX 8
+
+/* The tags codes wanted, as numbers: how many, 0 for all, -1 where there are too many or one is none. */
+static int wanted_codes(PyObject *given, int64_t codes[CODES_MAX]) {
+    if (given == Py_None)
+        return 0;
+    if (!PyFrozenSet_CheckExact(given) || PySet_GET_SIZE(given) < 1 || PySet_GET_SIZE(given) > CODES_MAX)
+        return -1;
+    PyObject *walk = PyObject_GetIter(given), *code;
+    int count = 0;
+    while (walk != NULL && count >= 0 && (code = PyIter_Next(walk)) != NULL) {
+        int overflow = 1;
+        codes[count++] = PyLong_Check(code) ? PyLong_AsLongLongAndOverflow(code, &overflow) : 0;
+        if (overflow)
+            count = -1;
+        Py_DECREF(code);
+    }
+    Py_XDECREF(walk);
+    return PyErr_Occurred() ? -1 : count;
+}
+
+const char native_choose_doc[] = "choose(units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
+"    old_bytes, address_max)\n--\n\n"
+"Queue offset, place and size of the records of an answer, the offset to read next, and whether some were gone; None where\n"
+"a message has to be looked at, or there are more than a few codes.\n\n"
+"In Python: Reader._choose.";
+
+enum { UNITS, OFFSET, CODES, OLDEST, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, ADDRESS_MOST, GIVEN };
+
+PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    long long limits[GIVEN];
+    int64_t codes[CODES_MAX];
+    Py_buffer units;
+    if (given != GIVEN) {
+        PyErr_SetString(PyExc_TypeError, "units, an offset, codes, and eight limits");
+        return NULL;
+    }
+    for (int at = 0; at < GIVEN; at++)
+        if (at != UNITS && at != CODES && (limits[at] = PyLong_AsLongLong(args[at])) == -1 && PyErr_Occurred())
+            return NULL;
+    int code_count = wanted_codes(args[CODES], codes);
+    if (code_count < 0 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(args[UNITS], &units, PyBUF_SIMPLE) < 0)
+        return NULL;
+    int is_known = code_count >= 0 && units.len % QUEUE_UNIT == 0, removed = 0;
+    long long count = 0, total = 0, offset = limits[OFFSET];
+    PyObject *places = PyList_New(0);
+    const uint8_t *unit = units.buf, *end = unit + units.len;
+    for (; places != NULL && is_known && unit < end; unit += QUEUE_UNIT, offset++) {
+        int64_t place = get8(unit), size = (int32_t)get4(unit + 8), code = get8(unit + 12);
+        int is_fresh = place >= limits[FRESH_FROM];
+        if (count > 0 && (count >= limits[is_fresh ? FRESH_COUNT : OLD_COUNT] ||
+                          total + size > limits[is_fresh ? FRESH_BYTES : OLD_BYTES]))
+            break;
+        if (place < limits[OLDEST] || size <= 0 || size > limits[LARGEST]) {
+            removed = 1;
+            continue;
+        }
+        int is_wanted = code_count == 0;
+        for (int number = 0; number < code_count && !is_wanted; number++)
+            is_wanted = codes[number] == code;
+        if (!is_wanted && code <= limits[ADDRESS_MOST])
+            is_known = 0;
+        if (!is_wanted)
+            continue;
+        PyObject *found = Py_BuildValue("(LLL)", offset, (long long)place, (long long)size);
+        if (found == NULL || PyList_Append(places, found) < 0)
+            Py_CLEAR(places);
+        Py_XDECREF(found);
+        total += size;
+        count++;
+    }
+    PyBuffer_Release(&units);
+    if (places != NULL && !is_known)
+        Py_SETREF(places, Py_NewRef(Py_None));
+    return places == NULL || places == Py_None ? places : Py_BuildValue("NLO", places, offset, removed ? Py_True : Py_False);
+}
+
+const char native_slices_doc[] = "slices(buffer, begin, places)\n--\n\n"
+"The bytes of each (anything, offset, size), of a buffer whose first byte lies at offset `begin`; None of what is not\n"
+"memory.\n\n"
+"In Python: LogOnFiles.read_each.";
+
+PyObject *native_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    Py_buffer buffer;
+    if (given != 3 || !PyLong_Check(args[1]) || !PySequence_Check(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "a buffer, where it begins, and places");
+        return NULL;
+    }
+    if (!PyObject_CheckBuffer(args[0]))
+        Py_RETURN_NONE;
+    long long begin = PyLong_AsLongLong(args[1]);
+    PyObject *places = begin == -1 && PyErr_Occurred() ? NULL : PySequence_Fast(args[2], "places are a sequence");
+    if (places == NULL || PyObject_GetBuffer(args[0], &buffer, PyBUF_SIMPLE) < 0) {
+        Py_XDECREF(places);
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(places);
+    PyObject *pieces = PyList_New(count);
+    for (Py_ssize_t number = 0; pieces != NULL && number < count; number++) {
+        PyObject *place = PySequence_Fast_GET_ITEM(places, number);
+        long long offset = -1, size = -1;
+        if (PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 3 && PyLong_Check(PyTuple_GET_ITEM(place, 1)) &&
+            PyLong_Check(PyTuple_GET_ITEM(place, 2))) {
+            offset = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1));
+            size = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
+        }
+        PyObject *piece = NULL;
+        if (!PyErr_Occurred()) {
+            if (offset >= begin && size >= 0 && size <= buffer.len && offset - begin <= buffer.len - size)
+                piece = PyBytes_FromStringAndSize((const char *)buffer.buf + (offset - begin), (Py_ssize_t)size);
+            else
+                PyErr_SetString(PyExc_ValueError, "a place that does not lie in the buffer");
+        }
+        if (piece == NULL)
+            Py_CLEAR(pieces);
+        else
+            PyList_SET_ITEM(pieces, number, piece);
+    }
+    PyBuffer_Release(&buffer);
+    Py_DECREF(places);
+    return pieces;
+}
+
+#define BORN_HOST_V6 16
+#define STORE_HOST_V6 32
+#define MAGIC_V2 0xDAA320ABu
+
+/* Where the text of a record's properties begins; -1 where the record is too short to be one. */
+static int64_t properties_start(const uint8_t *record, Py_ssize_t length) {
+    if (length < RECORD_HEAD_MIN)
+        return -1;
+    uint32_t flags = get4(record + 36);
+    int64_t head = RECORD_HEAD_MIN + (flags & BORN_HOST_V6 ? 12 : 0) + (flags & STORE_HOST_V6 ? 12 : 0);
+    if (length < head)
+        return -1;
+    int64_t topic = head + (int32_t)get4(record + head - 4);
+    if (topic < head || topic + 2 > length)
+        return -1;
+    int is_long = get4(record + 4) == MAGIC_V2;
+    int64_t start = topic + (is_long ? 2 + (record[topic] << 8 | record[topic + 1]) : 1 + record[topic]) + 2;
+    return start > length ? -1 : start;
+}
+
+/* The last place of these bytes in others; NULL for none. */
+static const uint8_t *last_place(const uint8_t *in, const uint8_t *end, const uint8_t *of, Py_ssize_t length) {
+    for (const uint8_t *at = end - length; at >= in && length > 0; at--)
+        if (*at == *of && memcmp(at, of, (size_t)length) == 0)
+            return at;
+    return NULL;
+}
+
+const char native_property_values_doc[] = "property_values(record, marks)\n--\n\n"
+"The values of properties, as bytes, in a record, each None where there is none; `marks` are the names with what separates\n"
+"them from values. None where it is not plain to see.\n\n"
+"In Python: PropertyChoice.takes.";
+
+PyObject *native_property_values(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 2 || !PyBytes_Check(args[0]) || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "a record in bytes, and a tuple of names");
+        return NULL;
+    }
+    const uint8_t *record = (const uint8_t *)PyBytes_AS_STRING(args[0]), *end = record + PyBytes_GET_SIZE(args[0]);
+    int64_t start = properties_start(record, end - record);
+    if (start < 0)
+        Py_RETURN_NONE;
+    Py_ssize_t count = PyTuple_GET_SIZE(args[1]);
+    PyObject *values = PyTuple_New(count);
+    for (Py_ssize_t number = 0; values != NULL && number < count; number++) {
+        PyObject *mark = PyTuple_GET_ITEM(args[1], number), *value;
+        if (!PyBytes_Check(mark)) {
+            PyErr_SetString(PyExc_TypeError, "a name is bytes");
+            Py_CLEAR(values);
+            break;
+        }
+        Py_ssize_t length = PyBytes_GET_SIZE(mark);
+        const uint8_t *at = last_place(record + start, end, (const uint8_t *)PyBytes_AS_STRING(mark), length);
+        if (at == NULL)
+            value = Py_NewRef(Py_None);
+        else {
+            const uint8_t *begin = at + length, *stop = memchr(begin, 2, (size_t)(end - begin));
+            if (stop == NULL)
+                stop = end;
+            if (stop == begin || (at != record + start && at[-1] != 2)) {
+                Py_DECREF(values);
+                Py_RETURN_NONE;
+            }
+            value = PyBytes_FromStringAndSize((const char *)begin, stop - begin);
+        }
+        if (value == NULL)
+            Py_CLEAR(values);
+        else
+            PyTuple_SET_ITEM(values, number, value);
+    }
+    return values;
+}
+
+const char native_index_entries_doc[] = "index_entries(window, slot_count, first, begin, taken)\n--\n\n"
+"Enter (hash, physical offset, store time ms) into the slots of an index file from entry `first` on; its times count\n"
+"from `begin`. Gives the entries as bytes, and how many slots were not used before.\n\n"
+"In Python: index_file.entries_of.";
+
+PyObject *native_index_entries(PyObject *Py_UNUSED(module), PyObject *args) {
+    Py_buffer window;
+    long long slot_count, first, begin;
+    PyObject *taken;
+    if (!PyArg_ParseTuple(args, "w*LLLO!", &window, &slot_count, &first, &begin, &PyList_Type, &taken))
+        return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(taken);
+    PyObject *entries = NULL;
+    long long used = 0;
+    if (slot_count <= 0 || slot_count > (window.len - INDEX_HEADER) / 4 || first < 1 || first > INT32_MAX - count)
+        PyErr_SetString(PyExc_ValueError, "a window that does not hold the slots, or a number that is none");
+    else
+        entries = PyBytes_FromStringAndSize(NULL, count * INDEX_ENTRY);
+    for (Py_ssize_t number = 0; entries != NULL && number < count; number++) {
+        PyObject *one = PyList_GET_ITEM(taken, number);
+        long long hash = -1, offset = 0, time = 0;
+        if (PyTuple_Check(one) && PyTuple_GET_SIZE(one) == 3 && PyLong_Check(PyTuple_GET_ITEM(one, 0)) &&
+            PyLong_Check(PyTuple_GET_ITEM(one, 1)) && PyLong_Check(PyTuple_GET_ITEM(one, 2))) {
+            hash = PyLong_AsLongLong(PyTuple_GET_ITEM(one, 0));
+            offset = PyLong_AsLongLong(PyTuple_GET_ITEM(one, 1));
+            time = PyLong_AsLongLong(PyTuple_GET_ITEM(one, 2));
+        }
+        if (PyErr_Occurred() || hash < 0 || hash > INT32_MAX) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "a hash that is none");
+            Py_CLEAR(entries);
+            break;
+        }
+        uint8_t *slot = (uint8_t *)window.buf + INDEX_HEADER + hash % slot_count * 4;
+        int64_t entry = first + number, previous = (int32_t)get4(slot);
+        if (previous <= 0 || previous >= entry) {
+            previous = 0;
+            used++;
+        }
+        uint64_t seconds = time < begin ? 0 : ((uint64_t)time - (uint64_t)begin) / 1000;
+        uint8_t *to = (uint8_t *)PyBytes_AS_STRING(entries) + number * INDEX_ENTRY;
+        put4(to, (uint32_t)hash);
+        put8(to + 4, (uint64_t)offset);
+        put4(to + 12, seconds > INT32_MAX ? INT32_MAX : (uint32_t)seconds);
+        put4(to + 16, (uint32_t)previous);
+        put4(slot, (uint32_t)entry);
+    }
+    PyBuffer_Release(&window);
+    return entries == NULL ? NULL : Py_BuildValue("NL", entries, used);
+}
+
+const char native_record_doc[] = "record(size, magic, crc, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp,\n"
+"    born_host, store_timestamp, store_host, reconsume_times, prepared, body, topic, properties)\n--\n\n"
+"The record with these numbers and bytes, `topic` being its topic field; None where a number has too many bits, or the\n"
+"size is not what they take.\n\n"
+"In Python: record.encode.";
+
+enum { SIZE, MAGIC, CRC, QUEUE_ID, FLAG, QUEUE_OFFSET, PLACE, SYS_FLAG, BORN, BORN_HOST, STORED, STORE_HOST, TURNS, PREPARED,
+    BODY, TOPIC, PROPERTIES, PARTS };
+
+PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    static const char kinds[] = "iiiiiqqiqbqbiqbbb"; /* numbers of 4 and 8 bytes, and bytes */
+    long long numbers[PARTS];
+    Py_ssize_t size = RECORD_HEAD_MIN - 16 + 2;
+    if (count != PARTS)
+        Py_RETURN_NONE;
+    for (int part = 0; part < PARTS; part++) {
+        if (kinds[part] == 'b') {
+            if (!PyBytes_CheckExact(args[part]))
+                Py_RETURN_NONE;
+            size += PyBytes_GET_SIZE(args[part]);
+            continue;
+        }
+        int overflow = 0;
+        numbers[part] = PyLong_Check(args[part]) ? PyLong_AsLongLongAndOverflow(args[part], &overflow) : (overflow = 1);
+        if (overflow || (kinds[part] == 'i' && numbers[part] != (int32_t)numbers[part]))
+            Py_RETURN_NONE;
+    }
+    if (size != numbers[SIZE] || PyBytes_GET_SIZE(args[PROPERTIES]) > INT16_MAX)
+        Py_RETURN_NONE;
+    PyObject *made = PyBytes_FromStringAndSize(NULL, size);
+    if (made == NULL)
+        return NULL;
+    uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
+    for (int part = 0; part < PARTS; part++) {
+        if (part == BODY) {
+            put4(to, (uint32_t)PyBytes_GET_SIZE(args[BODY]));
+            to += 4;
+        } else if (part == PROPERTIES) {
+            *to++ = (uint8_t)(PyBytes_GET_SIZE(args[PROPERTIES]) >> 8);
+            *to++ = (uint8_t)PyBytes_GET_SIZE(args[PROPERTIES]);
+        }
+        if (kinds[part] == 'b') {
+            memcpy(to, PyBytes_AS_STRING(args[part]), (size_t)PyBytes_GET_SIZE(args[part]));
+            to += PyBytes_GET_SIZE(args[part]);
+        } else if (kinds[part] == 'i') {
+            put4(to, (uint32_t)numbers[part]);
+            to += 4;
+        } else {
+            put8(to, (uint64_t)numbers[part]);
+            to += 8;
+        }
+    }
+    return made;
+}
