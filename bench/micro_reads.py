@@ -144,8 +144,11 @@ class Delayed:
         broker.store.dispatch()
 
     def deliver(self) -> None:
-        """Deliver them, as if their time had come."""
+        """Deliver them, as if their time had come: in one slice, or more where the machine is busy."""
         broker = self._broker
-        delivered = broker.delays.tick(broker.store.steady.now() + 1000)
-        left = broker.store.max_offset(SCHEDULE_TOPIC, 0) - broker.delays.offsets[1]
-        assert not left, f"{delivered} were delivered, {left} are left"
+        for _ in range(TOGETHER):
+            broker.delays.tick(broker.store.steady.now() + 1000)
+            left = broker.store.max_offset(SCHEDULE_TOPIC, 0) - broker.delays.offsets[1]
+            if not left:
+                return
+        raise AssertionError(f"{left} are left")
