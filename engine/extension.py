@@ -3,15 +3,10 @@
 Each has a form in Python, named here, which it equals and which serves where there is no extension.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from mmap import mmap
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
-
-if TYPE_CHECKING:
-    from mqgateway.engine.disk import Slices
+from typing import Any, Protocol, TypeVar, cast
 
 _T = TypeVar("_T")
 FieldPlan = tuple[str, str, Mapping[str, Any] | None, int, bool]
@@ -60,7 +55,7 @@ class Native(Protocol):
         """Ids of messages at these places, a list or tuple, none of them negative. `offset_message_ids`."""
 
     def slices(
-        self, buffer: Slices, begin: int, places: Sequence[tuple[int, int, int]], /
+        self, buffer: object, begin: int, places: Sequence[tuple[int, int, int]], /
     ) -> list[bytes | None] | None:
         """The bytes of each (anything, offset, size) of a buffer that begins there; None of what is not
         memory. `LogOnFiles.read_each`."""

@@ -35,16 +35,18 @@ def test_a_listed_module_is_there(path: str) -> None:
 def test_no_compiled_module_is_older_than_its_source() -> None:
     """An extension hides the source beside it: a change of the source would have no effect."""
     compiled = [path for package in PACKAGES for path in (ROOT / package).rglob("*.so")]
-    sources = {path: source_of(path) for path in compiled}
-    stale = [str(path) for path, source in sources.items() if path.stat().st_mtime < source.stat().st_mtime]
+    stale = [
+        str(path)
+        for path in compiled
+        if path.stat().st_mtime < max(source.stat().st_mtime for source in sources_of(path))
+    ]
     assert not stale, "run scripts/compile again, or scripts/compile --undo"
 
 
-def source_of(extension: Path) -> Path:
-    """The C or Python file that an extension was made of."""
+def sources_of(extension: Path) -> list[Path]:
+    """The files in C or the one of Python that an extension was made of."""
     name = extension.name.partition(".")[0]
-    in_c = extension.with_name(f"{name}.c")
-    return in_c if in_c.exists() else extension.with_name(f"{name}.py")
+    return sorted(extension.parent.glob(f"{name}*.[ch]")) or [extension.with_name(f"{name}.py")]
 
 
 def test_compiling_needs_nothing_but_what_is_always_installed() -> None:

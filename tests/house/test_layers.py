@@ -25,7 +25,7 @@ SERVERS = ("gateway.remoting", "gateway.runtime", "gateway.codec", "engine")
 # place -> what it may import of our own (a name covers everything below it).
 LAYERS: dict[str, tuple[str, ...]] = {
     "engine.store": ("engine.store", "engine.steps", "engine.extension", *NOUNS),
-    "engine.message": (),
+    "engine.message": ("engine.extension",),
     "engine.extension": (),
     "engine.errors": (),
     "engine.clock": (),
