@@ -206,11 +206,8 @@ def section(title: str, comparisons: Sequence[Comparison], starts: dict[str, flo
 
 def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
     """The section that compares arrangements: throughput of the rows that were measured in several."""
-    found = {
-        (one.is_compiled, one.row.name, one.row.arrangement): one
-        for one in comparisons
-        if one.row.arrangement is not Arrangement.APART or _others(one, comparisons)
-    }
+    found = {(one.is_compiled, one.row.name, one.row.arrangement): one for one in comparisons}
+    several = dict.fromkeys(key[:2] for key in found if key[2] is not Arrangement.APART)
     lines = [
         "## How the cores are shared",
         "",
@@ -221,7 +218,7 @@ def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
         f"| work | {' | '.join(TITLES.values())} | runs | measured |",
         "| --- |" + " ---: |" * (len(TITLES) + 2),
     ]
-    for is_compiled, name in dict.fromkeys(key[:2] for key in found):
+    for is_compiled, name in several:
         row = [found.get((is_compiled, name, arrangement)) for arrangement in TITLES]
         known = [one for one in row if one is not None]
         told = ["-" if one is None else cells(one, "per_second", "{:,.0f}") for one in row]
@@ -230,16 +227,6 @@ def arrangement_section(comparisons: Sequence[Comparison]) -> list[str]:
         title = f"{known[0].row.title}{', compiled' if is_compiled else ''}"
         lines.append(f"| {' | '.join([title, *told, runs, when])} |")
     return lines
-
-
-def _others(one: Comparison, comparisons: Sequence[Comparison]) -> bool:
-    """Whether a row was measured in another arrangement too, in the same form."""
-    return any(
-        other.row.name == one.row.name
-        and other.is_compiled == one.is_compiled
-        and other.row.arrangement is not one.row.arrangement
-        for other in comparisons
-    )
 
 
 def _picture(comparisons: Sequence[Comparison]) -> list[str]:

@@ -2,21 +2,24 @@
 
 #include "native.h"
 
+/* How many digits lie here, 18 at most, and what number they say, which fits into 64 bits. */
+static Py_ssize_t digits(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    const uint8_t *begin = at;
+    for (*value = 0; at < end && *at >= '0' && *at <= '9' && at - begin < 18; at++)
+        *value = *value * 10 + (*at - '0');
+    return at - begin;
+}
+
 /* A number of 1 to 18 digits and nothing else that fits into so many bits, with its sign; NULL for any other. */
 static PyObject *short_number(PyObject *text, long bits) {
     if (!PyUnicode_Check(text) || !PyUnicode_IS_COMPACT_ASCII(text))
         return NULL;
-    const uint8_t *digits = PyUnicode_1BYTE_DATA(text);
-    Py_ssize_t count = PyUnicode_GET_LENGTH(text);
-    if (count < 1 || count > 18)
+    const uint8_t *begin = PyUnicode_1BYTE_DATA(text);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    int64_t value;
+    if (length < 1 || digits(begin, begin + length, &value) != length || (bits == 32 && value > INT32_MAX))
         return NULL;
-    long long value = 0;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        if (digits[at] < '0' || digits[at] > '9')
-            return NULL;
-        value = value * 10 + (digits[at] - '0');
-    }
-    return bits == 32 && value > INT32_MAX ? NULL : PyLong_FromLongLong(value);
+    return PyLong_FromLongLong(value);
 }
 
 /* What a field's text says, by its `texts`, which may raise ValueError. */
@@ -155,6 +158,11 @@ PyObject *native_properties(PyObject *Py_UNUSED(module), PyObject *text) {
     return found;
 }
 
+static uint8_t *put_text(uint8_t *to, PyObject *text) {
+    memcpy(to, PyUnicode_1BYTE_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
+    return to + PyUnicode_GET_LENGTH(text);
+}
+
 const char native_properties_text_doc[] = "properties_text(properties)\n--\n\n"
 "What `properties` reads, as bytes; None where a name or a value is not of ASCII characters.\n\n"
 "In Python: message.format_properties.";
@@ -174,11 +182,9 @@ PyObject *native_properties_text(PyObject *Py_UNUSED(module), PyObject *given) {
         return NULL;
     uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
     for (place = 0; PyDict_Next(given, &place, &name, &value);) {
-        memcpy(to, PyUnicode_1BYTE_DATA(name), (size_t)PyUnicode_GET_LENGTH(name));
-        to += PyUnicode_GET_LENGTH(name);
+        to = put_text(to, name);
         *to++ = 1;
-        memcpy(to, PyUnicode_1BYTE_DATA(value), (size_t)PyUnicode_GET_LENGTH(value));
-        to += PyUnicode_GET_LENGTH(value);
+        to = put_text(to, value);
         *to++ = 2;
     }
     return made;
@@ -281,31 +287,48 @@ static int json_skip(Json *json) {
 static int json_number(Json *json, int32_t *number) {
     int is_negative = passes(json, '-');
     const uint8_t *begin = json->at;
-    int64_t value = 0;
-    for (; json->at < json->end && *json->at >= '0' && *json->at <= '9' && json->at - begin < 11; json->at++)
-        value = value * 10 + (*json->at - '0');
-    Py_ssize_t digits = json->at - begin;
-    if (digits == 0 || (*begin == '0' && (digits > 1 || is_negative)))
+    int64_t value;
+    Py_ssize_t count = digits(begin, json->end, &value);
+    if (count == 0 || (*begin == '0' && (count > 1 || is_negative)))
         return 0;
+    json->at += count;
     if (is_negative)
         value = -value;
     *number = (int32_t)value;
     return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* Pass over an object all of whose values are texts; how many it has, -1 for any other. */
-static Py_ssize_t json_skip_texts(Json *json) {
-    Py_ssize_t count = 0;
+/* Read the members of an object: `member` is called behind the first quote of each name, and says whether it was as expected;
+   0, mostly without an exception, where one was not. */
+static int json_object(Json *json, int (*member)(Json *, void *), void *context) {
     if (!passes(json, '{'))
-        return -1;
-    if (passes(json, '}'))
         return 0;
+    if (passes(json, '}'))
+        return 1;
     do {
-        if (!passes(json, '"') || !json_skip(json) || !passes(json, ':') || !passes(json, '"') || !json_skip(json))
-            return -1;
-        count++;
+        if (!passes(json, '"') || !member(json, context))
+            return 0;
     } while (passes(json, ','));
-    return passes(json, '}') ? count : -1;
+    return passes(json, '}');
+}
+
+/* The same of bytes that are an object and nothing else. */
+static int json_whole(PyObject *text, int (*member)(Json *, void *), void *context) {
+    const uint8_t *begin = (const uint8_t *)PyBytes_AS_STRING(text);
+    Json json = {begin, begin + PyBytes_GET_SIZE(text)};
+    return json_object(&json, member, context) && json.at == json.end;
+}
+
+/* Pass over a member whose value is a text, and count it. */
+static int skip_member(Json *json, void *count) {
+    ++*(Py_ssize_t *)count;
+    return json_skip(json) && passes(json, ':') && passes(json, '"') && json_skip(json);
+}
+
+static int enter_member(Json *json, void *texts) {
+    PyObject *name = json_text(json, 1);
+    PyObject *value = name != NULL && passes(json, ':') && passes(json, '"') ? json_text(json, 0) : NULL;
+    return enter(texts, name, value);
 }
 
 const char native_json_texts_doc[] = "json_texts(text)\n--\n\n"
@@ -314,20 +337,8 @@ const char native_json_texts_doc[] = "json_texts(text)\n--\n\n"
 
 PyObject *native_json_texts(PyObject *Py_UNUSED(module), PyObject *text) {
     PyObject *texts = PyBytes_CheckExact(text) ? PyDict_New() : NULL;
-    if (texts != NULL) {
-        Json json = {(const uint8_t *)PyBytes_AS_STRING(text), NULL};
-        json.end = json.at + PyBytes_GET_SIZE(text);
-        int is_read = passes(&json, '{');
-        while (is_read && passes(&json, '"')) {
-            PyObject *name = json_text(&json, 1);
-            PyObject *value = name != NULL && passes(&json, ':') && passes(&json, '"') ? json_text(&json, 0) : NULL;
-            is_read = enter(texts, name, value);
-            if (!passes(&json, ','))
-                break;
-        }
-        if (!is_read || !passes(&json, '}') || json.at != json.end)
-            Py_CLEAR(texts);
-    }
+    if (texts != NULL && !json_whole(text, enter_member, texts))
+        Py_CLEAR(texts);
     if (texts == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_ValueError, "bytes of an object of plain texts");
     return texts;
@@ -336,11 +347,9 @@ PyObject *native_json_texts(PyObject *Py_UNUSED(module), PyObject *text) {
 /* The value of a field whose text's first quote is passed, and moves on behind it. */
 static PyObject *json_value(Json *json, const Field *field) {
     if (field->bits) {
-        long long value = 0;
-        const uint8_t *begin = json->at, *at = begin;
-        for (; at < json->end && *at >= '0' && *at <= '9' && at - begin < 18; at++)
-            value = value * 10 + (*at - '0');
-        if (at > begin && at < json->end && *at == '"' && (field->bits == 64 || value <= INT32_MAX)) {
+        int64_t value;
+        const uint8_t *at = json->at + digits(json->at, json->end, &value);
+        if (at > json->at && at < json->end && *at == '"' && (field->bits == 64 || value <= INT32_MAX)) {
             json->at = at + 1;
             return PyLong_FromLongLong(value);
         }
@@ -370,21 +379,29 @@ static Py_ssize_t field_at(PyObject *fields, Py_ssize_t next, const uint8_t *nam
 
 #define FIELDS_MAX 64
 
-/* Set the attribute of the member that begins here, if it is a field, and note that it was there; 0 if it cannot be. */
-static int set_member(Json *json, PyObject *made, PyObject *fields, Py_ssize_t *next, uint64_t *seen) {
+/* A header that is being read: of its fields one is looked for from `next` on, and `seen` has a bit for each that was there. */
+typedef struct {
+    PyObject *made, *fields;
+    Py_ssize_t next;
+    uint64_t seen;
+} Typed;
+
+/* Set the attribute of the member that begins here, if it is a field. */
+static int set_member(Json *json, void *context) {
+    Typed *typed = context;
     const uint8_t *begin = json->at;
     json->at = plain_end(begin, json->end);
-    Py_ssize_t number = field_at(fields, *next, begin, json->at - begin);
+    Py_ssize_t number = field_at(typed->fields, typed->next, begin, json->at - begin);
     if (!passes(json, '"') || !passes(json, ':') || !passes(json, '"'))
         return 0;
     if (number < 0)
         return json_skip(json);
     Field field;
-    PyObject *value = read_field(PyTuple_GET_ITEM(fields, number), &field) ? json_value(json, &field) : NULL;
-    int is_set = value != NULL && PyObject_SetAttr(made, field.name, value) == 0;
+    PyObject *value = read_field(PyTuple_GET_ITEM(typed->fields, number), &field) ? json_value(json, &field) : NULL;
+    int is_set = value != NULL && PyObject_SetAttr(typed->made, field.name, value) == 0;
     Py_XDECREF(value);
-    *next = number + 1;
-    *seen |= (uint64_t)1 << number;
+    typed->next = number + 1;
+    typed->seen |= (uint64_t)1 << number;
     return is_set;
 }
 
@@ -397,31 +414,20 @@ PyObject *native_json_typed(PyObject *Py_UNUSED(module), PyObject *const *args, 
         PyErr_SetString(PyExc_TypeError, "a class, its fields, and a text in bytes");
         return NULL;
     }
-    PyObject *fields = args[1];
-    if (PyTuple_GET_SIZE(fields) > FIELDS_MAX)
+    if (PyTuple_GET_SIZE(args[1]) > FIELDS_MAX)
         Py_RETURN_NONE;
-    PyObject *made = made_of(args[0]);
-    if (made == NULL)
+    Typed typed = {made_of(args[0]), args[1], 0, 0};
+    if (typed.made == NULL)
         return NULL;
-    Json json = {(const uint8_t *)PyBytes_AS_STRING(args[2]), NULL};
-    json.end = json.at + PyBytes_GET_SIZE(args[2]);
-    Py_ssize_t next = 0;
-    uint64_t seen = 0;
-    int is_read = passes(&json, '{');
-    while (is_read && passes(&json, '"')) {
-        is_read = set_member(&json, made, fields, &next, &seen);
-        if (!passes(&json, ','))
-            break;
-    }
-    is_read = is_read && passes(&json, '}') && json.at == json.end;
-    for (Py_ssize_t number = 0; is_read && number < PyTuple_GET_SIZE(fields); number++) {
+    int is_read = json_whole(args[2], set_member, &typed);
+    for (Py_ssize_t number = 0; is_read && number < PyTuple_GET_SIZE(typed.fields); number++) {
         Field field;
-        is_read = read_field(PyTuple_GET_ITEM(fields, number), &field) &&
-                  (!field.is_required || seen >> number & 1);
+        is_read = read_field(PyTuple_GET_ITEM(typed.fields, number), &field) &&
+                  (!field.is_required || typed.seen >> number & 1);
     }
     if (is_read)
-        return made;
-    Py_DECREF(made);
+        return typed.made;
+    Py_DECREF(typed.made);
     return unreadable();
 }
 
@@ -433,8 +439,8 @@ typedef struct {
 
 static int is_member(PyObject *name, const char *other) { return PyUnicode_CompareWithASCIIString(name, other) == 0; }
 
-/* Read a member whose name is given; 0, mostly without an exception, where it is not as expected. */
-static int read_member(Json *json, PyObject *name, Outline *outline) {
+/* Read a member of a command by its name. */
+static int read_named(Json *json, PyObject *name, Outline *outline) {
     PyObject **text = NULL;
     if (is_member(name, "code"))
         return json_number(json, &outline->code);
@@ -457,13 +463,21 @@ static int read_member(Json *json, PyObject *name, Outline *outline) {
         return 0;
     if (text == &outline->fields) {
         const char *begin = (const char *)json->at;
-        outline->count = json_skip_texts(json);
+        outline->count = 0;
+        int is_passed = json_object(json, skip_member, &outline->count);
         Py_ssize_t length = (const char *)json->at - begin;
-        Py_XSETREF(*text, outline->count < 0 ? NULL : PyBytes_FromStringAndSize(begin, length));
+        Py_XSETREF(*text, is_passed ? PyBytes_FromStringAndSize(begin, length) : NULL);
     } else
         Py_XSETREF(*text, passes(json, '"') ? json_text(json, 0) : NULL);
     int is_read = *text != NULL;
     Py_XDECREF(ignored);
+    return is_read;
+}
+
+static int read_member(Json *json, void *outline) {
+    PyObject *name = json_text(json, 1);
+    int is_read = name != NULL && passes(json, ':') && read_named(json, name, outline);
+    Py_XDECREF(name);
     return is_read;
 }
 
@@ -482,16 +496,8 @@ PyObject *native_json_header(PyObject *Py_UNUSED(module), PyObject *const *args,
     const uint8_t *payload = (const uint8_t *)PyBytes_AS_STRING(args[0]);
     Json json = {payload + 4, payload + end};
     Outline outline = {0, 0, 0, 0, NULL, NULL, NULL, 0};
-    int is_read = passes(&json, '{');
-    while (is_read) {
-        PyObject *name = passes(&json, '"') ? json_text(&json, 1) : NULL;
-        is_read = name != NULL && passes(&json, ':') && read_member(&json, name, &outline);
-        Py_XDECREF(name);
-        if (!is_read || !passes(&json, ','))
-            break;
-    }
     PyObject *read = NULL;
-    if (is_read && passes(&json, '}') && json.at == json.end && outline.language != NULL && outline.fields != NULL)
+    if (json_object(&json, read_member, &outline) && json.at == json.end && outline.language != NULL && outline.fields != NULL)
         read = Py_BuildValue("(iOiiiOOn)", outline.code, outline.language, outline.version, outline.opaque, outline.flag,
                              outline.remark == NULL ? Py_None : outline.remark, outline.fields, outline.count);
     else if (!PyErr_Occurred())
@@ -510,15 +516,14 @@ static int is_plain(PyObject *text) {
     return plain_end(PyUnicode_1BYTE_DATA(text), end) == end;
 }
 
-static char *put_text(char *to, PyObject *text) {
+static uint8_t *put_quoted(uint8_t *to, PyObject *text) {
     *to++ = '"';
-    memcpy(to, PyUnicode_1BYTE_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
-    to += PyUnicode_GET_LENGTH(text);
+    to = put_text(to, text);
     *to++ = '"';
     return to;
 }
 
-static char *put_sign(char *to, const char *sign) {
+static uint8_t *put_sign(uint8_t *to, const char *sign) {
     size_t length = strlen(sign);
     memcpy(to, sign, length);
     return to + length;
@@ -561,25 +566,24 @@ PyObject *native_json_answer(PyObject *Py_UNUSED(module), PyObject *const *args,
     PyObject *frame = PyBytes_FromStringAndSize(NULL, FRAME_HEAD + length + body_length);
     if (frame == NULL)
         return NULL;
-    char *to = PyBytes_AS_STRING(frame);
-    put4((uint8_t *)to, (uint32_t)(4 + length + body_length));
-    put4((uint8_t *)to + 4, (uint32_t)length); /* the form of JSON is 0 */
+    uint8_t *to = (uint8_t *)PyBytes_AS_STRING(frame);
+    put4(to, (uint32_t)(4 + length + body_length));
+    put4(to + 4, (uint32_t)length); /* the form of JSON is 0 */
     to += FRAME_HEAD;
     memcpy(to, begin, (size_t)begin_length);
     to += begin_length;
     if (fields != Py_None && PyDict_GET_SIZE(fields) > 0) {
         to = put_sign(to, ",\"extFields\":{");
         for (place = 0; PyDict_Next(fields, &place, &name, &value);) {
-            to = put_text(to, name);
+            to = put_quoted(to, name);
             *to++ = ':';
-            to = put_text(to, value);
+            to = put_quoted(to, value);
             *to++ = ',';
         }
         to[-1] = '}';
     }
-    if (remark != Py_None) {
-        to = put_text(put_sign(to, ",\"remark\":"), remark);
-    }
+    if (remark != Py_None)
+        to = put_quoted(put_sign(to, ",\"remark\":"), remark);
     *to++ = '}';
     memcpy(to, PyBytes_AS_STRING(args[5]), (size_t)body_length);
     return frame;

@@ -16,6 +16,7 @@ from mqgateway.engine.filters.tags import (
     SubscriptionData,
     compile_subscription,
     is_tag_type,
+    takes_all,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "compile_expression",
     "compile_subscription",
     "is_tag_type",
+    "takes_all",
 ]

@@ -51,6 +51,11 @@ def is_tag_type(expression_type: str | None) -> bool:
     return not expression_type or expression_type == TAG_TYPE
 
 
+def takes_all(expression: str | None) -> bool:
+    """Whether a list of tags is none, so that all messages pass."""
+    return not expression or expression == ALL
+
+
 def compile_subscription(
     topic: str,
     expression: str | None,
@@ -69,7 +74,7 @@ def compile_subscription(
         return SubscriptionData(
             topic, expression, sub_version=sub_version, expression_type=expression_type or TAG_TYPE
         )
-    if not expression or expression == ALL:
+    if expression is None or takes_all(expression):
         return SubscriptionData(topic, ALL, sub_version=sub_version)
     words = expression.split(TAG_SEPARATOR)
     if not any(words):

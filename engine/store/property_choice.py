@@ -54,6 +54,7 @@ class PropertyChoice:
         marks = [(name + NAME_VALUE_SEPARATOR).encode("utf-8", "surrogatepass") for name in self._names]
         self._marks = tuple(marks)
         self._is_plain = all(name and name.isprintable() and _REPLACED not in name for name in self._names)
+        self._values_of = values_of if native is None else native.property_values
         self._known: dict[tuple[bytes | None, ...], bool] = {}
 
     def __call__(self, properties: Mapping[str, str]) -> bool:
@@ -64,8 +65,7 @@ class PropertyChoice:
         """Whether a reader wants a message, by its record."""
         if not self._is_plain:
             return self._matches(PropertiesText(properties_text_of(record)))
-        values = values_of if native is None else native.property_values
-        key = values(record, self._marks)
+        key = self._values_of(record, self._marks)
         if key is None:
             return self._matches(PropertiesText(properties_text_of(record)))
         answer = self._known.get(key)

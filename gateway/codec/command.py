@@ -229,8 +229,6 @@ def decode_command(
         if body_start > _SURELY_FEW and _strings(payload[4:body_start]) > 4 * (fields_max + _OTHER_MEMBERS):
             raise _too_many(fields_max, _outline(payload, body_start, form))
         command = _decode_json(payload, body_start, fields_max)
-        if command._text is None and len(command.ext_fields) > fields_max:
-            raise _too_many(fields_max, command)
     elif form == _ROCKETMQ:
         command = _decode_binary(payload[4:body_start], fields_max)
     else:
@@ -362,19 +360,28 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
         raise CodecError("a language that is no text")
     if remark is not None and type(remark) is not str:
         raise CodecError("a remark that is no text")
-    return RemotingCommand(
-        code,
-        language=_LANGUAGE_NAMES.get(language, LanguageCode.OTHER),
-        version=version,
-        opaque=opaque,
-        flag=flag,
-        remark=remark,
-        ext_fields=_text_fields(get("extFields")),
-    )
+    fields = _text_fields(get("extFields"))
+    command = _of_parts(code, language, version, opaque, flag, remark, fields, None)
+    if len(fields) > fields_max:
+        raise _too_many(fields_max, command)
+    return command
 
 
 def _of_outline(outline: Outline) -> RemotingCommand:
     code, language, version, opaque, flag, remark, text, _ = outline
+    return _of_parts(code, language, version, opaque, flag, remark, None, text)
+
+
+def _of_parts(
+    code: int,
+    language: str,
+    version: int,
+    opaque: int,
+    flag: int,
+    remark: str | None,
+    fields: dict[str, str] | None,
+    text: bytes | None,
+) -> RemotingCommand:
     return RemotingCommand(
         code,
         language=_LANGUAGE_NAMES.get(language, LanguageCode.OTHER),
@@ -382,6 +389,7 @@ def _of_outline(outline: Outline) -> RemotingCommand:
         opaque=opaque,
         flag=flag,
         remark=remark,
+        ext_fields=fields,
         text=text,
     )
 

@@ -15,6 +15,7 @@ from mqgateway.engine.filters import (
     compile_expression,
     compile_subscription,
     is_tag_type,
+    takes_all,
 )
 from mqgateway.engine.message import RETRY_PREFIX, is_system_group
 from mqgateway.engine.store.results import Accept
@@ -95,7 +96,7 @@ def wanted_by(broker: Broker, request: PullRequest, group: SubscriptionGroupConf
 def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
     """The standard lets everything pass where an expression cannot be read; here the pull is refused."""
     by_tags = is_tag_type(request.expression_type)
-    if by_tags and (not request.subscription or request.subscription == ALL):
+    if by_tags and takes_all(request.subscription):
         return None
     try:
         given = compile_subscription(
