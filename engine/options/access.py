@@ -3,7 +3,6 @@
 Standard: `AuthConfig`, and version 4's `aclEnable`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.option import option
@@ -24,7 +23,6 @@ class AuditFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(kw_only=True)
 class AclOptions(Options):
     """Access control of version 4, which only brokers have."""
 
@@ -39,7 +37,6 @@ class AclOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class AccessOptions(Options):
     """Who may do what, with any server."""
 
@@ -66,7 +63,7 @@ class AccessOptions(Options):
     authorization_metadata_provider: str = option("", "Class that keeps policies; empty: the local one.")
     authorization_strategy: str = option("", "As authenticationStrategy, of what is allowed.")
     authorization_whitelist: str = option("", "Request codes that any user may send, separated by commas.")
-    authorization_profile: AuthorizationProfile = option(  # noqa: RUF009
+    authorization_profile: AuthorizationProfile = option(
         AuthorizationProfile.STRICT,
         "What needs permission: every request (strict), or what the standard has a rule for (standard).",
         ours=True,
@@ -83,9 +80,7 @@ class AccessOptions(Options):
         "", "Key that passwords are encrypted with in users.json: 32 bytes in base64.", ours=True, secret=True
     )
     auth_key_file: str = option("", "File with that key.", ours=True)
-    audit_log_format: AuditFormat = option(  # noqa: RUF009
-        AuditFormat.TEXT, "Lines of the audit log.", ours=True
-    )
+    audit_log_format: AuditFormat = option(AuditFormat.TEXT, "Lines of the audit log.", ours=True)
     max_users: int = option(10_000, "Users there may be.", low=1, ours=True)
     max_policy_entries_per_user: int = option(
         2000,

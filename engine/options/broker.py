@@ -4,7 +4,6 @@ Standard: `BrokerConfig`. Properties that only size what a server on one loop do
 `engine.options.accepted`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
@@ -35,7 +34,6 @@ class RequestMode(StrEnum):
     POP = "POP"
 
 
-@dataclass(kw_only=True)
 class IdentityOptions(Options):
     """Names and addresses of a broker."""
 
@@ -69,7 +67,6 @@ class IdentityOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class RegistrationOptions(Options):
     """How the broker tells name servers about itself."""
 
@@ -109,7 +106,6 @@ class RegistrationOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class TopicOptions(Options):
     """What topics and groups exist without being created by hand."""
 
@@ -144,7 +140,6 @@ class TopicOptions(Options):
     max_attributes_per_topic: int = option(64, "Attributes a topic or group may carry.", ours=True)
 
 
-@dataclass(kw_only=True)
 class FlowOptions(Options):
     """When requests are refused so that the rest is served in time."""
 
@@ -195,7 +190,6 @@ class FlowOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class PullOptions(Options):
     """Pulls, their waiting, and offsets."""
 
@@ -241,7 +235,6 @@ class PullOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class ClientOptions(Options):
     """Producers and consumers that are connected."""
 
@@ -292,11 +285,10 @@ class ClientOptions(Options):
     max_queue_locks_per_group: int = option(100000, "Queues one group may lock.", low=1, ours=True)
 
 
-@dataclass(kw_only=True)
 class AssignmentOptions(Options):
     """Queues shared out by the broker, for clients that ask for that."""
 
-    default_message_request_mode: RequestMode = option(  # noqa: RUF009
+    default_message_request_mode: RequestMode = option(
         RequestMode.PULL, "How a group reads a topic for which nothing was chosen."
     )
     default_pop_share_queue_num: int = option(
@@ -315,7 +307,6 @@ class AssignmentOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class StatisticsOptions(Options):
     """What is counted and shown."""
 
@@ -329,7 +320,6 @@ class StatisticsOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class FilterOptions(Options):
     """Filters by property."""
 
@@ -347,7 +337,6 @@ class FilterOptions(Options):
     max_tags_per_subscription: int = option(1000, "Tags one subscription may name.", low=1, ours=True)
 
 
-@dataclass(kw_only=True)
 class TransactionOptions(Options):
     """Transactional messages."""
 
@@ -376,7 +365,6 @@ class TransactionOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class RoleOptions(Options):
     """Replicas that act for one another."""
 
@@ -395,7 +383,6 @@ class RoleOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class BrokerOptions(
     LogOptions,
     MetricsOptions,

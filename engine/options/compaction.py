@@ -1,12 +1,9 @@
 """Settings of compacted topics. Standard: `MessageStoreConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class CompactionOptions(Options):
     """Topics of which only the newest message of each key stays."""
 

@@ -1,12 +1,9 @@
 """Settings of the console in the browser; all are ours, as the standard's is a service of its own."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class ConsoleOptions(Options):
     """Where the console is, and who may do what there."""
 

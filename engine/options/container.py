@@ -1,7 +1,5 @@
 """Settings of a broker container. Standard: `BrokerContainerConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import HealthOptions
@@ -9,7 +7,6 @@ from mqgateway.engine.options.option import option
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
-@dataclass(kw_only=True)
 class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
     """All settings of a container but those of its connections, which its brokers have too."""
 

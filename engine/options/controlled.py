@@ -1,13 +1,10 @@
 """Settings of a broker whose role a controller decides. Standard: `BrokerConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
-@dataclass(kw_only=True)
 class ControlledOptions(Options):
     """A broker and its controller."""
 

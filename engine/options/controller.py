@@ -1,7 +1,5 @@
 """Settings of a controller. Standard: `ControllerConfig`, `JraftConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
@@ -10,7 +8,6 @@ from mqgateway.engine.options.option import option
 from mqgateway.engine.options.reasons import NO_JRAFT
 
 
-@dataclass(kw_only=True)
 class ControllerOptions(LogOptions, AccessOptions, ExporterOptions):
     """All settings of a controller but those of its connections."""
 

@@ -1,12 +1,9 @@
 """Settings of the port that gRPC clients call. Standard: `ProxyConfig`, which is the proxy's."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import INT_MAX, option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class GrpcOptions(Options):
     """Where gRPC is served, and what its connections may cost."""
 

@@ -1,12 +1,9 @@
 """Settings of a broker that is a member of a DLedger group. Standard: `MessageStoreConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class LedgerOptions(Options):
     """A broker and the others of its group, who keep one log and elect their leader."""
 

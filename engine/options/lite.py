@@ -1,12 +1,9 @@
 """Settings of lite topics, small topics inside a parent topic. Standard: `BrokerConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class LiteOptions(Options):
     """Who is told of messages, and what ends when."""
 

@@ -1,7 +1,5 @@
 """Settings of what a server logs."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import BadValue, closest, option
 from mqgateway.engine.options.option_set import Options
 
@@ -23,7 +21,6 @@ def levels_of(text: str) -> dict[str, str]:
     return levels
 
 
-@dataclass(kw_only=True)
 class LogOptions(Options):
     """What is logged, besides --log-level."""
 

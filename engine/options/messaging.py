@@ -1,6 +1,5 @@
 """Settings of the gRPC service that clients of version 5 speak to. Standard: `ProxyConfig`."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.option import LONG_MAX, option
@@ -15,7 +14,6 @@ class MetricCollectorMode(StrEnum):
     PROXY = "proxy"
 
 
-@dataclass(kw_only=True)
 class MessageLimits(Options):
     """What messages of gRPC clients may be like."""
 
@@ -48,7 +46,6 @@ class MessageLimits(Options):
     use_delay_level: bool = option(False, "Delay messages of gRPC clients by levels, not to the second.")
 
 
-@dataclass(kw_only=True)
 class ReceivingOptions(Options):
     """How gRPC clients receive, and how long what they received is theirs."""
 
@@ -91,7 +88,6 @@ class ReceivingOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class MessagingOptions(MessageLimits, ReceivingOptions):
     """What gRPC clients are told, and what they may cost."""
 
@@ -120,7 +116,7 @@ class MessagingOptions(MessageLimits, ReceivingOptions):
         "Where routes say that gRPC clients reach this broker, host:port; empty: where the client did.",
         ours=True,
     )
-    metric_collector_mode: MetricCollectorMode = option(  # noqa: RUF009
+    metric_collector_mode: MetricCollectorMode = option(
         MetricCollectorMode.OFF,
         "Where gRPC clients send metrics: nowhere, to metricCollectorAddress, or where they connect to.",
     )

@@ -1,7 +1,5 @@
 """Settings of exported metrics and of health over HTTP. Standard: `BrokerConfig`, `ControllerConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import BadValue, closest, option
 from mqgateway.engine.options.option_set import Options
 
@@ -18,7 +16,6 @@ def _kind(text: str) -> None:
         raise BadValue(f"not one of {', '.join(names)}", closest(text, names))
 
 
-@dataclass(kw_only=True)
 class HealthOptions(Options):
     """Where a server says how it is."""
 
@@ -28,7 +25,6 @@ class HealthOptions(Options):
     health_host: str = option("", "Address they are served at; empty: every one.", ours=True)
 
 
-@dataclass(kw_only=True)
 class ExporterOptions(HealthOptions):
     """How metrics leave a server."""
 
@@ -83,7 +79,6 @@ class ExporterOptions(HealthOptions):
         return self.metric_grpc_exporter_interval_in_mills
 
 
-@dataclass(kw_only=True)
 class MetricsOptions(ExporterOptions):
     """What a broker exports."""
 

@@ -1,7 +1,5 @@
 """Settings of a name server. Standard: `NamesrvConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.accepted import NAMESRV_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
@@ -9,7 +7,6 @@ from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.options.option import option
 
 
-@dataclass(kw_only=True)
 class NamesrvOptions(LogOptions, AccessOptions, ExporterOptions):
     """All settings of a name server but those of its connections."""
 

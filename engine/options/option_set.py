@@ -5,7 +5,7 @@ them, as the standard does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from mqgateway.engine.errors import ConfigError
@@ -46,13 +46,26 @@ class Effective(NamedTuple):
 
 
 class Options:
-    """Base of the option classes: `also_accepted` are properties that are only accepted and shown."""
+    """Base of the option classes, which are dataclasses whose fields are made by `option`.
+
+    `also_accepted` are properties that are only accepted and shown.
+    """
 
     also_accepted: ClassVar[tuple[Option, ...]] = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        # Methods that are made for a dataclass are compiled anew by every start: of all settings, for 30 ms.
+        dataclass(cls, init=False, repr=False, eq=False)
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update((field.name, field.default) for field in fields(self))
+        for name, value in values.items():
+            setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse attributes that were never declared: a misspelt one would do nothing."""
-        if name not in type(self).__dataclass_fields__:  # type: ignore[attr-defined]
+        if name not in type(self).__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__} has no option {name}")
         super().__setattr__(name, value)
 

@@ -1,12 +1,9 @@
 """Settings of POP, where the broker gives out messages one by one. Standard: `BrokerConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import LONG_MAX, option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class PopOptions(Options):
     """What is popped, what waits, what comes again."""
 

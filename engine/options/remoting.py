@@ -3,7 +3,6 @@
 Standard: `NettyServerConfig`, `NettyClientConfig`, `TlsSystemConfig`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import REMOTING_ACCEPTED
@@ -12,7 +11,6 @@ from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NOT_COUNTED, SYSTEM_BUFFERS
 
 
-@dataclass(kw_only=True)
 class RemotingOptions(Options):
     """Connections, those that are accepted and those that are opened."""
 
@@ -140,7 +138,6 @@ class ClientAuthentication(StrEnum):
     REQUIRE = "require"
 
 
-@dataclass(kw_only=True)
 class TlsOptions(Options):
     """TLS, from the file named by `tls.config.file` or from system properties."""
 
@@ -151,10 +148,10 @@ class TlsOptions(Options):
     tls_config_file: str = option(
         "/etc/rocketmq/tls.properties", "File with the other settings.", name="tls.config.file"
     )
-    tls_server_mode: TlsMode = option(  # noqa: RUF009
+    tls_server_mode: TlsMode = option(
         TlsMode.PERMISSIVE, "Whether connections may or must use TLS.", name="tls.server.mode"
     )
-    tls_server_need_client_auth: ClientAuthentication = option(  # noqa: RUF009
+    tls_server_need_client_auth: ClientAuthentication = option(
         ClientAuthentication.NONE,
         "Whether clients are asked for a certificate.",
         name="tls.server.need.client.auth",

@@ -1,6 +1,5 @@
 """Settings of replication between a master and its slaves. Standard: `MessageStoreConfig`."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.option import LONG_MAX, option
@@ -15,7 +14,6 @@ class BrokerRole(StrEnum):
     SLAVE = "SLAVE"
 
 
-@dataclass(kw_only=True)
 class AcknowledgementOptions(Options):
     """How many logs a send waits for; only a SYNC_MASTER waits at all."""
 
@@ -40,11 +38,10 @@ class AcknowledgementOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class ReplicationOptions(AcknowledgementOptions):
     """Who a broker is in its group, and how the log goes from master to slave."""
 
-    broker_role: BrokerRole = option(  # noqa: RUF009
+    broker_role: BrokerRole = option(
         BrokerRole.ASYNC_MASTER, "Master or slave, and whether a master waits for its slaves."
     )
     ha_listen_port: int = option(0, "Port for slaves; 0: the port for clients and 1.", high=65535)

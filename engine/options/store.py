@@ -3,7 +3,6 @@
 Properties that only tune what our store does not do are in `engine.options.accepted`.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from mqgateway.engine.options.accepted import STORE_ACCEPTED
@@ -23,7 +22,6 @@ class FlushDiskType(StrEnum):
     SYNC_FLUSH = "SYNC_FLUSH"
 
 
-@dataclass(kw_only=True)
 class PathOptions(Options):
     """Where files lie and how large they are."""
 
@@ -91,11 +89,10 @@ class PathOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class FlushOptions(Options):
     """When what was written is forced to disk."""
 
-    flush_disk_type: FlushDiskType = option(  # noqa: RUF009
+    flush_disk_type: FlushDiskType = option(
         FlushDiskType.ASYNC_FLUSH, "Whether a send waits until it is on disk."
     )
     sync_flush_timeout: int = option(5000, "Longest such wait.", unit="ms", low=1)
@@ -118,7 +115,6 @@ class FlushOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class RetentionOptions(Options):
     """How long messages are kept."""
 
@@ -159,7 +155,6 @@ class RetentionOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class ReadOptions(Options):
     """How large messages, answers and queries may be."""
 
@@ -224,7 +219,6 @@ class ReadOptions(Options):
     default_query_max_num: int = option(32, "Messages found by a unique key.", low=1)
 
 
-@dataclass(kw_only=True)
 class DelayOptions(Options):
     """Delayed messages."""
 
@@ -241,7 +235,6 @@ class DelayOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class LmqOptions(Options):
     """Light queues: consume queues that messages name beside their own."""
 
@@ -253,7 +246,6 @@ class LmqOptions(Options):
     max_lmq_consume_queue_num: int = option(20000, "Light queues there may be with enableLmqQuota.")
 
 
-@dataclass(kw_only=True)
 class StoreOptions(
     ReplicationOptions,
     LedgerOptions,

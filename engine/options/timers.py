@@ -1,12 +1,9 @@
 """Settings of timers: messages delivered at a time of their own. Standard: `MessageStoreConfig`."""
 
-from dataclasses import dataclass
-
 from mqgateway.engine.options.option import option
 from mqgateway.engine.options.option_set import Options
 
 
-@dataclass(kw_only=True)
 class TimerOptions(Options):
     """Messages delivered at a time of their own."""
 

@@ -72,7 +72,8 @@ class Recovery:
         else:
             begin = self._log.begin if self._wheel.is_new else stable.log_position
             written = self._relink(max(begin, self._log.begin), stable)
-            self._refill()
+            if not self._wheel.is_new:
+                self._refill()
             yield from self._delivery.learn(stable.commit_log_offset, self._file_size)
         pending, last_time = self._count(stable.read_time)
         log.info("%d timers are pending; those due from %d ms on are delivered", pending, stable.read_time)

@@ -46,10 +46,11 @@ def from_environment(environment: Mapping[str, str], options: OptionSet) -> list
         for variable, name in STANDARD.items()
         if environment.get(variable) and name in options
     ]
-    by_variable = {variable_of(name): name for name in options.names()}
+    ours = _ours(environment)
+    by_variable = {variable_of(name): name for name in options.names()} if ours else {}
     settings += [
-        Setting(by_variable[variable], value, 0, variable)
-        for variable, value in sorted(environment.items())
+        Setting(by_variable[variable], environment[variable], 0, variable)
+        for variable in ours
         if variable in by_variable
     ]
     return settings
@@ -76,10 +77,11 @@ def variable_of(name: str) -> str:
 
 def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet]) -> list[Problem]:
     """Variables with our prefix that set nothing, and Java's that do not count here."""
-    known = [variable_of(name) for options in sets for name in options.names()]
+    ours = _ours(environment)
+    known = [variable_of(name) for options in sets for name in options.names()] if ours else []
     problems = []
     for variable, value in sorted(environment.items()):
-        if variable.startswith(PREFIX) and variable not in known:
+        if variable in ours and variable not in known:
             near = closest(variable, known)
             suggestion = f"did you mean {near}?" if near else ""
             problems.append(
@@ -88,6 +90,11 @@ def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet])
         elif variable in OF_JAVA_ONLY:
             log.info("%s=%s is for Java's memory and left out", variable, value)
     return problems
+
+
+def _ours(environment: Mapping[str, str]) -> list[str]:
+    """The variables with our prefix, sorted; where there are none, no name of a property is spelt out."""
+    return sorted(variable for variable in environment if variable.startswith(PREFIX))
 
 
 def tls_file(settings: Iterable[Setting]) -> tuple[str, bool]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -51,7 +50,6 @@ class HeaderForm(StrEnum):
         return SerializeType[self.value]
 
 
-@dataclass(kw_only=True)
 class ClientOptions(Options):
     """What all clients have."""
 
@@ -84,7 +82,7 @@ class ClientOptions(Options):
         ours=True,
     )
     language: str = option("PYTHON", "What we are written in.", ours=True)
-    serialize_type: HeaderForm = option(  # noqa: RUF009
+    serialize_type: HeaderForm = option(
         HeaderForm.JSON, "How headers are written.", name="rocketmq.serialize.type"
     )
     send_latency_enable: bool = option(False, "Avoid brokers that answer slowly, for a time.")
@@ -106,7 +104,6 @@ class ClientOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class ProducerOptions(ClientOptions):
     """What producers have beside."""
 
@@ -119,7 +116,7 @@ class ProducerOptions(ClientOptions):
     compress_msg_body_over_howmuch: int = option(
         4096, "Bodies from this size on are compressed.", unit="bytes"
     )
-    compress_type: Compression = option(Compression.ZLIB, "How bodies are compressed.")  # noqa: RUF009
+    compress_type: Compression = option(Compression.ZLIB, "How bodies are compressed.")
     compress_level: int = option(5, "How hard is tried; zlib to 9, zstd to 22.", low=1, high=22)
     retry_times_when_send_failed: int = option(2, "Further tries of a send, on other brokers if there are.")
     retry_times_when_send_async_failed: int = option(2, "The same, of a send that is not waited for.")
@@ -134,14 +131,13 @@ class ProducerOptions(ClientOptions):
     )
 
 
-@dataclass(kw_only=True)
 class ConsumerOptions(ClientOptions):
     """What all consumers have beside."""
 
-    message_model: MessageModel = option(  # noqa: RUF009
+    message_model: MessageModel = option(
         MessageModel.CLUSTERING, "Whether members share messages or each gets all."
     )
-    consume_from_where: ConsumeFrom = option(  # noqa: RUF009
+    consume_from_where: ConsumeFrom = option(
         ConsumeFrom.LAST_OFFSET, "Where a group begins that has never consumed."
     )
     consume_timestamp: str = option(
@@ -164,7 +160,6 @@ class ConsumerOptions(ClientOptions):
     )
 
 
-@dataclass(kw_only=True)
 class PushOptions(ConsumerOptions):
     """What push consumers have beside."""
 
@@ -211,12 +206,10 @@ class PushOptions(ConsumerOptions):
     )
 
 
-@dataclass(kw_only=True)
 class PullOptions(ConsumerOptions):
     """Pull consumers have nothing beside."""
 
 
-@dataclass(kw_only=True)
 class LitePullOptions(ConsumerOptions):
     """What lite pull consumers have beside."""
 

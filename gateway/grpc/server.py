@@ -80,7 +80,7 @@ class GrpcServer:
         else:
             log.info("gRPC is served at %s", format_address(host, self.port))
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        self._load(0)
+        self._schedule.later(0, self._load, 0)  # once the server is ready, which that would keep waiting
 
     def abort(self, peer: Peer) -> None:
         """Break a peer's connection."""

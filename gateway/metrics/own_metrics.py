@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import psutil
@@ -31,6 +30,8 @@ class ServerReading:
 @cache
 def installed_version() -> str:
     """The version of what is installed, looked up once; "" where it runs from its sources."""
+    from importlib.metadata import PackageNotFoundError, version  # no start waits for it
+
     try:
         return version("mqgateway")
     except PackageNotFoundError:

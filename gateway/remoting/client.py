@@ -1,8 +1,7 @@
 """A client: requests to addresses, with a connection each that is made when it is needed.
 
     client = RemotingClient(reactor, options, clock=clock)
-    client.keep("10.0.0.1:9876")                          # a standing link, reconnecting
-    client.request("10.0.0.1:9876", command, timeout=3.0) # a Deferred of the answer
+    client.request("10.0.0.1:9876", command, timeout=3.0)  # a Deferred of the answer
 
 A server that stops answers 1500: the connection is left, a new one made and the request repeated once.
 Standard: `NettyRemotingClient`.
@@ -135,10 +134,6 @@ class RemotingClient:
             connected = fail(error)
         connected.addCallback(send).addErrback(failed)
 
-    def keep(self, address: str) -> None:
-        """Hold a connection to `address` from now on, coming back whenever it is lost. Raises `PeerGone`."""
-        self._link(address).keep()
-
     def release(self, address: str) -> None:
         """Give up the connection to `address`; what is in flight fails with `PeerGone`."""
         link = self._links.pop(address, None)
@@ -223,7 +218,7 @@ class RemotingClient:
         limit = self._options.client_channel_max_idle_time_seconds
         for link in list(self._links.values()):
             connection = link.connection
-            if connection is not None and not link.is_standing and connection.is_idle(now, limit):
+            if connection is not None and connection.is_idle(now, limit):
                 connection.close(f"idle for {limit} s")
 
 

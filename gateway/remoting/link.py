@@ -1,20 +1,14 @@
-"""One address a client talks to: how its connection comes and goes.
-
-A link on demand connects when somebody asks and is forgotten when its connection ends. A standing link
-(`keep`) is a `ClientService`: it connects at once and again whenever the connection is lost.
-"""
+"""One address a client talks to: connected when somebody asks, forgotten when its connection ends."""
 
 from __future__ import annotations
 
 import ipaddress
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
-from twisted.application.internet import ClientService, backoffPolicy
 from twisted.internet.defer import Deferred, succeed
-from twisted.internet.endpoints import HostnameEndpoint, TCP4ClientEndpoint, TCP6ClientEndpoint
-from twisted.internet.protocol import Factory
+from twisted.internet.protocol import ClientCreator, Factory
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.remoting.call import Peer
@@ -27,27 +21,35 @@ from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
 
-RETRY_SECONDS_MIN = 0.5
-RETRY_SECONDS_MAX = 10.0
+Connect: TypeAlias = Callable[[Any], Deferred[Any]]
+"""Connects a protocol of the factory it is given; fires when that is done, and can be cancelled."""
 
 
-def endpoint_for(reactor: Reactor, address: str, timeout: float) -> Any:
-    """A Twisted client endpoint for `ip:port`, `[ipv6]:port` or `name:port`. Raises ValueError."""
+def connects_to(reactor: Reactor, address: str, timeout: float) -> Connect:
+    """What connects to `ip:port`, `[ipv6]:port` or `name:port`. Raises ValueError."""
     host, separator, port = address.rpartition(":")
     if not separator or not host or not port.isdecimal():
         raise ValueError(f"{address!r} is not host:port")
     host = host.removeprefix("[").removesuffix("]")
     try:
-        version = ipaddress.ip_address(host).version
+        ipaddress.ip_address(host)
     except ValueError:
-        return HostnameEndpoint(reactor, host, int(port), timeout)
-    kind = TCP4ClientEndpoint if version == 4 else TCP6ClientEndpoint
-    return kind(connecting(reactor), host, int(port), timeout)
+        from twisted.internet.endpoints import HostnameEndpoint  # a start that needs no name waits for none
+
+        return HostnameEndpoint(reactor, host, int(port), timeout).connect
+    connector = connecting(reactor)
+
+    def connect(factory: Any) -> Deferred[Any]:
+        creator = ClientCreator(connector, factory.buildProtocol, None)  # type: ignore[no-untyped-call]
+        made: Deferred[Any] = creator.connectTCP(host, int(port), timeout)  # type: ignore[no-untyped-call]
+        return made
+
+    return connect
 
 
 class Link:
-    """The way to one address. `on_gone(link)` is called when a link on demand has nothing left,
-    `on_made(address)` when a connection was made, before those who wait for it are told."""
+    """The way to one address. `on_gone(link)` is called when it has nothing left, `on_made(address)` when a
+    connection was made, before those who wait for it are told."""
 
     def __init__(
         self,
@@ -65,28 +67,13 @@ class Link:
         self.connection: Connection | None = None
         """The connection to use; look at its `is_open` before."""
         self._reactor = reactor
-        self._endpoint = endpoint_for(reactor, address, connect_timeout)
+        self._connect = connects_to(reactor, address, connect_timeout)
         factory = _Connections(terms, dispatcher, self)
         self._factory = factory if tls is None else tls.wrap_factory(factory, address.rpartition(":")[0])
         self._on_gone = on_gone
         self._on_made = on_made
-        self._service: ClientService | None = None
         self._waiters: list[Deferred[Connection]] = []
         self._attempt: Deferred[Any] | None = None
-
-    @property
-    def is_standing(self) -> bool:
-        """Whether the connection comes back by itself."""
-        return self._service is not None
-
-    def keep(self) -> None:
-        """Make it a standing link."""
-        if self._service is not None:
-            return
-        if self.connection is not None:
-            self.connection.close("a standing link takes its place")
-            self.connection = None
-        self._service = self._new_service()
 
     def connected(self) -> Deferred[Connection]:
         """An open connection, made if there is none; fails with `PeerGone` when that does not succeed."""
@@ -95,10 +82,7 @@ class Link:
         waiter: Deferred[Connection] = Deferred()
         self._waiters.append(waiter)
         if self._attempt is None:
-            if self._service is None:
-                self._attempt = self._endpoint.connect(self._factory)
-            else:
-                self._attempt = self._service.whenConnected(failAfterFailures=1)
+            self._attempt = self._connect(self._factory)
             self._attempt.addErrback(self._attempt_failed)
         return waiter
 
@@ -107,21 +91,11 @@ class Link:
         if connection is not self.connection:
             return
         self.connection = None
-        service = self._service
-        if service is not None:
-            self._service = self._new_service()
-
-        def leave(_: None) -> None:
-            connection.close("the peer asked us to go away")
-            if service is not None:
-                service.stopService()
-
-        connection.settled().addCallback(leave)
+        connection.settled().addCallback(lambda _: connection.close("the peer asked us to go away"))
 
     def close(self, reason: str, *, is_said: bool = True) -> Deferred[None]:
         """End it; fires when the connection is gone. `is_said`: the log says so, with the reason."""
         attempt, self._attempt = self._attempt, None
-        service, self._service = self._service, None
         self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
         gone: Deferred[None] = Deferred()
         connection = self.connection
@@ -130,9 +104,7 @@ class Link:
         else:
             connection.on_lost(lambda _: gone.callback(None))
             connection.close(reason if is_said else "")
-        if service is not None:
-            service.stopService()
-        elif attempt is not None:
+        if attempt is not None:
             attempt.cancel()
         return gone
 
@@ -166,14 +138,8 @@ class Link:
             waiter.errback(reason)
 
     def _check_gone(self) -> None:
-        if self._service is None and self.connection is None and self._attempt is None:
+        if self.connection is None and self._attempt is None:
             self._on_gone(self)
-
-    def _new_service(self) -> ClientService:
-        policy = backoffPolicy(RETRY_SECONDS_MIN, RETRY_SECONDS_MAX)
-        service = ClientService(self._endpoint, self._factory, policy, clock=self._reactor)  # type: ignore[arg-type]
-        service.startService()
-        return service
 
 
 class _Connections(Factory):

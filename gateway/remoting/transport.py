@@ -115,10 +115,11 @@ class _EagerConnector(Connector):
 
 
 class Connecting:
-    """A reactor as far as endpoints of addresses need it; connections have eager transports."""
+    """A reactor as far as who connects needs it; connections have eager transports."""
 
     def __init__(self, reactor: Reactor) -> None:
         self._reactor = reactor
+        self.callLater = reactor.callLater
 
     def connectTCP(
         self, host: str, port: int, factory: Any, timeout: float = 30, bindAddress: Any = None

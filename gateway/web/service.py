@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -79,8 +78,13 @@ class ConsoleService:
             return
         self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)
+        self._schedule.later(0, self._load_ahead)
+
+    def _load_ahead(self) -> None:
+        """Load what the first connection needs once the server is ready, which that would keep waiting."""
         environment = self.console.broker.environment
-        (environment.reader or environment.worker).run(_load, lambda _: None)
+        worker = environment.reader or environment.worker
+        worker.run(lambda: import_module("mqgateway.gateway.web.site"), lambda _: None)
 
     def _site(self) -> Any:
         from mqgateway.gateway.runtime.http import LimitedSite
@@ -114,12 +118,9 @@ class Door(Factory):
         return self._site.buildProtocol(addr)
 
 
-def _load() -> None:
-    """Load what the first connection needs."""
-    import_module("mqgateway.gateway.web.site")
-
-
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # no start waits for it
+
     try:
         return version("mqgateway")
     except PackageNotFoundError:

@@ -29,7 +29,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import ExchangeHAInfoRequestHeader, ViewMessageRequestHeader
 from mqgateway.gateway.remoting.client import Ask
-from mqgateway.gateway.remoting.link import endpoint_for
+from mqgateway.gateway.remoting.link import connects_to
 from mqgateway.gateway.runtime.loop import Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -205,9 +205,8 @@ class MasterClient:
             raise StreamBroken("the broker stops")
         begin, ticket = begun
         follow = self._stream.follow(self.now(), begin)
-        endpoint = endpoint_for(self._reactor, self.ha_address, CONNECT_SECONDS)
-        made: Deferred[Any] = endpoint.connect(_Connections(self, follow, ticket))
-        return made
+        connect = connects_to(self._reactor, self.ha_address, CONNECT_SECONDS)
+        return connect(_Connections(self, follow, ticket))
 
     def _failed(self, failure: Failure) -> None:
         self._is_trying = False

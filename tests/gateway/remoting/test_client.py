@@ -227,74 +227,6 @@ def test_a_stopping_server_hands_its_clients_over_to_the_next() -> None:
     assert [answer.code for answer in waiting] == [0]
 
 
-# Standing links
-
-
-def test_a_standing_link_connects_at_once_and_again_whenever_it_is_lost() -> None:
-    scene = Scene()
-    scene.client.keep(HERE)
-    scene.client.keep(HERE)
-    scene.net.settle()
-    assert scene.server.connection_count == 1
-    scene.asked()
-    scene.peers[0].close("bye")
-    scene.net.settle(3)
-    assert scene.server.connection_count == 1
-    assert scene.asked().body == b"x"
-    assert scene.net.attempts == 2
-
-
-def test_a_standing_link_is_not_closed_when_idle_on_our_side() -> None:
-    scene = Scene()
-    scene.client.keep(HERE)
-    scene.net.settle()
-    scene.options.server_channel_max_idle_time_seconds = 10_000
-    scene.net.settle(200)
-    assert (scene.server.connection_count, scene.net.attempts) == (1, 1)
-
-
-def test_a_request_over_a_standing_link_that_cannot_connect_fails_soon() -> None:
-    scene = Scene()
-    scene.net.ports.clear()
-    scene.client.keep(HERE)
-    scene.net.settle(5)
-    outcomes = scene.ask(timeout=60.0)
-    scene.net.settle(15)
-    assert isinstance(outcomes[0], PeerGone)
-
-
-def test_a_standing_link_that_is_sent_away_stands_again() -> None:
-    scene = Scene(tls=True)
-    scene.client.keep(HERE)
-    scene.net.settle()
-    assert scene.asked(GO_AWAY).code == 1500
-    assert scene.calls[0].peer is not scene.calls[1].peer
-    scene.net.settle(20)
-    assert scene.server.connection_count == 1
-
-
-def test_a_link_on_demand_can_become_a_standing_one() -> None:
-    scene = Scene()
-    scene.asked()
-    scene.client.keep(HERE)
-    scene.net.settle(1)
-    assert scene.server.connection_count == 1
-    assert scene.asked().body == b"x"
-    scene.peers[-1].close("bye")
-    scene.net.settle(3)
-    assert scene.server.connection_count == 1
-
-
-def test_a_released_link_does_not_come_back() -> None:
-    scene = Scene()
-    scene.client.keep(HERE)
-    scene.net.settle()
-    scene.client.release(HERE)
-    scene.client.release("10.0.0.1:1")
-    scene.net.settle(20)
-    assert (scene.server.connection_count, scene.net.attempts) == (0, 1)
-
-
 # Closing
 
 
@@ -302,7 +234,6 @@ def test_a_released_link_does_not_come_back() -> None:
 def test_a_closed_client_has_no_connections_timers_or_requests_left(tls: bool) -> None:
     scene = Scene(tls=tls)
     waiting = scene.ask(HOLD)
-    scene.client.keep("10.0.0.1:1")
     connecting = scene.ask(address="10.0.0.1:2")
     scene.net.unreachable.add(3)
     stuck = scene.ask(address="10.0.0.1:3")
