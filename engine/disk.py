@@ -20,6 +20,8 @@ import shutil
 from collections.abc import Iterable
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -207,6 +209,7 @@ def total_memory() -> int:
         return total
 
 
+@mypyc_attr(native_class=False)
 class _RealWindow:
     def __init__(self, fd: int, size: int) -> None:
         self.buffer = mmap.mmap(fd, size)
@@ -219,6 +222,7 @@ class _RealWindow:
         self.buffer.close()
 
 
+@mypyc_attr(native_class=False)
 class _RealPart:
     def __init__(self, fd: int, offset: int, size: int) -> None:
         self.buffer = mmap.mmap(fd, size, offset=offset)
@@ -233,6 +237,7 @@ class _RealPart:
         )
 
 
+@mypyc_attr(native_class=False)
 class RealFile:
     """A file of the operating system. Errors name its path."""
 
@@ -340,6 +345,7 @@ class RealFile:
         self.close()
 
 
+@mypyc_attr(native_class=False)
 class RealFileSystem:
     """A file system of the operating system, by one of its directories."""
 
@@ -360,6 +366,7 @@ class RealFileSystem:
             os.close(fd)
 
 
+@mypyc_attr(native_class=False)
 class RealDisk:
     """The operating system's files."""
 
@@ -466,6 +473,7 @@ class RealDisk:
         return ReadOnlyDisk()
 
 
+@mypyc_attr(native_class=False)
 class ReadOnlyDisk(RealDisk):
     """The operating system's files for who only looks at them: they need not be writable, and stay as they
     are."""

@@ -60,6 +60,12 @@ class Native(Protocol):
         """The bytes of each (anything, offset, size) of a buffer that begins there; None of what is not
         memory. `LogOnFiles.read_each`."""
 
+    def gather(
+        self, buffer: object, begin: int, end: int, places: Sequence[tuple[int, int, int]], number: int, /
+    ) -> tuple[bytes, int] | None:
+        """What lies at places from a number on, back to back, and how many these are; None of what is not
+        memory. `gather` of `log_on_files`."""
+
     def property_values(self, record: bytes, marks: tuple[bytes, ...], /) -> tuple[bytes | None, ...] | None:
         """Values of properties in a record; None where it is not plain to see. `PropertyChoice.takes`."""
 

@@ -26,6 +26,7 @@ static PyMethodDef functions[] = {
     {"json_answer", FAST(native_json_answer), METH_FASTCALL, native_json_answer_doc},
     {"message_ids", FAST(native_message_ids), METH_FASTCALL, native_message_ids_doc},
     {"slices", FAST(native_slices), METH_FASTCALL, native_slices_doc},
+    {"gather", FAST(native_gather), METH_FASTCALL, native_gather_doc},
     {"property_values", FAST(native_property_values), METH_FASTCALL, native_property_values_doc},
     {"choose", FAST(native_choose), METH_FASTCALL, native_choose_doc},
     {"record", FAST(native_record), METH_FASTCALL, native_record_doc},

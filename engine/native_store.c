@@ -415,6 +415,18 @@ PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     return places == NULL || places == Py_None ? places : Py_BuildValue("NLO", places, offset, removed ? Py_True : Py_False);
 }
 
+/* Where a place of (anything, offset, size) lies; zero where it is none, with an exception. */
+static int place_of(PyObject *place, long long *offset, long long *size) {
+    if (!PyTuple_Check(place) || PyTuple_GET_SIZE(place) != 3 || !PyLong_Check(PyTuple_GET_ITEM(place, 1)) ||
+        !PyLong_Check(PyTuple_GET_ITEM(place, 2))) {
+        PyErr_SetString(PyExc_ValueError, "a place is a tuple of three numbers");
+        return 0;
+    }
+    *offset = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1));
+    *size = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
+    return !PyErr_Occurred();
+}
+
 const char native_slices_doc[] = "slices(buffer, begin, places)\n--\n\n"
 "The bytes of each (anything, offset, size), of a buffer whose first byte lies at offset `begin`; None of what is not\n"
 "memory.\n\n"
@@ -437,15 +449,9 @@ PyObject *native_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     Py_ssize_t count = PySequence_Fast_GET_SIZE(places);
     PyObject *pieces = PyList_New(count);
     for (Py_ssize_t number = 0; pieces != NULL && number < count; number++) {
-        PyObject *place = PySequence_Fast_GET_ITEM(places, number);
-        long long offset = -1, size = -1;
-        if (PyTuple_Check(place) && PyTuple_GET_SIZE(place) == 3 && PyLong_Check(PyTuple_GET_ITEM(place, 1)) &&
-            PyLong_Check(PyTuple_GET_ITEM(place, 2))) {
-            offset = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1));
-            size = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
-        }
+        long long offset, size;
         PyObject *piece = NULL;
-        if (!PyErr_Occurred()) {
+        if (place_of(PySequence_Fast_GET_ITEM(places, number), &offset, &size)) {
             if (offset >= begin && size >= 0 && size <= buffer.len && offset - begin <= buffer.len - size)
                 piece = PyBytes_FromStringAndSize((const char *)buffer.buf + (offset - begin), (Py_ssize_t)size);
             else
@@ -459,6 +465,59 @@ PyObject *native_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     PyBuffer_Release(&buffer);
     Py_DECREF(places);
     return pieces;
+}
+
+const char native_gather_doc[] = "gather(buffer, begin, end, places, number)\n--\n\n"
+"What lies at places (anything, offset, size) from a number on back to back, and how many these are: up to one that is\n"
+"not all in [begin, end), where the buffer lies; None where the buffer is not memory.\n\n"
+"In Python: gather of engine.store.log_on_files.";
+
+PyObject *native_gather(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    Py_buffer buffer;
+    if (given != 5 || !PyLong_Check(args[1]) || !PyLong_Check(args[2]) || !PySequence_Check(args[3]) ||
+        !PyLong_Check(args[4])) {
+        PyErr_SetString(PyExc_TypeError, "a buffer, where it begins and ends, places, and the first of them");
+        return NULL;
+    }
+    if (!PyObject_CheckBuffer(args[0]))
+        Py_RETURN_NONE;
+    long long begin = PyLong_AsLongLong(args[1]), end = PyLong_AsLongLong(args[2]);
+    Py_ssize_t first = PyLong_AsSsize_t(args[4]);
+    PyObject *places = PyErr_Occurred() ? NULL : PySequence_Fast(args[3], "places are a sequence");
+    if (places == NULL || PyObject_GetBuffer(args[0], &buffer, PyBUF_SIMPLE) < 0) {
+        Py_XDECREF(places);
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(places), number = first, total = 0;
+    PyObject *joined = NULL, *result = NULL;
+    if (begin < 0 || end < begin || end - begin > buffer.len || first < 0 || first > count) {
+        PyErr_SetString(PyExc_ValueError, "more than the buffer or the places");
+        goto done;
+    }
+    for (; number < count; number++) {
+        long long offset, size;
+        if (!place_of(PySequence_Fast_GET_ITEM(places, number), &offset, &size))
+            goto done;
+        if (offset < begin || size < 0 || offset > end || size > end - offset || total > PY_SSIZE_T_MAX - size)
+            break;
+        total += (Py_ssize_t)size;
+    }
+    joined = PyBytes_FromStringAndSize(NULL, total);
+    if (joined == NULL)
+        goto done;
+    char *to = PyBytes_AS_STRING(joined);
+    for (Py_ssize_t at = first; at < number; at++) {
+        PyObject *place = PySequence_Fast_GET_ITEM(places, at);
+        Py_ssize_t size = (Py_ssize_t)PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
+        memcpy(to, (const char *)buffer.buf + (PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1)) - begin), (size_t)size);
+        to += size;
+    }
+    result = Py_BuildValue("On", joined, number - first);
+done:
+    Py_XDECREF(joined);
+    PyBuffer_Release(&buffer);
+    Py_DECREF(places);
+    return result;
 }
 
 #define BORN_HOST_V6 16

@@ -95,6 +95,9 @@ class Log(Protocol):
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
 
+    def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
+        """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""
+
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
         """Where each (anything, offset, size) lies in files; those that are not in the log are left out."""
 

@@ -24,6 +24,23 @@ def _nothing() -> None:
     return
 
 
+def gather(
+    buffer: Slices, begin: int, end: int, places: Sequence[tuple[int, int, int]], number: int
+) -> tuple[bytes, int]:
+    """What lies at places from a number on back to back, and how many these are: up to one that is not all in
+    [begin, end), where the buffer lies."""
+    if native is not None:
+        gathered = native.gather(buffer, begin, end, places, number)
+        if gathered is not None:
+            return gathered
+    pieces = []
+    for _, offset, size in places[number:]:
+        if not begin <= offset <= offset + size <= end:
+            break
+        pieces.append(buffer[offset - begin : offset - begin + size])
+    return b"".join(pieces), len(pieces)
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)  # a group's log is one, and is not compiled
 class LogOnFiles(Log):
     """Reads records of `files`, the last `newest` bytes without asking whether they are in memory; see
@@ -123,6 +140,30 @@ class LogOnFiles(Log):
             except ColdRead:
                 raise ColdRead(offset, self.pieces(places[number:])) from None
         return found
+
+    def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
+        """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""
+        parts: list[bytes] = []
+        number = 0
+        while number < len(places):
+            place = places[number]
+            offset = place[1]
+            window, count = self._window(offset), 0
+            if window is not None:
+                part, count = gather(window[0], window[1], window[2], places, number)
+                if count:
+                    parts.append(part)
+                    number += count
+            if not count:  # it lies across the end of a window, or is not known to be in memory
+                try:
+                    data = self.read(offset, place[2], may_wait)
+                except ColdRead:
+                    raise ColdRead(offset, self.pieces(places[number:])) from None
+                if data is None:
+                    return None
+                parts.append(data)
+                number += 1
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _window(self, offset: int) -> tuple[Slices, int, int] | None:
         """What is in memory around an offset, and where in the log that begins and ends."""

@@ -240,6 +240,9 @@ class Reader:
                 if span != total:
                     data = b"".join([data[at - first : at - first + size] for _, at, size in places])
                 return data, [offset for offset, _, _ in places]
+        body = self._log.read_joined(places, self._may_wait)
+        if body is not None:
+            return body, [offset for offset, _, _ in places]
         each = self._log.read_each(places, self._may_wait)
         records = [record for record in each if record is not None]
         offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]

@@ -19,7 +19,7 @@ from mqgateway.engine import extension, message
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, pack_host
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store import index_file, record
+from mqgateway.engine.store import index_file, log_on_files, record
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
@@ -153,6 +153,23 @@ def test_messages_are_named(host: bytes, places: list[int]) -> None:
         assert message.offset_message_id(host, places[0]) == one
         assert message.offset_message_ids(host, places) == all_of_them
     assert native.message_ids(host, []) == ""
+
+
+@given(
+    st.binary(max_size=40),
+    st.integers(0, 9),
+    st.integers(0, 40),
+    st.lists(st.tuples(*[st.integers(-3, 50)] * 3), max_size=6),
+    st.integers(0, 6),
+)
+def test_pieces_are_gathered(
+    data: bytes, begin: int, length: int, places: list[tuple[int, int, int]], number: int
+) -> None:
+    end, number = begin + min(length, len(data)), min(number, len(places))
+    assert native.gather(cast(Any, "text"), begin, end, places, number) is None
+    gathered = native.gather(data, begin, end, places, number)
+    with in_python(log_on_files):
+        assert log_on_files.gather(data, begin, end, places, number) == gathered
 
 
 @given(st.binary(max_size=40), st.integers(0, 9), st.lists(st.tuples(*[st.integers(0, 50)] * 3), max_size=4))
@@ -483,6 +500,13 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("slices", (b"abc", 0, [(0, 1, -1)])),
         ("slices", (b"abc", 0, [(0, 1 << 64, 1)])),
         ("slices", (b"abc", 1 << 64, [])),
+        ("gather", (b"abc", 0, 3, [])),
+        ("gather", (b"abc", 0, 4, [], 0)),
+        ("gather", (b"abc", 0, 3, [], 1)),
+        ("gather", (b"abc", 0, 3, [], -1)),
+        ("gather", (b"abc", 2, 1, [], 0)),
+        ("gather", (b"abc", 0, 3, [(0, 1)], 0)),
+        ("gather", (b"abc", 0, 3, [(0, 1 << 64, 1)], 0)),
         ("slices", (b"abc", 0, [(0, 1)])),
         ("slices", (b"abc", 0, 5)),
         ("property_values", (b"", [b"a"])),

@@ -100,6 +100,11 @@ def test_a_log_reads_records_apart_where_they_are() -> None:
         log.write(block)
     places = [(0, start + end, 100) for start in (0, size) for end in ends]
     assert log.read_each(places) == [log.read(offset, 100) for _, offset, _ in places]
+    there = [record for record in log.read_each(places) if record is not None]
+    assert len(there) == len(places) - 1  # one lies across the end of a file
+    assert log.read_joined(places) is None
+    places = [place for place in places if log.read(place[1], 100) is not None]
+    assert log.read_joined(places) == b"".join(there)
     assert (
         log.read_each([(0, log.end_offset - 5, 10), (0, log.end_offset, 1), (0, 3 * size, 1)]) == [None] * 3
     )

@@ -72,6 +72,11 @@ class MemoryLog:
         """One after the other."""
         return [self.read(offset, size) for _, offset, size in places]
 
+    def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
+        """All of them, if they are there."""
+        found = [record for record in self.read_each(places) if record is not None]
+        return b"".join(found) if len(found) == len(places) else None
+
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
         """None: it is in no file."""
         return []
