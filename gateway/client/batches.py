@@ -8,9 +8,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_UNIQ_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
     RETRY_PREFIX,
     properties_text,
 )
@@ -33,12 +35,14 @@ def check_batch(messages: Sequence[Message]) -> None:
     topic, waits = messages[0].topic, messages[0].waits_for_store
     if topic.startswith(RETRY_PREFIX):
         raise BadArgument("messages to a retry topic go by themselves, not in a batch")
+    wait = messages[0].properties.get(PROPERTY_WAIT_STORE_MSG_OK)
     for message in messages:
-        if PROPERTY_DELAY_TIME_LEVEL in message.properties and message.delay_level > 0:
+        properties = message.properties
+        if PROPERTY_DELAY_TIME_LEVEL in properties and message.delay_level > 0:
             raise BadArgument("a message with a delay level goes by itself, not in a batch")
         if message.topic != topic:
             raise BadArgument(f"a batch has one topic, not {topic} and {message.topic}")
-        if message.waits_for_store != waits:
+        if properties.get(PROPERTY_WAIT_STORE_MSG_OK) != wait and message.waits_for_store != waits:
             raise BadArgument("all messages of a batch wait for the store, or none does")
 
 
@@ -48,19 +52,28 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
 
     A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
-    batch: list[Message] = []
+    left = list(messages)
+    while left:
+        body, count = first_batch(left, size_max)
+        yield left[:count], body
+        left = left[count:]
+
+
+def first_batch(messages: list[Message], size_max: int) -> tuple[bytes, int]:
+    """The body of a batch of the first messages, and how many these are; see `split_by_size`."""
+    if native is not None:
+        made = native.first_batch(messages, size_max, BATCH_MESSAGES_MAX)
+        if made is not None:
+            return made
     elements: list[bytes] = []
     size = 0
-    for message in messages:
+    for message in messages[:BATCH_MESSAGES_MAX]:
         element = encode_element(message)
-        if batch and (size + len(element) > size_max or len(batch) == BATCH_MESSAGES_MAX):
-            yield batch, b"".join(elements)
-            batch, elements, size = [], [], 0
-        batch.append(message)
+        if elements and size + len(element) > size_max:
+            break
         elements.append(element)
         size += len(element)
-    if batch:
-        yield batch, b"".join(elements)
+    return b"".join(elements), len(elements)
 
 
 def element_size(message: Message) -> int:

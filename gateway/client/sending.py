@@ -192,10 +192,11 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
 
 def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
     """Give messages ids that have none."""
+    keys = ids.keys(now)
     for message in messages:
         properties = message.properties
         if PROPERTY_UNIQ_KEY not in properties:
-            properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+            properties[PROPERTY_UNIQ_KEY] = keys.next(now)
 
 
 def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> Prepared:
@@ -203,8 +204,7 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
     is compressed. Raises `BadArgument`."""
     check_batch(messages)
     check_sendable(messages[0].topic)
-    for message in messages:
-        check_content(message, options)
+    check_contents(messages, options)
     if len(body) > options.max_message_size:
         raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
     wait = "true" if messages[0].waits_for_store else "false"
@@ -224,7 +224,7 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
 def check_message(message: Message, options: ProducerOptions) -> None:
     """Refuse what no broker takes. Raises `BadArgument`."""
     check_sendable(message.topic)
-    check_content(message, options)
+    check_contents((message,), options)
 
 
 def check_sendable(topic: str) -> None:
@@ -234,16 +234,18 @@ def check_sendable(topic: str) -> None:
         raise BadArgument(refusal)
 
 
-def check_content(message: Message, options: ProducerOptions) -> None:
-    """Refuse a body or properties that no broker takes. Raises `BadArgument`."""
-    size = len(message.body)
-    if not size:
-        raise BadArgument("a message without body")
-    if size > options.max_message_size:
-        raise BadArgument(f"a body of {size} bytes, more than {options.max_message_size}")
-    properties = message.properties
-    if PROPERTY_INNER_MULTI_DISPATCH in properties and "/" in properties[PROPERTY_INNER_MULTI_DISPATCH]:
-        raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
+def check_contents(messages: Sequence[Message], options: ProducerOptions) -> None:
+    """Refuse bodies or properties that no broker takes. Raises `BadArgument`."""
+    size_max = options.max_message_size
+    for message in messages:
+        size = len(message.body)
+        if not size:
+            raise BadArgument("a message without body")
+        if size > size_max:
+            raise BadArgument(f"a body of {size} bytes, more than {size_max}")
+        properties = message.properties
+        if PROPERTY_INNER_MULTI_DISPATCH in properties and "/" in properties[PROPERTY_INNER_MULTI_DISPATCH]:
+            raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
 
 
 @lru_cache(TOPICS_KEPT)
