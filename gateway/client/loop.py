@@ -15,7 +15,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
@@ -87,26 +87,7 @@ class Loop:
         """Call a function in the loop, with the context variables of here; the future is what its Deferred
         comes to."""
         outcome: Future[T] = Future()
-
-        def succeeded(result: Any) -> None:
-            if not outcome.cancelled():
-                outcome.set_result(result)
-
-        def failed(failure: Failure) -> None:
-            if not outcome.cancelled():
-                error = failure.value
-                outcome.set_exception(error if error is not None else ClientError("it failed"))
-
-        def begin() -> None:
-            try:
-                begun = function(*args, **kwargs)
-            except BaseException as error:
-                if not outcome.cancelled():
-                    outcome.set_exception(error)
-            else:
-                begun.addCallbacks(succeeded, failed)
-
-        self.post(partial(copy_context().run, begin))
+        self.post(partial(copy_context().run, _begin, outcome, function, args, kwargs))
         return outcome
 
     def post(self, work: Callable[[], object]) -> None:
@@ -158,6 +139,37 @@ class Loop:
         reactor: Any = self.reactor
         reactor.callWhenRunning(self._ready.set)
         reactor.run(installSignalHandlers=False)
+
+
+def _begin(
+    outcome: Future[T], function: Callable[..., Deferred[T]], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Call a function, and let a future be what its Deferred comes to."""
+    try:
+        begun = function(*args, **kwargs)
+    except BaseException as error:
+        _fail(outcome, error)
+    else:
+        begun.addCallbacks(_succeeded, _failed, (outcome,), errbackArgs=(outcome,))
+
+
+def _succeeded(result: Any, outcome: Future[Any]) -> None:
+    try:
+        outcome.set_result(result)
+    except InvalidStateError:
+        return  # it was cancelled
+
+
+def _failed(failure: Failure, outcome: Future[Any]) -> None:
+    error = failure.value
+    _fail(outcome, error if error is not None else ClientError("it failed"))
+
+
+def _fail(outcome: Future[Any], error: BaseException) -> None:
+    try:
+        outcome.set_exception(error)
+    except InvalidStateError:
+        return  # it was cancelled
 
 
 class Pool:

@@ -157,15 +157,17 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
     """
     check_message(message, options)
     properties = message.properties
-    if PROPERTY_UNIQ_KEY not in properties:
-        properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+    key = properties.get(PROPERTY_UNIQ_KEY)
+    if key is None:
+        key = properties[PROPERTY_UNIQ_KEY] = ids.next(now)
     if options.namespace:
         properties[PROPERTY_INSTANCE_ID] = options.namespace
     body, sys_flag = message.body, 0
     if len(body) >= options.compress_msg_body_over_howmuch:
         body = compress(body, options.compress_type, options.compress_level)
         sys_flag = options.compress_type.flag
-    if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true":
+    half = properties.get(PROPERTY_TRANSACTION_PREPARED)
+    if half is not None and half.lower() == "true":
         sys_flag |= SysFlag.TRANSACTION_PREPARED
     is_reply = properties.get(PROPERTY_MESSAGE_TYPE) == REPLY_TYPE
     topic = with_namespace(options.namespace, message.topic) if options.namespace else message.topic
@@ -176,7 +178,7 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
         sys_flag=sys_flag,
         flag=message.flag,
         properties="",
-        message_id=properties[PROPERTY_UNIQ_KEY],
+        message_id=key,
         is_batch=False,
         origin=message,
     )

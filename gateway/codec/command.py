@@ -433,7 +433,7 @@ def _load_leniently(text: bytes) -> Any:
 def _encode_json(command: RemotingCommand) -> bytes:
     header: dict[str, Any] = {
         "code": command.code,
-        "language": command.language.name,
+        "language": command.language._name_,  # `name` is looked up by a function
         "version": command.version,
         "opaque": command.opaque,
         "flag": command.flag,

@@ -96,9 +96,11 @@ def test_a_batch_is_cut(data: bytes) -> None:
     assert native.element_sizes(data) == expected
 
 
-odd_bodies = st.sampled_from([memoryview(b"abc"), bytearray(b"abc"), "text", None, bytes(9000)])
-odd_flags = st.sampled_from([True, 2**31, -(2**31) - 1, 1 << 70, 1.0, "1"])
-odd_values = st.sampled_from([5, None, b"b", "\ud800", "v" * 32_750, "v" * 33_000])
+odd_bodies: st.SearchStrategy[Any] = st.sampled_from(
+    [memoryview(b"abc"), bytearray(b"abc"), "text", None, bytes(9000)]
+)
+odd_flags: st.SearchStrategy[Any] = st.sampled_from([True, 2**31, -(2**31) - 1, 1 << 70, 1.0, "1"])
+odd_values: st.SearchStrategy[Any] = st.sampled_from([5, None, b"b", "\ud800", "v" * 32_750, "v" * 33_000])
 
 
 @st.composite
