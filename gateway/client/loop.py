@@ -59,6 +59,7 @@ class Loop:
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="mqgateway client", daemon=True)
         self._ready = threading.Event()
+        self._ident: int | None = None  # of the thread, once it runs
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
 
@@ -93,7 +94,7 @@ class Loop:
     def post(self, work: Callable[[], object]) -> None:
         """Let the loop do something soon, after what was posted before."""
         self._posted.append(work)
-        if self._is_woken or (self.turn.is_open and threading.get_ident() == self._thread.ident):
+        if self._is_woken or (self.turn.is_open and threading.get_ident() == self._ident):
             return
         self._is_woken = True
         reactor: Any = self.reactor
@@ -137,6 +138,7 @@ class Loop:
 
     def _run(self) -> None:
         reactor: Any = self.reactor
+        self._ident = threading.get_ident()
         reactor.callWhenRunning(self._ready.set)
         reactor.run(installSignalHandlers=False)
 

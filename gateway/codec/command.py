@@ -244,7 +244,7 @@ def encode_command(command: RemotingCommand) -> bytes:
     length of a field's name.
     """
     form = command.serialize_type
-    header = _encode_json(command) if form == SerializeType.JSON else _encode_binary(command)
+    header = _encode_json(command) if form == _JSON else _encode_binary(command)
     return _frame(form, header, command.body)
 
 
