@@ -13,6 +13,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from mqgateway.gateway.client.asking import as_client_error
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import (
     BrokerError,
@@ -221,7 +222,7 @@ class _Send:
             return
         try:
             if isinstance(answer, Exception):
-                self._graded(answer)
+                self._graded(as_client_error(self._address, answer))
             else:
                 self._take(answer)
         except Exception as error:
