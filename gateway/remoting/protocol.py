@@ -561,7 +561,6 @@ class Connection:
             if call is not None:
                 call.cancel()
         self._timer = self._backlog_call = None
-        self._timer_deadline = inf
 
     def _watch_deadline(self) -> None:
         deadline = self._exchange.next_deadline
@@ -575,8 +574,7 @@ class Connection:
             self._timer.reset(delay)
 
     def _deadline_reached(self) -> None:
-        self._timer = None
-        self._timer_deadline = inf
+        self._timer, self._timer_deadline = None, inf
         self._exchange.expire(self._terms.reactor.seconds())
         self._watch_deadline()
         self._check_settled()
