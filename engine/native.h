@@ -70,7 +70,7 @@ static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
 
 PyObject *native_element_sizes(PyObject *module, PyObject *args);
 PyObject *native_batch_records(PyObject *module, PyObject *args);
-PyObject *native_first_batch(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_batch_from(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_unique_keys(PyObject *module, PyObject *args);
 PyObject *native_key_hashes(PyObject *module, PyObject *args);
 PyObject *native_key_hash(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -91,7 +91,7 @@ PyObject *native_json_answer(PyObject *module, PyObject *const *args, Py_ssize_t
 
 extern const char native_element_sizes_doc[];
 extern const char native_batch_records_doc[];
-extern const char native_first_batch_doc[];
+extern const char native_batch_from_doc[];
 extern const char native_unique_keys_doc[];
 extern const char native_key_hashes_doc[];
 extern const char native_key_hash_doc[];

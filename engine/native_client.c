@@ -60,27 +60,37 @@ static void write_element(uint8_t *to, const Element *element) {
     put_properties(to, element->properties);
 }
 
-const char native_first_batch_doc[] = "first_batch(messages, size_max, count_max)\n--\n\n"
-"The body of a batch of the first of these messages, at least one, and how many there are; None where one is not of\n"
-"bytes, ASCII characters and a flag of 32 bits.\n\n"
-"In Python: client.batches.first_batch.";
+const char native_batch_from_doc[] = "batch_from(messages, begin, size_max, count_max)\n--\n\n"
+"The body of a batch of these messages from one on, at least that one, and how many there are; None where one is not\n"
+"of bytes, ASCII characters and a flag of 32 bits.\n\n"
+"In Python: client.batches.batch_from.";
 
-PyObject *native_first_batch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
-    if (given != 3 || !PyList_CheckExact(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "a list and two numbers are wanted");
+PyObject *native_batch_from(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 4 || !PyList_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "a list and three numbers are wanted");
         return NULL;
     }
     PyObject *messages = args[0];
-    Py_ssize_t size_max = PyLong_AsSsize_t(args[1]), count_max = PyLong_AsSsize_t(args[2]);
-    if (PyErr_Occurred() || !know_names())
+    Py_ssize_t numbers[3];
+    for (int at = 0; at < 3; at++) {
+        numbers[at] = PyLong_AsSsize_t(args[at + 1]);
+        if (numbers[at] == -1 && PyErr_Occurred())
+            return NULL;
+    }
+    Py_ssize_t begin = numbers[0], size_max = numbers[1], count_max = numbers[2];
+    if (begin < 0) {
+        PyErr_SetString(PyExc_ValueError, "a place before the list");
+        return NULL;
+    }
+    if (!know_names())
         return NULL;
     PyObject *body = PyBytes_FromStringAndSize(NULL, 4096);
     Py_ssize_t size = 0, count = 0;
     int is_plain = 1;
     /* The list is looked at anew each time: reading a message may call Python. */
-    for (; body != NULL && count < count_max && count < PyList_GET_SIZE(messages); count++) {
+    for (; body != NULL && count < count_max && begin < PyList_GET_SIZE(messages) - count; count++) {
         Element element = {0};
-        PyObject *message = Py_NewRef(PyList_GET_ITEM(messages, count));
+        PyObject *message = Py_NewRef(PyList_GET_ITEM(messages, begin + count));
         is_plain = read_element(message, &element);
         Py_DECREF(message);
         if (!is_plain || (count > 0 && size + element.size > size_max)) {

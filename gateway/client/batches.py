@@ -52,23 +52,24 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
 
     A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
-    left = list(messages)
-    while left:
-        body, count = first_batch(left, size_max)
-        yield left[:count], body
-        left = left[count:]
+    given = list(messages)
+    begin = 0
+    while begin < len(given):
+        body, count = batch_from(given, begin, size_max)
+        yield given[begin : begin + count], body
+        begin += count
 
 
-def first_batch(messages: list[Message], size_max: int) -> tuple[bytes, int]:
-    """The body of a batch of the first messages, and how many these are; see `split_by_size`."""
+def batch_from(messages: list[Message], begin: int, size_max: int) -> tuple[bytes, int]:
+    """The body of a batch of the messages from this one on, and how many these are; see `split_by_size`."""
     if native is not None:
-        made = native.first_batch(messages, size_max, BATCH_MESSAGES_MAX)
+        made = native.batch_from(messages, begin, size_max, BATCH_MESSAGES_MAX)
         if made is not None:
             return made
     elements: list[bytes] = []
     size = 0
-    for message in messages[:BATCH_MESSAGES_MAX]:
-        element = encode_element(message)
+    for at in range(begin, min(len(messages), begin + BATCH_MESSAGES_MAX)):
+        element = encode_element(messages[at])
         if elements and size + len(element) > size_max:
             break
         elements.append(element)

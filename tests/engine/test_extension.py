@@ -123,22 +123,24 @@ def outcome(function: Any, *given: Any) -> Any:
         return type(error), str(error)
 
 
-@given(st.booleans().flatmap(lambda odd: st.lists(to_send(odd), max_size=6)), st.integers(0, 400))
-def test_a_batch_to_send_is_filled(sent: list[ToSend], size_max: int) -> None:
-    made = outcome(batches.first_batch, sent, size_max)
+several_to_send = st.booleans().flatmap(lambda odd: st.lists(to_send(odd), max_size=6))
+
+
+@given(several_to_send, st.integers(0, 3), st.integers(0, 400))
+def test_a_batch_to_send_is_filled(sent: list[ToSend], begin: int, size_max: int) -> None:
+    made = outcome(batches.batch_from, sent, begin, size_max)
     with in_python(batches):
-        assert outcome(batches.first_batch, sent, size_max) == made
+        assert outcome(batches.batch_from, sent, begin, size_max) == made
 
 
 def test_a_batch_to_send_is_filled_here_where_it_is_plain() -> None:
     sent = [ToSend("t", b"x" * 3000, tags="a", flag=number) for number in range(-2, 7)]
-    assert native.first_batch(sent, 1 << 30, 99) == (b"".join(map(batches.encode_element, sent)), 9)
-    assert native.first_batch(sent, 10_000, 99) == (b"".join(map(batches.encode_element, sent[:3])), 3)
-    assert native.first_batch(sent, 1 << 30, 2) == (b"".join(map(batches.encode_element, sent[:2])), 2)
-    assert native.first_batch(sent, 0, 99) == (batches.encode_element(sent[0]), 1)
-    assert native.first_batch([], 9, 99) == (b"", 0)
+    wanted = ((0, 1 << 30, 99, 9), (0, 10_000, 99, 3), (0, 1 << 30, 2, 2), (0, -9, 99, 1), (7, 9999, 99, 2))
+    for begin, size_max, count_max, count in wanted:
+        body = b"".join(map(batches.encode_element, sent[begin:][:count]))
+        assert native.batch_from(sent, begin, size_max, count_max) == (body, count)
     for odd in (ToSend("t", "é", tags="é"), ToSend("t", b"", flag=1 << 31)):
-        assert native.first_batch([sent[0], odd], 1 << 30, 99) is None
+        assert native.batch_from([sent[0], odd], 0, 1 << 30, 99) is None
 
 
 def test_what_a_message_raises_comes_out() -> None:
@@ -153,9 +155,9 @@ def test_what_a_message_raises_comes_out() -> None:
 
     sent = [ToSend("t", b"x"), Emptying("t", b"x"), ToSend("t", b"x")]
     with pytest.raises(KeyError, match="no flag"):
-        native.first_batch(sent, 1 << 30, 99)
+        native.batch_from(sent, 0, 1 << 30, 99)
     with pytest.raises(AttributeError, match="flag"):
-        native.first_batch([object()], 1 << 30, 99)
+        native.batch_from([object()], 0, 1 << 30, 99)
 
 
 @given(bodies(), st.sampled_from(["10.0.0.7", "::1"]), st.sampled_from(["10.0.0.7", "::1"]))
@@ -533,10 +535,10 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("element_sizes", ("text",)),
         ("batch_records", (b"", b"short", b"", 0, 0)),
         ("batch_records", (b"", bytes(88), b"", 1 << 64, 0)),
-        ("first_batch", ((), 9, 9)),
-        ("first_batch", ([], "9", 9)),
-        ("first_batch", ([], 1 << 64, 9)),
-        ("first_batch", ([], 9)),
+        ("batch_from", ((), 0, 9, 9)),
+        ("batch_from", ([], 0, 1 << 64, 9)),
+        ("batch_from", ([], -1, 9, 9)),
+        ("batch_from", ([], 0, 9)),
         ("unique_keys", (None,)),
         ("key_hashes", (0, ["text"])),
         ("key_hashes", (0, 5)),
