@@ -109,8 +109,7 @@ def to_send(draw: st.DrawFn, is_odd: bool) -> ToSend:
     sent = ToSend("t", draw(st.binary(max_size=70)), flag=draw(st.integers(-(2**31), 2**31 - 1)))
     sent.properties = draw(st.dictionaries(words, words, max_size=3))
     if is_odd and draw(st.integers(0, 3)) == 0:
-        sent.body = draw(odd_bodies)
-        sent.flag = draw(st.just(0) | odd_flags)
+        sent.body, sent.flag = draw(odd_bodies), draw(st.just(0) | odd_flags)
         sent.properties["odd"] = draw(st.just("plain") | odd_values)
     return sent
 
