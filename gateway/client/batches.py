@@ -21,6 +21,7 @@ from mqgateway.gateway.client.message import Message
 
 _ELEMENT = struct.Struct(">iiiii")
 _PROPERTIES_LENGTH = struct.Struct(">h")
+_FIXED_SIZE = _ELEMENT.size + _PROPERTIES_LENGTH.size
 _PROPERTIES_MAX = 0x7FFF
 BATCH_MESSAGES_MAX = 32_000
 """Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
@@ -81,17 +82,16 @@ def element_size(message: Message) -> int:
     """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
     properties = len(properties_text(message.properties))
     key = 0 if message.unique_key else _KEY_ROOM
-    return _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + properties + key
+    return _FIXED_SIZE + len(message.body) + properties + key
 
 
 def encode_element(message: Message) -> bytes:
     """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
-    properties = properties_text(message.properties)
-    if len(properties) > _PROPERTIES_MAX:
+    body, properties = message.body, properties_text(message.properties)
+    length, properties_length = len(body), len(properties)
+    if properties_length > _PROPERTIES_MAX:
         raise BadArgument(
-            f"the properties of a message take {len(properties)} bytes, more than {_PROPERTIES_MAX}"
+            f"the properties of a message take {properties_length} bytes, more than {_PROPERTIES_MAX}"
         )
-    body = message.body
-    size = _ELEMENT.size + len(body) + _PROPERTIES_LENGTH.size + len(properties)
-    head = _ELEMENT.pack(size, 0, 0, message.flag, len(body))
-    return b"".join((head, body, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+    head = _ELEMENT.pack(_FIXED_SIZE + length + properties_length, 0, 0, message.flag, length)
+    return b"".join((head, body, _PROPERTIES_LENGTH.pack(properties_length), properties))
