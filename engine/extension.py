@@ -28,6 +28,12 @@ class Native(Protocol):
     ) -> bytes:
         """The records of a batch, one behind the other, whose heads are like this one. `encode_batch`."""
 
+    def batch_from(
+        self, messages: list[Any], begin: int, size_max: int, count_max: int, /
+    ) -> tuple[bytes, int] | None:
+        """The body of a client's batch of messages from this one on, and how many these are; None where one
+        of them is not plain to see. `client.batches.batch_from`."""
+
     def unique_keys(self, elements: bytes, /) -> list[bytes] | None:
         """Unique keys of a batch's messages, where their properties say no more. `lone_unique_keys`."""
 

@@ -371,6 +371,9 @@ def parse_offset_message_id(message_id: str) -> tuple[str, int, int]:
     return ip, port, int.from_bytes(raw[-8:], "big", signed=True)
 
 
+_HEX: Final = [f"{byte:02X}" for byte in range(256)]
+
+
 class UniqueKeys:
     """Makes UNIQ_KEY values for messages that came without one.
 
@@ -383,12 +386,17 @@ class UniqueKeys:
         self._prefix = (ip + struct.pack(">HI", pid & 0xFFFF, salt & 0xFFFFFFFF)).hex().upper()
         self._month_start_millis = month_start_millis
         self._counter = 0
+        self._last_millis = -1
+        self._begin = ""  # of the keys of that millisecond
 
     def next(self, now_millis: int) -> str:
         """A key that this maker has not given before within the counter's period of 65,536 a millisecond."""
-        self._counter = (self._counter + 1) & 0xFFFF
-        since = (now_millis - self._month_start_millis) & 0xFFFFFFFF
-        return f"{self._prefix}{since:08X}{self._counter:04X}"
+        if now_millis != self._last_millis:
+            since = (now_millis - self._month_start_millis) & 0xFFFFFFFF
+            self._begin = f"{self._prefix}{since:08X}"
+            self._last_millis = now_millis
+        self._counter = count = (self._counter + 1) & 0xFFFF
+        return f"{self._begin}{_HEX[count >> 8]}{_HEX[count & 0xFF]}"
 
 
 # 31**i modulo 2**32, highest power last used first: the weights of String.hashCode.

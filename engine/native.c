@@ -12,6 +12,7 @@ before they are read; numbers in them are big-endian. */
 static PyMethodDef functions[] = {
     {"element_sizes", native_element_sizes, METH_O, native_element_sizes_doc},
     {"batch_records", native_batch_records, METH_VARARGS, native_batch_records_doc},
+    {"batch_from", FAST(native_batch_from), METH_FASTCALL, native_batch_from_doc},
     {"unique_keys", native_unique_keys, METH_O, native_unique_keys_doc},
     {"key_hashes", native_key_hashes, METH_VARARGS, native_key_hashes_doc},
     {"key_hash", FAST(native_key_hash), METH_FASTCALL, native_key_hash_doc},

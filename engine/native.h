@@ -35,10 +35,42 @@ static inline PyObject *ascii_text(const uint8_t *text, Py_ssize_t length) {
 
 static inline int is_ascii(PyObject *text) { return PyUnicode_CheckExact(text) && PyUnicode_IS_COMPACT_ASCII(text); }
 
+static inline uint8_t *put_text(uint8_t *to, PyObject *text) {
+    memcpy(to, PyUnicode_1BYTE_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
+    return to + PyUnicode_GET_LENGTH(text);
+}
+
+/* The bytes of the text of properties; -1 where it is none of ASCII characters. */
+static inline Py_ssize_t properties_size(PyObject *properties) {
+    Py_ssize_t place = 0, size = 0;
+    PyObject *name, *value;
+    if (!PyDict_CheckExact(properties))
+        return -1;
+    while (PyDict_Next(properties, &place, &name, &value)) {
+        if (!is_ascii(name) || !is_ascii(value))
+            return -1;
+        size += PyUnicode_GET_LENGTH(name) + PyUnicode_GET_LENGTH(value) + 2;
+    }
+    return size;
+}
+
+static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
+    Py_ssize_t place = 0;
+    PyObject *name, *value;
+    while (PyDict_Next(properties, &place, &name, &value)) {
+        to = put_text(to, name);
+        *to++ = 1;
+        to = put_text(to, value);
+        *to++ = 2;
+    }
+    return to;
+}
+
 /* The functions, and what Python's help says of them. */
 
 PyObject *native_element_sizes(PyObject *module, PyObject *args);
 PyObject *native_batch_records(PyObject *module, PyObject *args);
+PyObject *native_batch_from(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_unique_keys(PyObject *module, PyObject *args);
 PyObject *native_key_hashes(PyObject *module, PyObject *args);
 PyObject *native_key_hash(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -60,6 +92,7 @@ PyObject *native_json_answer(PyObject *module, PyObject *const *args, Py_ssize_t
 
 extern const char native_element_sizes_doc[];
 extern const char native_batch_records_doc[];
+extern const char native_batch_from_doc[];
 extern const char native_unique_keys_doc[];
 extern const char native_key_hashes_doc[];
 extern const char native_key_hash_doc[];

@@ -158,35 +158,17 @@ PyObject *native_properties(PyObject *Py_UNUSED(module), PyObject *text) {
     return found;
 }
 
-static uint8_t *put_text(uint8_t *to, PyObject *text) {
-    memcpy(to, PyUnicode_1BYTE_DATA(text), (size_t)PyUnicode_GET_LENGTH(text));
-    return to + PyUnicode_GET_LENGTH(text);
-}
-
 const char native_properties_text_doc[] = "properties_text(properties)\n--\n\n"
 "What `properties` reads, as bytes; None where a name or a value is not of ASCII characters.\n\n"
 "In Python: message.format_properties.";
 
 PyObject *native_properties_text(PyObject *Py_UNUSED(module), PyObject *given) {
-    if (!PyDict_CheckExact(given))
+    Py_ssize_t size = properties_size(given);
+    if (size < 0)
         Py_RETURN_NONE;
-    Py_ssize_t place = 0, length = 0;
-    PyObject *name, *value;
-    while (PyDict_Next(given, &place, &name, &value)) {
-        if (!is_ascii(name) || !is_ascii(value))
-            Py_RETURN_NONE;
-        length += PyUnicode_GET_LENGTH(name) + PyUnicode_GET_LENGTH(value) + 2;
-    }
-    PyObject *made = PyBytes_FromStringAndSize(NULL, length);
-    if (made == NULL)
-        return NULL;
-    uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
-    for (place = 0; PyDict_Next(given, &place, &name, &value);) {
-        to = put_text(to, name);
-        *to++ = 1;
-        to = put_text(to, value);
-        *to++ = 2;
-    }
+    PyObject *made = PyBytes_FromStringAndSize(NULL, size);
+    if (made != NULL)
+        put_properties((uint8_t *)PyBytes_AS_STRING(made), given);
     return made;
 }
 

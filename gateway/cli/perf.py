@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -156,8 +157,7 @@ class _Line:
             self._ended.release()
             return
         began = self._meter.clock.monotonic()
-        future = self._send()
-        future.add_done_callback(lambda done: self._done(done, began))
+        self._send().add_done_callback(partial(self._done, began))
 
     def _send(self) -> Future[Any]:
         future: Future[Any]
@@ -168,11 +168,10 @@ class _Line:
             future = self._producer.send_batch_async(messages)
         return future
 
-    def _done(self, future: Future[Any], began: float) -> None:
+    def _done(self, began: float, future: Future[Any]) -> None:
         count = self._count
         if future.exception() is None:
-            took = self._meter.clock.monotonic() - began
-            self._meter.add(count, count * len(self._body), {took: 1})
+            self._meter.sent(count, count * len(self._body), began)
         else:
             self._meter.failed(count)
         self._begin()
@@ -196,15 +195,25 @@ class Meter:
     def add(self, count: int, octets: int, latencies: Mapping[float, int]) -> None:
         """Messages are done with; `latencies` is how often something took so many seconds."""
         with self._lock:
-            self._last = self.clock.monotonic()
-            if self._first is None:
-                self._first = self._last - min(max(latencies), self._last - self._began)
             for latency, times in latencies.items():
                 self.latencies.add(latency, times)
-            self.count += count
-            self.octets += octets
-            if self._most is not None and self.count >= self._most:
-                self._enough.set()
+            self._count(count, octets, self.clock.monotonic(), max(latencies))
+
+    def sent(self, count: int, octets: int, began: float) -> None:
+        """Messages are done with that were begun together, by our clock."""
+        now = self.clock.monotonic()
+        with self._lock:
+            self.latencies.add(now - began)
+            self._count(count, octets, now, now - began)
+
+    def _count(self, count: int, octets: int, now: float, latency: float) -> None:
+        self._last = now
+        if self._first is None:
+            self._first = now - min(latency, now - self._began)
+        self.count += count
+        self.octets += octets
+        if self._most is not None and self.count >= self._most:
+            self._enough.set()
 
     def failed(self, count: int) -> None:
         """Messages could not be sent."""

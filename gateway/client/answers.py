@@ -17,7 +17,7 @@ B = TypeVar("B", bound=Body)
 def decode_header(kind: type[H], answer: RemotingCommand) -> H:
     """The header of an answer. Raises `ClientError` when it is not as it should be."""
     try:
-        return kind.decode(answer.ext_fields)
+        return answer.read_header(kind)
     except HeaderError as error:
         raise ClientError(f"an answer that cannot be read: {error.remark}") from None
 

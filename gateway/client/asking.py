@@ -81,7 +81,7 @@ class Asking:
         try:
             return await self._remoting.request(self._place(address, vip), command, max(0.0, limit))
         except (RemotingError, CodecError) as error:
-            raise _as_client_error(address, error) from None
+            raise as_client_error(address, error) from None
 
     def begin(
         self,
@@ -94,17 +94,13 @@ class Asking:
         *,
         vip: bool = False,
     ) -> None:
-        """As `ask`, for what is asked for every message: `done` is called once, with the answer or the error.
-        The fields become the request's own."""
-
-        def answered(outcome: RemotingCommand | Exception) -> None:
-            done(_as_client_error(address, outcome) if isinstance(outcome, Exception) else outcome)
-
+        """As `ask`, for what is asked for every message: `done` is called once, with the answer or the error,
+        which is to be told `as_client_error`. The fields become the request's own."""
         command = self._made(code, fields, body, None)
         try:
-            self._remoting.ask(self._place(address, vip), command, max(0.0, timeout), answered)
+            self._remoting.ask(self._place(address, vip), command, max(0.0, timeout), done)
         except CodecError as error:
-            answered(error)
+            done(error)
 
     async def expect(
         self,
@@ -176,7 +172,7 @@ class Asking:
         return f"{host}:{int(port) - VIP_DISTANCE}"
 
 
-def _as_client_error(address: str, error: Exception) -> Exception:
+def as_client_error(address: str, error: Exception) -> Exception:
     """What went wrong as the client tells it; what is no error of the connection stays as it is."""
     if isinstance(error, RequestTimedOut):
         return TimedOut(f"{address}: {error}")

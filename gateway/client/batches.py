@@ -8,9 +8,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_UNIQ_KEY,
+    PROPERTY_WAIT_STORE_MSG_OK,
     RETRY_PREFIX,
     properties_text,
 )
@@ -19,6 +21,7 @@ from mqgateway.gateway.client.message import Message
 
 _ELEMENT = struct.Struct(">iiiii")
 _PROPERTIES_LENGTH = struct.Struct(">h")
+_FIXED_SIZE = _ELEMENT.size + _PROPERTIES_LENGTH.size
 _PROPERTIES_MAX = 0x7FFF
 BATCH_MESSAGES_MAX = 32_000
 """Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
@@ -33,12 +36,14 @@ def check_batch(messages: Sequence[Message]) -> None:
     topic, waits = messages[0].topic, messages[0].waits_for_store
     if topic.startswith(RETRY_PREFIX):
         raise BadArgument("messages to a retry topic go by themselves, not in a batch")
+    wait = messages[0].properties.get(PROPERTY_WAIT_STORE_MSG_OK)
     for message in messages:
-        if PROPERTY_DELAY_TIME_LEVEL in message.properties and message.delay_level > 0:
+        properties = message.properties
+        if PROPERTY_DELAY_TIME_LEVEL in properties and message.delay_level > 0:
             raise BadArgument("a message with a delay level goes by itself, not in a batch")
         if message.topic != topic:
             raise BadArgument(f"a batch has one topic, not {topic} and {message.topic}")
-        if message.waits_for_store != waits:
+        if properties.get(PROPERTY_WAIT_STORE_MSG_OK) != wait and message.waits_for_store != waits:
             raise BadArgument("all messages of a batch wait for the store, or none does")
 
 
@@ -48,36 +53,45 @@ def split_by_size(messages: Sequence[Message], size_max: int) -> Iterator[tuple[
 
     A message that is larger by itself is a batch of one. Raises `BadArgument` when properties are too long.
     """
-    batch: list[Message] = []
+    given = list(messages)
+    begin = 0
+    while begin < len(given):
+        body, count = batch_from(given, begin, size_max)
+        yield given[begin : begin + count], body
+        begin += count
+
+
+def batch_from(messages: list[Message], begin: int, size_max: int) -> tuple[bytes, int]:
+    """The body of a batch of the messages from this one on, and how many these are; see `split_by_size`."""
+    if native is not None:
+        made = native.batch_from(messages, begin, size_max, BATCH_MESSAGES_MAX)
+        if made is not None:
+            return made
     elements: list[bytes] = []
     size = 0
-    for message in messages:
-        element = encode_element(message)
-        if batch and (size + len(element) > size_max or len(batch) == BATCH_MESSAGES_MAX):
-            yield batch, b"".join(elements)
-            batch, elements, size = [], [], 0
-        batch.append(message)
+    for at in range(begin, min(len(messages), begin + BATCH_MESSAGES_MAX)):
+        element = encode_element(messages[at])
+        if elements and size + len(element) > size_max:
+            break
         elements.append(element)
         size += len(element)
-    if batch:
-        yield batch, b"".join(elements)
+    return b"".join(elements), len(elements)
 
 
 def element_size(message: Message) -> int:
     """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
     properties = len(properties_text(message.properties))
     key = 0 if message.unique_key else _KEY_ROOM
-    return _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + properties + key
+    return _FIXED_SIZE + len(message.body) + properties + key
 
 
 def encode_element(message: Message) -> bytes:
     """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
-    properties = properties_text(message.properties)
-    if len(properties) > _PROPERTIES_MAX:
+    body, properties = message.body, properties_text(message.properties)
+    length, properties_length = len(body), len(properties)
+    if properties_length > _PROPERTIES_MAX:
         raise BadArgument(
-            f"the properties of a message take {len(properties)} bytes, more than {_PROPERTIES_MAX}"
+            f"the properties of a message take {properties_length} bytes, more than {_PROPERTIES_MAX}"
         )
-    body = message.body
-    size = _ELEMENT.size + len(body) + _PROPERTIES_LENGTH.size + len(properties)
-    head = _ELEMENT.pack(size, 0, 0, message.flag, len(body))
-    return b"".join((head, body, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+    head = _ELEMENT.pack(_FIXED_SIZE + length + properties_length, 0, 0, message.flag, length)
+    return b"".join((head, body, _PROPERTIES_LENGTH.pack(properties_length), properties))

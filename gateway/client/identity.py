@@ -56,11 +56,15 @@ class MessageIds:
 
     def next(self, now: int) -> str:
         """A key that was not given before; `now` in ms since the epoch."""
+        return self.keys(now).next(now)
+
+    def keys(self, now: int) -> UniqueKeys:
+        """What makes the keys of this month."""
         if self._keys is None or now >= self._until:
             start = month_start(now)
             self._until = month_start(start + _MONTH_MILLIS + 4 * 86_400_000)
             self._keys = UniqueKeys(self._packed, self._pid, self._salt, start)
-        return self._keys.next(now)
+        return self._keys
 
 
 def month_start(now: int) -> int:

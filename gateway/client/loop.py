@@ -15,7 +15,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
@@ -59,6 +59,7 @@ class Loop:
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="mqgateway client", daemon=True)
         self._ready = threading.Event()
+        self._ident: int | None = None  # of the thread, once it runs
         self._posted: deque[Callable[[], object]] = deque()
         self._is_woken = False
 
@@ -87,32 +88,13 @@ class Loop:
         """Call a function in the loop, with the context variables of here; the future is what its Deferred
         comes to."""
         outcome: Future[T] = Future()
-
-        def succeeded(result: Any) -> None:
-            if not outcome.cancelled():
-                outcome.set_result(result)
-
-        def failed(failure: Failure) -> None:
-            if not outcome.cancelled():
-                error = failure.value
-                outcome.set_exception(error if error is not None else ClientError("it failed"))
-
-        def begin() -> None:
-            try:
-                begun = function(*args, **kwargs)
-            except BaseException as error:
-                if not outcome.cancelled():
-                    outcome.set_exception(error)
-            else:
-                begun.addCallbacks(succeeded, failed)
-
-        self.post(partial(copy_context().run, begin))
+        self.post(partial(copy_context().run, _begin, outcome, function, args, kwargs))
         return outcome
 
     def post(self, work: Callable[[], object]) -> None:
         """Let the loop do something soon, after what was posted before."""
         self._posted.append(work)
-        if self._is_woken or (self.turn.is_open and threading.get_ident() == self._thread.ident):
+        if self._is_woken or (self.turn.is_open and threading.get_ident() == self._ident):
             return
         self._is_woken = True
         reactor: Any = self.reactor
@@ -156,8 +138,40 @@ class Loop:
 
     def _run(self) -> None:
         reactor: Any = self.reactor
+        self._ident = threading.get_ident()
         reactor.callWhenRunning(self._ready.set)
         reactor.run(installSignalHandlers=False)
+
+
+def _begin(
+    outcome: Future[T], function: Callable[..., Deferred[T]], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Call a function, and let a future be what its Deferred comes to."""
+    try:
+        begun = function(*args, **kwargs)
+    except BaseException as error:
+        _fail(outcome, error)
+    else:
+        begun.addCallbacks(_succeeded, _failed, (outcome,), errbackArgs=(outcome,))
+
+
+def _succeeded(result: Any, outcome: Future[Any]) -> None:
+    try:
+        outcome.set_result(result)
+    except InvalidStateError:
+        return  # it was cancelled
+
+
+def _failed(failure: Failure, outcome: Future[Any]) -> None:
+    error = failure.value
+    _fail(outcome, error if error is not None else ClientError("it failed"))
+
+
+def _fail(outcome: Future[Any], error: BaseException) -> None:
+    try:
+        outcome.set_exception(error)
+    except InvalidStateError:
+        return  # it was cancelled
 
 
 class Pool:

@@ -75,7 +75,8 @@ class Message:
         self.topic = topic
         self.body = body if type(body) is bytes else _octets(body)
         self.flag = flag
-        self.properties: dict[str, str] = {}
+        own: dict[str, str] = {}
+        self.properties = own
         if properties:
             for name, value in properties.items():
                 self.put(name, value)
@@ -91,7 +92,8 @@ class Message:
             self._put_if(PROPERTY_DELAY_TIME_LEVEL, str(delay_level) if delay_level else None)
             self._put_if(PROPERTY_TIMER_DELAY_MS, str(delay_millis) if delay_millis else None)
             self._put_if(PROPERTY_TIMER_DELIVER_MS, str(deliver_at) if deliver_at else None)
-        self.properties.setdefault(PROPERTY_WAIT_STORE_MSG_OK, "true" if wait_store else "false")
+        if PROPERTY_WAIT_STORE_MSG_OK not in own:
+            own[PROPERTY_WAIT_STORE_MSG_OK] = "true" if wait_store else "false"
 
     def put(self, name: str, value: str) -> None:
         """Set a property; neither name nor value may be empty, or have the two characters that divide

@@ -12,6 +12,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from twisted.internet.defer import Deferred, fail
@@ -147,45 +148,34 @@ class Producer:
         and is tried once. Fails with `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
         `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
         """
-
-        def work() -> Deferred[SendResult]:
-            prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
-            limit = self._limit(timeout)
-            if queue is None and selector is None:
-                return self._tries.send(prepared, limit, tries)
-            return self._send_chosen(message, prepared, limit, queue, selector, argument)
-
         try:
             self._check_running()
-            return work() if self.spans is None else Deferred.fromCoroutine(self.spans.sent(message, work))
+            if self.spans is None:
+                return self._send(message, queue, selector, argument, timeout, tries)
+            work = partial(self._send, message, queue, selector, argument, timeout, tries)
+            return Deferred.fromCoroutine(self.spans.sent(message, work))
         except Exception as error:
             return fail(error)
 
-    @as_deferred
-    async def send_batch(
+    def send_batch(
         self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
-    ) -> list[SendResult]:
+    ) -> Deferred[list[SendResult]]:
         """Store messages of one topic together, in as many batches as their size asks for, one after the
         other.
 
-        Raises as `send`; what came before the failure is stored.
+        Fails as `send`; what came before the failure is stored.
         """
-        self._check_running()
-        if not messages:
-            raise BadArgument("a batch without messages")
-        give_ids(messages, self.client.ids, self.client.clock.millis())
-
-        async def work() -> list[SendResult]:
-            results = []
-            for part, body in split_by_size(messages, self.options.max_message_size):
-                prepared = prepare_batch(part, body, self.options)
-                chosen = None
-                if queue is not None:
-                    chosen = await self._chosen(part[0], prepared, queue, None, None)
-                results.append(await self._tries.send(prepared, self._limit(timeout), queue=chosen))
-            return results
-
-        return await (work() if self.spans is None else self.spans.sent_together(messages, work))
+        try:
+            self._check_running()
+            if not messages:
+                raise BadArgument("a batch without messages")
+            give_ids(messages, self.client.ids, self.client.clock.millis())
+            if self.spans is None:
+                return self._send_together(messages, queue, timeout)
+            work = partial(self._send_together, messages, queue, timeout)
+            return Deferred.fromCoroutine(self.spans.sent_together(messages, work))
+        except Exception as error:
+            return fail(error)
 
     @as_deferred
     async def send_oneway(
@@ -300,6 +290,39 @@ class Producer:
 
     # The way of a send
 
+    def _send(
+        self,
+        message: Message,
+        queue: MessageQueue | None,
+        selector: Selector | None,
+        argument: Any,
+        timeout: float | None,
+        tries: int | None,
+    ) -> Deferred[SendResult]:
+        prepared = prepare(message, self.options, self.client.ids, self.client.clock.millis())
+        limit = self._limit(timeout)
+        if queue is None and selector is None:
+            return self._tries.send(prepared, limit, tries)
+        return self._send_chosen(message, prepared, limit, queue, selector, argument)
+
+    def _send_together(
+        self, messages: Sequence[Message], queue: MessageQueue | None, timeout: float | None
+    ) -> Deferred[list[SendResult]]:
+        parts = split_by_size(messages, self.options.max_message_size)
+        results: list[SendResult] = []
+
+        def send(part: list[Message], body: bytes) -> Deferred[list[SendResult]]:
+            prepared = prepare_batch(part, body, self.options)
+            chosen = None if queue is None else _own(queue, part[0], prepared, self.options.namespace)
+            return self._tries.send(prepared, self._limit(timeout), queue=chosen).addCallback(stored)
+
+        def stored(result: SendResult) -> list[SendResult] | Deferred[list[SendResult]]:
+            results.append(result)
+            following = next(parts, None)
+            return results if following is None else send(*following)
+
+        return send(*next(parts))
+
     @as_deferred
     async def _send_chosen(
         self,
@@ -345,9 +368,7 @@ class Producer:
             assert selector is not None
             info = await self._info(prepared.topic)
             queue = selector([self._shown(one) for one in info.queues], message, argument)
-        if with_namespace(self.options.namespace, queue.topic) != prepared.topic:
-            raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
-        return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
+        return _own(queue, message, prepared, self.options.namespace)
 
     def _limit(self, timeout: float | None) -> float:
         return self.options.send_msg_timeout / 1000 if timeout is None else timeout
@@ -379,6 +400,13 @@ class Producer:
             log.info("broker %s cannot be reached yet: %s", broker, error)
         else:
             self.faults.reached(broker)
+
+
+def _own(queue: MessageQueue, message: Message, prepared: Prepared, namespace: str) -> MessageQueue:
+    """A queue that was given, as brokers call it. Raises `BadArgument` when the message has another topic."""
+    if with_namespace(namespace, queue.topic) != prepared.topic:
+        raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
+    return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
 
 
 def _has_broker(info: PublishInfo, broker: str) -> bool:

@@ -7,7 +7,6 @@ What is prepared here once is sent as often as tries are needed. Standard:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from mqgateway.engine.message import (
@@ -64,6 +63,11 @@ RETRIABLE = frozenset(
 TOPICS_KEPT = 4096
 """Topics whose names need not be looked at again."""
 
+# Looking a member up in its enum costs as much as a whole check of a message.
+_SEND = int(RequestCode.SEND_MESSAGE_V2)
+_SEND_REPLY = int(RequestCode.SEND_REPLY_MESSAGE_V2)
+_SEND_BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
+
 _WIRE = {field.name: field.wire_name for field in SendMessageRequestHeaderV2.__fields__}
 _QUEUE_ID, _SYS_FLAG, _BORN, _FLAG = (
     _WIRE[name] for name in ("queue_id", "sys_flag", "born_timestamp", "flag")
@@ -72,22 +76,51 @@ _PROPERTIES, _BROKER, _BATCH = (_WIRE[name] for name in ("properties", "bname", 
 _TIMES, _TIMES_MAX = (_WIRE[name] for name in ("reconsume_times", "max_reconsume_times"))
 
 
-@dataclass(slots=True)
 class Prepared:
-    """What is the same in all tries: request code, body, and the header but for the queue."""
+    """What is the same in all tries: request code, body, and the header but for the queue.
 
-    code: int
-    topic: str
-    body: bytes
-    sys_flag: int
-    flag: int
-    properties: str
-    message_id: str
-    is_batch: bool
-    origin: Message
-    """What it was made of; of a batch, what stands for it in traces."""
-    reconsume_times: int = 0
-    max_reconsume_times: int | None = None
+    `origin` is what it was made of; of a batch, what stands for it in traces.
+    """
+
+    __slots__ = (
+        "body",
+        "code",
+        "flag",
+        "is_batch",
+        "max_reconsume_times",
+        "message_id",
+        "origin",
+        "properties",
+        "reconsume_times",
+        "sys_flag",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        code: int,
+        topic: str,
+        body: bytes,
+        sys_flag: int,
+        flag: int,
+        properties: str,
+        message_id: str,
+        origin: Message,
+        is_batch: bool,
+        reconsume_times: int = 0,
+        max_reconsume_times: int | None = None,
+    ) -> None:
+        self.code = code
+        self.topic = topic
+        self.body = body
+        self.sys_flag = sys_flag
+        self.flag = flag
+        self.properties = properties
+        self.message_id = message_id
+        self.origin = origin
+        self.is_batch = is_batch
+        self.reconsume_times = reconsume_times
+        self.max_reconsume_times = max_reconsume_times
 
     def header(self, common: dict[str, str], queue: MessageQueue, now: int) -> dict[str, str]:
         """The fields that send it to a queue; `common` are those of its topic, from `common_header`."""
@@ -157,45 +190,39 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
     """
     check_message(message, options)
     properties = message.properties
-    if PROPERTY_UNIQ_KEY not in properties:
-        properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+    key = properties.get(PROPERTY_UNIQ_KEY)
+    if key is None:
+        key = properties[PROPERTY_UNIQ_KEY] = ids.next(now)
     if options.namespace:
         properties[PROPERTY_INSTANCE_ID] = options.namespace
     body, sys_flag = message.body, 0
     if len(body) >= options.compress_msg_body_over_howmuch:
         body = compress(body, options.compress_type, options.compress_level)
         sys_flag = options.compress_type.flag
-    if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true":
+    half = properties.get(PROPERTY_TRANSACTION_PREPARED)
+    if half is not None and half.lower() == "true":
         sys_flag |= SysFlag.TRANSACTION_PREPARED
-    is_reply = properties.get(PROPERTY_MESSAGE_TYPE) == REPLY_TYPE
+    code = _SEND_REPLY if properties.get(PROPERTY_MESSAGE_TYPE) == REPLY_TYPE else _SEND
     topic = with_namespace(options.namespace, message.topic) if options.namespace else message.topic
-    prepared = Prepared(
-        code=RequestCode.SEND_REPLY_MESSAGE_V2 if is_reply else RequestCode.SEND_MESSAGE_V2,
-        topic=topic,
-        body=body,
-        sys_flag=sys_flag,
-        flag=message.flag,
-        properties="",
-        message_id=properties[PROPERTY_UNIQ_KEY],
-        is_batch=False,
-        origin=message,
-    )
+    times = 0
+    times_max: int | None = None
     if topic.startswith(RETRY_PREFIX):
         # What a consumer could not hand back otherwise; the broker reads the counts from the header.
         properties = dict(properties)
-        prepared.reconsume_times = int(properties.pop(PROPERTY_RECONSUME_TIME, "0"))
-        times = properties.pop(PROPERTY_MAX_RECONSUME_TIMES, None)
-        prepared.max_reconsume_times = None if times is None else int(times)
-    prepared.properties = format_properties(properties)
-    return prepared
+        times = int(properties.pop(PROPERTY_RECONSUME_TIME, "0"))
+        text_max = properties.pop(PROPERTY_MAX_RECONSUME_TIMES, None)
+        times_max = None if text_max is None else int(text_max)
+    text = format_properties(properties)
+    return Prepared(code, topic, body, sys_flag, message.flag, text, key, message, False, times, times_max)
 
 
 def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
     """Give messages ids that have none."""
+    keys = ids.keys(now)
     for message in messages:
         properties = message.properties
         if PROPERTY_UNIQ_KEY not in properties:
-            properties[PROPERTY_UNIQ_KEY] = ids.next(now)
+            properties[PROPERTY_UNIQ_KEY] = keys.next(now)
 
 
 def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> Prepared:
@@ -203,28 +230,27 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
     is compressed. Raises `BadArgument`."""
     check_batch(messages)
     check_sendable(messages[0].topic)
-    for message in messages:
-        check_content(message, options)
+    check_contents(messages, options)
     if len(body) > options.max_message_size:
         raise BadArgument(f"a batch of {len(body)} bytes, more than {options.max_message_size}")
     wait = "true" if messages[0].waits_for_store else "false"
     return Prepared(
-        code=RequestCode.SEND_BATCH_MESSAGE,
-        topic=with_namespace(options.namespace, messages[0].topic),
-        body=body,
-        sys_flag=0,
-        flag=0,
-        properties=format_properties({PROPERTY_WAIT_STORE_MSG_OK: wait}),
-        message_id=",".join([message.properties[PROPERTY_UNIQ_KEY] for message in messages]),
-        is_batch=True,
-        origin=Message(messages[0].topic, body),
+        _SEND_BATCH,
+        with_namespace(options.namespace, messages[0].topic),
+        body,
+        0,
+        0,
+        format_properties({PROPERTY_WAIT_STORE_MSG_OK: wait}),
+        ",".join([message.properties[PROPERTY_UNIQ_KEY] for message in messages]),
+        Message(messages[0].topic, body),
+        True,
     )
 
 
 def check_message(message: Message, options: ProducerOptions) -> None:
     """Refuse what no broker takes. Raises `BadArgument`."""
     check_sendable(message.topic)
-    check_content(message, options)
+    check_contents((message,), options)
 
 
 def check_sendable(topic: str) -> None:
@@ -234,16 +260,18 @@ def check_sendable(topic: str) -> None:
         raise BadArgument(refusal)
 
 
-def check_content(message: Message, options: ProducerOptions) -> None:
-    """Refuse a body or properties that no broker takes. Raises `BadArgument`."""
-    size = len(message.body)
-    if not size:
-        raise BadArgument("a message without body")
-    if size > options.max_message_size:
-        raise BadArgument(f"a body of {size} bytes, more than {options.max_message_size}")
-    properties = message.properties
-    if PROPERTY_INNER_MULTI_DISPATCH in properties and "/" in properties[PROPERTY_INNER_MULTI_DISPATCH]:
-        raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
+def check_contents(messages: Sequence[Message], options: ProducerOptions) -> None:
+    """Refuse bodies or properties that no broker takes. Raises `BadArgument`."""
+    size_max = options.max_message_size
+    for message in messages:
+        size = len(message.body)
+        if not size:
+            raise BadArgument("a message without body")
+        if size > size_max:
+            raise BadArgument(f"a body of {size} bytes, more than {size_max}")
+        properties = message.properties
+        if PROPERTY_INNER_MULTI_DISPATCH in properties and "/" in properties[PROPERTY_INNER_MULTI_DISPATCH]:
+            raise BadArgument(f"{PROPERTY_INNER_MULTI_DISPATCH} has a slash")
 
 
 @lru_cache(TOPICS_KEPT)

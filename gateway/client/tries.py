@@ -13,6 +13,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from mqgateway.gateway.client.asking import as_client_error
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.errors import (
     BrokerError,
@@ -150,11 +151,12 @@ class _Send:
         if fixed is not None:
             self._ask(fixed)
             return self._outcome
-        self._deadline = tries.client.schedule.seconds() + self._timeout
+        timeout = self._timeout
+        self._deadline = tries.client.schedule.seconds() + timeout
         info = tries.infos.get(self._prepared.topic)
         if info is not None and info.queues:
             self._info = info
-            self._try()
+            self._try(timeout)
         else:
             found = Deferred.fromCoroutine(tries.look_up(self._prepared.topic))
             found.addCallbacks(self._known, self._unknown)
@@ -162,18 +164,21 @@ class _Send:
 
     def _known(self, info: PublishInfo) -> None:
         self._info = info
-        self._try()
+        self._try(self._rest())
 
     def _unknown(self, failure: Failure) -> None:
         self._fail(failure.value or ClientError("it failed"))
 
-    def _try(self) -> None:
+    def _rest(self) -> float:
+        """The seconds that are left."""
+        return self._deadline - self._tries.client.schedule.seconds()
+
+    def _try(self, rest: float) -> None:
         """The next try; or the end, when none or no time is left."""
         tries, brokers, info = self._tries, self._brokers, self._info
         if self._is_over:
             return  # cancelled while the queues were looked up
         assert info is not None
-        rest = self._deadline - tries.client.schedule.seconds()
         if not self._left or rest <= 0:
             self._give_up()
             return
@@ -217,7 +222,7 @@ class _Send:
             return
         try:
             if isinstance(answer, Exception):
-                self._graded(answer)
+                self._graded(as_client_error(self._address, answer))
             else:
                 self._take(answer)
         except Exception as error:
@@ -265,7 +270,7 @@ class _Send:
         topic = self._prepared.topic
         self._info = self._tries.infos.get(topic, self._info)
         log.info("%s: try %d of a send failed: %s", topic, len(self._brokers), self._failure)
-        self._try()
+        self._try(self._rest())
 
     def _give_up(self) -> None:
         topic, failure = self._prepared.topic, self._failure

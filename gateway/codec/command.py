@@ -244,7 +244,7 @@ def encode_command(command: RemotingCommand) -> bytes:
     length of a field's name.
     """
     form = command.serialize_type
-    header = _encode_json(command) if form == SerializeType.JSON else _encode_binary(command)
+    header = _encode_json(command) if form == _JSON else _encode_binary(command)
     return _frame(form, header, command.body)
 
 
@@ -433,7 +433,7 @@ def _load_leniently(text: bytes) -> Any:
 def _encode_json(command: RemotingCommand) -> bytes:
     header: dict[str, Any] = {
         "code": command.code,
-        "language": command.language.name,
+        "language": command.language._name_,  # `name` is looked up by a function
         "version": command.version,
         "opaque": command.opaque,
         "flag": command.flag,

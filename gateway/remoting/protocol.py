@@ -143,6 +143,7 @@ class Connection:
         self._cutter = FrameCutter(terms.frame_limit)
         self._exchange = Exchange(terms.ask_limit, terms.hold_limit)
         self._timer: Timer | None = None
+        self._timer_deadline = inf  # the deadline that it is for
         self._held: set[Deferred[bytes | None]] = set()
         self._backlog: list[bytes] = []  # payloads read but not served yet
         self._backlog_call: Timer | None = None
@@ -563,17 +564,17 @@ class Connection:
 
     def _watch_deadline(self) -> None:
         deadline = self._exchange.next_deadline
-        if deadline is None:
+        if deadline is None or deadline >= self._timer_deadline:
             return
-        reactor = self._terms.reactor
+        delay = max(0.0, deadline - self._terms.reactor.seconds())
+        self._timer_deadline = deadline
         if self._timer is None:
-            delay = max(0.0, deadline - reactor.seconds())
-            self._timer = reactor.callLater(delay, self._deadline_reached)
-        elif self._timer.getTime() > deadline:
-            self._timer.reset(max(0.0, deadline - reactor.seconds()))
+            self._timer = self._terms.reactor.callLater(delay, self._deadline_reached)
+        else:
+            self._timer.reset(delay)
 
     def _deadline_reached(self) -> None:
-        self._timer = None
+        self._timer, self._timer_deadline = None, inf
         self._exchange.expire(self._terms.reactor.seconds())
         self._watch_deadline()
         self._check_settled()

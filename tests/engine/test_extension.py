@@ -28,6 +28,9 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.property_choice import values_of
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import Element, encode, record_size, split_batch, sys_flag_for, topic_field
+from mqgateway.gateway.client import batches
+from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.message import Message as ToSend
 from mqgateway.gateway.codec import command, fields
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
@@ -91,6 +94,69 @@ def test_a_batch_is_cut(data: bytes) -> None:
     parts = split(data)
     expected = None if parts is None else [20 + len(body) + len(tail) for _, body, tail in parts]
     assert native.element_sizes(data) == expected
+
+
+odd_bodies: st.SearchStrategy[Any] = st.sampled_from(
+    [memoryview(b"abc"), bytearray(b"abc"), "text", None, bytes(9000)]
+)
+odd_flags: st.SearchStrategy[Any] = st.sampled_from([True, 2**31, -(2**31) - 1, 1 << 70, 1.0, "1"])
+odd_values: st.SearchStrategy[Any] = st.sampled_from([5, None, b"b", "\ud800", "v" * 32_750, "v" * 33_000])
+
+
+@st.composite
+def to_send(draw: st.DrawFn, is_odd: bool) -> ToSend:
+    """A message as users make it, or one with parts of other kinds."""
+    sent = ToSend("t", draw(st.binary(max_size=70)), flag=draw(st.integers(-(2**31), 2**31 - 1)))
+    sent.properties = draw(st.dictionaries(words, words, max_size=3))
+    if is_odd and draw(st.integers(0, 3)) == 0:
+        sent.body, sent.flag = draw(odd_bodies), draw(st.just(0) | odd_flags)
+        sent.properties["odd"] = draw(st.just("plain") | odd_values)
+    return sent
+
+
+def outcome(function: Any, *given: Any) -> Any:
+    """What a function gives, or the kind of error it raises."""
+    try:
+        return function(*given)
+    except (BadArgument, TypeError, struct.error, UnicodeEncodeError) as error:
+        return type(error), str(error)
+
+
+several_to_send = st.booleans().flatmap(lambda odd: st.lists(to_send(odd), max_size=6))
+
+
+@given(several_to_send, st.integers(0, 3), st.integers(0, 400))
+def test_a_batch_to_send_is_filled(sent: list[ToSend], begin: int, size_max: int) -> None:
+    made = outcome(batches.batch_from, sent, begin, size_max)
+    with in_python(batches):
+        assert outcome(batches.batch_from, sent, begin, size_max) == made
+
+
+def test_a_batch_to_send_is_filled_here_where_it_is_plain() -> None:
+    sent = [ToSend("t", b"x" * 3000, tags="a", flag=number) for number in range(-2, 7)]
+    wanted = ((0, 1 << 30, 99, 9), (0, 10_000, 99, 3), (0, 1 << 30, 2, 2), (0, -9, 99, 1), (7, 9999, 99, 2))
+    for begin, size_max, count_max, count in wanted:
+        body = b"".join(map(batches.encode_element, sent[begin:][:count]))
+        assert native.batch_from(sent, begin, size_max, count_max) == (body, count)
+    for odd in (ToSend("t", "é", tags="é"), ToSend("t", b"", flag=1 << 31)):
+        assert native.batch_from([sent[0], odd], 0, 1 << 30, 99) is None
+
+
+def test_what_a_message_raises_comes_out() -> None:
+    class Emptying(ToSend):
+        @property
+        def flag(self) -> int:
+            sent.clear()
+            raise KeyError("no flag")
+
+        @flag.setter
+        def flag(self, flag: int) -> None: ...
+
+    sent = [ToSend("t", b"x"), Emptying("t", b"x"), ToSend("t", b"x")]
+    with pytest.raises(KeyError, match="no flag"):
+        native.batch_from(sent, 0, 1 << 30, 99)
+    with pytest.raises(AttributeError, match="flag"):
+        native.batch_from([object()], 0, 1 << 30, 99)
 
 
 @given(bodies(), st.sampled_from(["10.0.0.7", "::1"]), st.sampled_from(["10.0.0.7", "::1"]))
@@ -485,6 +551,10 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("element_sizes", ("text",)),
         ("batch_records", (b"", b"short", b"", 0, 0)),
         ("batch_records", (b"", bytes(88), b"", 1 << 64, 0)),
+        ("batch_from", ((), 0, 9, 9)),
+        ("batch_from", ([], 0, 1 << 64, 9)),
+        ("batch_from", ([], -1, 9, 9)),
+        ("batch_from", ([], 0, 9)),
         ("unique_keys", (None,)),
         ("key_hashes", (0, ["text"])),
         ("key_hashes", (0, 5)),

@@ -103,6 +103,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.remoting",
         "gateway.runtime",
         "gateway.codec",
+        "engine.extension",
         "engine.filters.tags",
         "engine.tables.groups",
         "engine.tables.jsonfile",

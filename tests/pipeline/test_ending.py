@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_an_answer_that_was_lost_is_no_second_end(world: World, monkeypatch: pyt
         await expect(*args, **chosen)
         raise Unreachable("the connection broke")
 
-    monkeypatch.setattr(told._client.asking, "expect", lost)
+    monkeypatch.setattr(told._client, "asking", Mock(wraps=told._client.asking, expect=lost))
     seen = requests_seen(world.cluster)
     told.commit(verdict(sent), again=False)
     assert ends(seen) == 1 and world.visible() == ["a"]

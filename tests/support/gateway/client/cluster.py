@@ -207,11 +207,11 @@ def topics_asked_for(cluster: Cluster) -> Callable[[], list[str]]:
 
 def _watched(dispatcher: Any) -> list[RemotingCommand]:
     seen: list[RemotingCommand] = []
-    dispatch = dispatcher.dispatch
+    before = dispatcher.interceptor
 
-    def watched(command: RemotingCommand, peer: Any) -> Any:
+    def watched(command: RemotingCommand, peer: Any, go_on: Any) -> Any:
         seen.append(command)
-        return dispatch(command, peer)
+        return go_on(command, peer) if before is None else before(command, peer, go_on)
 
-    dispatcher.dispatch = watched
+    dispatcher.interceptor = watched
     return seen
