@@ -104,7 +104,7 @@ if is_compiled and "egg_info" not in sys.argv:
 
     native = Extension(
         "mqgateway.engine.native",
-        [f"mqgateway/engine/native{part}.c" for part in ("", "_store", "_codec", "_client")],
+        [f"mqgateway/engine/native{part}.c" for part in ("", "_store", "_reads", "_codec", "_client")],
         depends=["mqgateway/engine/native.h"],
         extra_compile_args=["-O2", "-g0"],
     )

@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#define RECORD_HEAD_MIN 88
+#define QUEUE_UNIT 20
+
 static inline uint32_t get4(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }

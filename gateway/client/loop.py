@@ -37,9 +37,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 START_SECONDS = 10.0
-TOGETHER = 16
-"""Of what was handed over, so many are done before what they send is written: a broker that waited for all of
-many would have nothing to do meanwhile."""
+PIECES, TOGETHER = 4, 16
+"""What was handed over is done in so many pieces, or more of so many each, and what each sends is written: a
+broker that waited for all of it would have nothing to do meanwhile, and both took turns."""
 
 
 class Loop:
@@ -124,8 +124,10 @@ class Loop:
 
     def _work_off(self) -> None:
         """Do what was posted until now; what it posts itself has its turn later, as sockets have."""
-        for number in range(len(self._posted)):
-            if number % TOGETHER == TOGETHER - 1:
+        count = len(self._posted)
+        together = min(TOGETHER, max(1, count // PIECES))
+        for number in range(count):
+            if number and number % together == 0:
                 self.turn.write()
             try:
                 self._posted.popleft()()

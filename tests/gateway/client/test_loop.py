@@ -10,7 +10,7 @@ import pytest
 from twisted.internet.defer import Deferred, execute, fail, succeed
 
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.client.loop import TOGETHER, Loop
+from mqgateway.gateway.client.loop import PIECES, TOGETHER, Loop
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +88,20 @@ def test_the_loop_is_woken_once_for_what_is_handed_over_together() -> None:
     assert done == [1, 2, 3]
 
 
-def test_what_a_read_sets_off_is_done_at_its_end_and_wakes_nobody(loop: Loop) -> None:
+@pytest.mark.parametrize(("count", "together"), [(3, 1), (17, 4), (PIECES * TOGETHER + 1, TOGETHER)])
+def test_what_a_read_sets_off_is_done_at_its_end_in_pieces_and_wakes_nobody(
+    loop: Loop, count: int, together: int
+) -> None:
     order: list[str] = []
+    ended = threading.Event()
 
     def read() -> None:
         assert loop.turn.begin()
-        for number in range(TOGETHER + 1):
+        for number in range(count):
             loop.post(partial(sent, number))
         assert not loop._is_woken and not order
         loop.turn.end()
+        ended.set()
 
     def sent(number: int) -> None:
         order.append(str(number))
@@ -110,10 +115,12 @@ def test_what_a_read_sets_off_is_done_at_its_end_and_wakes_nobody(loop: Loop) ->
     loop.do(int)
     done = loop.submit(lambda: execute(lambda: loop.reactor.callLater(0, read)))  # type: ignore[attr-defined]
     done.result(5)
-    while len(order) < TOGETHER + 2:
-        loop.do(int)
-    first = [*map(str, range(TOGETHER - 1)), *["write"] * (TOGETHER - 1)]
-    assert order[: len(first)] == first and order[-1] == "write"
+    assert ended.wait(5)
+    wanted: list[str] = []
+    for begin in range(0, count, together):
+        piece = range(begin, min(begin + together, count))
+        wanted += [*map(str, piece), *["write"] * len(piece)]
+    assert order == wanted
 
 
 def test_what_fails_in_the_loop_holds_nobody_up(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,262 @@
+/* What a pull does: choosing records by their queue units, reading them, looking at their properties; see native.c. */
+
+#include "native.h"
+
+static int64_t get8(const uint8_t *at) { return (int64_t)((uint64_t)get4(at) << 32 | get4(at + 4)); }
+
+#define CODES_MAX 8
+
+/* The tags codes wanted, as numbers: how many, 0 for all, -1 where there are too many or one is none. */
+static int wanted_codes(PyObject *given, int64_t codes[CODES_MAX]) {
+    if (given == Py_None)
+        return 0;
+    if (!PyFrozenSet_CheckExact(given) || PySet_GET_SIZE(given) < 1 || PySet_GET_SIZE(given) > CODES_MAX)
+        return -1;
+    PyObject *walk = PyObject_GetIter(given), *code;
+    int count = 0;
+    while (walk != NULL && count >= 0 && (code = PyIter_Next(walk)) != NULL) {
+        int overflow = 1;
+        codes[count++] = PyLong_Check(code) ? PyLong_AsLongLongAndOverflow(code, &overflow) : 0;
+        if (overflow)
+            count = -1;
+        Py_DECREF(code);
+    }
+    Py_XDECREF(walk);
+    return PyErr_Occurred() ? -1 : count;
+}
+
+const char native_choose_doc[] = "choose(units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
+"    old_bytes, address_max)\n--\n\n"
+"Queue offset, place and size of the records of an answer, the offset to read next, and whether some were gone; None where\n"
+"a message has to be looked at, or there are more than a few codes.\n\n"
+"In Python: Reader._choose.";
+
+enum { UNITS, OFFSET, CODES, OLDEST, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, ADDRESS_MOST, GIVEN };
+
+PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    long long limits[GIVEN];
+    int64_t codes[CODES_MAX];
+    Py_buffer units;
+    if (given != GIVEN) {
+        PyErr_SetString(PyExc_TypeError, "units, an offset, codes, and eight limits");
+        return NULL;
+    }
+    for (int at = 0; at < GIVEN; at++)
+        if (at != UNITS && at != CODES && (limits[at] = PyLong_AsLongLong(args[at])) == -1 && PyErr_Occurred())
+            return NULL;
+    int code_count = wanted_codes(args[CODES], codes);
+    if (code_count < 0 && PyErr_Occurred())
+        return NULL;
+    if (PyObject_GetBuffer(args[UNITS], &units, PyBUF_SIMPLE) < 0)
+        return NULL;
+    int is_known = code_count >= 0 && units.len % QUEUE_UNIT == 0, removed = 0;
+    long long count = 0, total = 0, offset = limits[OFFSET];
+    PyObject *places = PyList_New(0);
+    const uint8_t *unit = units.buf, *end = unit + units.len;
+    for (; places != NULL && is_known && unit < end; unit += QUEUE_UNIT, offset++) {
+        int64_t place = get8(unit), size = (int32_t)get4(unit + 8), code = get8(unit + 12);
+        int is_fresh = place >= limits[FRESH_FROM];
+        if (count > 0 && (count >= limits[is_fresh ? FRESH_COUNT : OLD_COUNT] ||
+                          total + size > limits[is_fresh ? FRESH_BYTES : OLD_BYTES]))
+            break;
+        if (place < limits[OLDEST] || size <= 0 || size > limits[LARGEST]) {
+            removed = 1;
+            continue;
+        }
+        int is_wanted = code_count == 0;
+        for (int number = 0; number < code_count && !is_wanted; number++)
+            is_wanted = codes[number] == code;
+        if (!is_wanted && code <= limits[ADDRESS_MOST])
+            is_known = 0;
+        if (!is_wanted)
+            continue;
+        PyObject *found = Py_BuildValue("(LLL)", offset, (long long)place, (long long)size);
+        if (found == NULL || PyList_Append(places, found) < 0)
+            Py_CLEAR(places);
+        Py_XDECREF(found);
+        total += size;
+        count++;
+    }
+    PyBuffer_Release(&units);
+    if (places != NULL && !is_known)
+        Py_SETREF(places, Py_NewRef(Py_None));
+    return places == NULL || places == Py_None ? places : Py_BuildValue("NLO", places, offset, removed ? Py_True : Py_False);
+}
+
+/* Where a place of (anything, offset, size) lies; zero where it is none, with an exception. */
+static int place_of(PyObject *place, long long *offset, long long *size) {
+    if (!PyTuple_Check(place) || PyTuple_GET_SIZE(place) != 3 || !PyLong_Check(PyTuple_GET_ITEM(place, 1)) ||
+        !PyLong_Check(PyTuple_GET_ITEM(place, 2))) {
+        PyErr_SetString(PyExc_ValueError, "a place is a tuple of three numbers");
+        return 0;
+    }
+    *offset = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1));
+    *size = PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
+    return !PyErr_Occurred();
+}
+
+const char native_slices_doc[] = "slices(buffer, begin, places)\n--\n\n"
+"The bytes of each (anything, offset, size), of a buffer whose first byte lies at offset `begin`; None of what is not\n"
+"memory.\n\n"
+"In Python: LogOnFiles.read_each.";
+
+PyObject *native_slices(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    Py_buffer buffer;
+    if (given != 3 || !PyLong_Check(args[1]) || !PySequence_Check(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "a buffer, where it begins, and places");
+        return NULL;
+    }
+    if (!PyObject_CheckBuffer(args[0]))
+        Py_RETURN_NONE;
+    long long begin = PyLong_AsLongLong(args[1]);
+    PyObject *places = begin == -1 && PyErr_Occurred() ? NULL : PySequence_Fast(args[2], "places are a sequence");
+    if (places == NULL || PyObject_GetBuffer(args[0], &buffer, PyBUF_SIMPLE) < 0) {
+        Py_XDECREF(places);
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(places);
+    PyObject *pieces = PyList_New(count);
+    for (Py_ssize_t number = 0; pieces != NULL && number < count; number++) {
+        long long offset, size;
+        PyObject *piece = NULL;
+        if (place_of(PySequence_Fast_GET_ITEM(places, number), &offset, &size)) {
+            if (offset >= begin && size >= 0 && size <= buffer.len && offset - begin <= buffer.len - size)
+                piece = PyBytes_FromStringAndSize((const char *)buffer.buf + (offset - begin), (Py_ssize_t)size);
+            else
+                PyErr_SetString(PyExc_ValueError, "a place that does not lie in the buffer");
+        }
+        if (piece == NULL)
+            Py_CLEAR(pieces);
+        else
+            PyList_SET_ITEM(pieces, number, piece);
+    }
+    PyBuffer_Release(&buffer);
+    Py_DECREF(places);
+    return pieces;
+}
+
+const char native_gather_doc[] = "gather(buffer, begin, end, places, number)\n--\n\n"
+"What lies at places (anything, offset, size) from a number on back to back, and how many these are: up to one that is\n"
+"not all in [begin, end), where the buffer lies; None where the buffer is not memory.\n\n"
+"In Python: gather of engine.store.log_on_files.";
+
+PyObject *native_gather(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    Py_buffer buffer;
+    if (given != 5 || !PyLong_Check(args[1]) || !PyLong_Check(args[2]) || !PySequence_Check(args[3]) ||
+        !PyLong_Check(args[4])) {
+        PyErr_SetString(PyExc_TypeError, "a buffer, where it begins and ends, places, and the first of them");
+        return NULL;
+    }
+    if (!PyObject_CheckBuffer(args[0]))
+        Py_RETURN_NONE;
+    long long begin = PyLong_AsLongLong(args[1]), end = PyLong_AsLongLong(args[2]);
+    Py_ssize_t first = PyLong_AsSsize_t(args[4]);
+    PyObject *places = PyErr_Occurred() ? NULL : PySequence_Fast(args[3], "places are a sequence");
+    if (places == NULL || PyObject_GetBuffer(args[0], &buffer, PyBUF_SIMPLE) < 0) {
+        Py_XDECREF(places);
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(places), number = first, total = 0;
+    PyObject *joined = NULL, *result = NULL;
+    if (begin < 0 || end < begin || end - begin > buffer.len || first < 0 || first > count) {
+        PyErr_SetString(PyExc_ValueError, "more than the buffer or the places");
+        goto done;
+    }
+    for (; number < count; number++) {
+        long long offset, size;
+        if (!place_of(PySequence_Fast_GET_ITEM(places, number), &offset, &size))
+            goto done;
+        if (offset < begin || size < 0 || offset > end || size > end - offset || total > PY_SSIZE_T_MAX - size)
+            break;
+        total += (Py_ssize_t)size;
+    }
+    joined = PyBytes_FromStringAndSize(NULL, total);
+    if (joined == NULL)
+        goto done;
+    char *to = PyBytes_AS_STRING(joined);
+    for (Py_ssize_t at = first; at < number; at++) {
+        PyObject *place = PySequence_Fast_GET_ITEM(places, at);
+        Py_ssize_t size = (Py_ssize_t)PyLong_AsLongLong(PyTuple_GET_ITEM(place, 2));
+        memcpy(to, (const char *)buffer.buf + (PyLong_AsLongLong(PyTuple_GET_ITEM(place, 1)) - begin), (size_t)size);
+        to += size;
+    }
+    result = Py_BuildValue("On", joined, number - first);
+done:
+    Py_XDECREF(joined);
+    PyBuffer_Release(&buffer);
+    Py_DECREF(places);
+    return result;
+}
+
+#define BORN_HOST_V6 16
+#define STORE_HOST_V6 32
+#define MAGIC_V2 0xDAA320ABu
+
+/* Where the text of a record's properties begins; -1 where the record is too short to be one. */
+static int64_t properties_start(const uint8_t *record, Py_ssize_t length) {
+    if (length < RECORD_HEAD_MIN)
+        return -1;
+    uint32_t flags = get4(record + 36);
+    int64_t head = RECORD_HEAD_MIN + (flags & BORN_HOST_V6 ? 12 : 0) + (flags & STORE_HOST_V6 ? 12 : 0);
+    if (length < head)
+        return -1;
+    int64_t topic = head + (int32_t)get4(record + head - 4);
+    if (topic < head || topic + 2 > length)
+        return -1;
+    int is_long = get4(record + 4) == MAGIC_V2;
+    int64_t start = topic + (is_long ? 2 + (record[topic] << 8 | record[topic + 1]) : 1 + record[topic]) + 2;
+    return start > length ? -1 : start;
+}
+
+/* The last place of these bytes in others; NULL for none. */
+static const uint8_t *last_place(const uint8_t *in, const uint8_t *end, const uint8_t *of, Py_ssize_t length) {
+    for (const uint8_t *at = end - length; at >= in && length > 0; at--)
+        if (*at == *of && memcmp(at, of, (size_t)length) == 0)
+            return at;
+    return NULL;
+}
+
+const char native_property_values_doc[] = "property_values(record, marks)\n--\n\n"
+"The values of properties, as bytes, in a record, each None where there is none; `marks` are the names with what separates\n"
+"them from values. None where it is not plain to see.\n\n"
+"In Python: PropertyChoice.takes.";
+
+PyObject *native_property_values(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 2 || !PyBytes_Check(args[0]) || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "a record in bytes, and a tuple of names");
+        return NULL;
+    }
+    const uint8_t *record = (const uint8_t *)PyBytes_AS_STRING(args[0]), *end = record + PyBytes_GET_SIZE(args[0]);
+    int64_t start = properties_start(record, end - record);
+    if (start < 0)
+        Py_RETURN_NONE;
+    Py_ssize_t count = PyTuple_GET_SIZE(args[1]);
+    PyObject *values = PyTuple_New(count);
+    for (Py_ssize_t number = 0; values != NULL && number < count; number++) {
+        PyObject *mark = PyTuple_GET_ITEM(args[1], number), *value;
+        if (!PyBytes_Check(mark)) {
+            PyErr_SetString(PyExc_TypeError, "a name is bytes");
+            Py_CLEAR(values);
+            break;
+        }
+        Py_ssize_t length = PyBytes_GET_SIZE(mark);
+        const uint8_t *at = last_place(record + start, end, (const uint8_t *)PyBytes_AS_STRING(mark), length);
+        if (at == NULL)
+            value = Py_NewRef(Py_None);
+        else {
+            const uint8_t *begin = at + length, *stop = memchr(begin, 2, (size_t)(end - begin));
+            if (stop == NULL)
+                stop = end;
+            if (stop == begin || (at != record + start && at[-1] != 2)) {
+                Py_DECREF(values);
+                Py_RETURN_NONE;
+            }
+            value = PyBytes_FromStringAndSize((const char *)begin, stop - begin);
+        }
+        if (value == NULL)
+            Py_CLEAR(values);
+        else
+            PyTuple_SET_ITEM(values, number, value);
+    }
+    return values;
+}
