@@ -8,7 +8,6 @@ and what would be right. Standard: rocketmq-spark's `RocketMQSourceProvider`, `R
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mqgateway.engine.message import validate_group, validate_topic
@@ -28,7 +27,6 @@ REFUSED = {
 }
 
 
-@dataclass(kw_only=True)
 class ServerOptions(Options):
     """Whom to ask, and how."""
 
@@ -56,7 +54,6 @@ class ServerOptions(Options):
     )
 
 
-@dataclass(kw_only=True)
 class SourceOptions(ServerOptions):
     """What the source `rocketmq` knows."""
 
@@ -107,7 +104,6 @@ class SourceOptions(ServerOptions):
         return self.max_offsets_per_trigger or self.max_messages_per_trigger
 
 
-@dataclass(kw_only=True)
 class SinkOptions(ServerOptions):
     """What the sink `rocketmq` knows."""
 
@@ -150,7 +146,6 @@ class SinkOptions(ServerOptions):
     sends_in_flight: int = option(8, "Batches of one task under way at a time.", low=1, high=1024, ours=True)
 
 
-@dataclass(kw_only=True)
 class StoreReadOptions(Options):
     """What the offline reader `rocketmq-store` knows."""
 

@@ -8,9 +8,10 @@ mincore, to slow such consumers down.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mqgateway.engine.disk import File
+from mqgateway.engine.worker import Worker
 
 AHEAD = 1 << 20
 """Bytes after a cold read that are asked for along with it: who reads old messages goes on reading them."""
@@ -41,6 +42,10 @@ class ColdRead(Exception):
         if ahead:
             file, offset, size = self.pieces[-1]
             file.read_ahead(offset + size, AHEAD)
+
+    def bring_by(self, worker: Worker, done: Callable[[], None], *, ahead: bool) -> None:
+        """Have a worker `bring` it; `done` is called when it is worth trying again."""
+        worker.run(lambda: self.bring(ahead=ahead), lambda _outcome: done())
 
 
 class ColdRecords(ColdRead):

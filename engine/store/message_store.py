@@ -16,7 +16,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from mypy_extensions import mypyc_attr
 
@@ -490,8 +489,7 @@ class MessageStore:
 
     def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
         """Have a worker read what was not in memory; `done` is called when it is worth trying again."""
-        ahead = self._options.data_read_ahead_enable
-        self._aside.run(partial(cold.bring, ahead=ahead), partial(_tell, done))
+        cold.bring_by(self._aside, done, ahead=self._options.data_read_ahead_enable)
 
     def record_at(self, physical_offset: int, *, may_wait: bool = True) -> bytes | None:
         """The stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
@@ -600,7 +598,3 @@ class MessageStore:
     def queues(self) -> dict[str, set[int]]:
         """Queue ids by topic of all consume queues."""
         return {topic: set(queues) for topic, queues in self._queues.table.items()}
-
-
-def _tell(done: Callable[[], None], _outcome: object) -> None:
-    done()
