@@ -55,7 +55,6 @@ HOT_MODULES = [
     "mqgateway/gateway/broker/produce/requests.py",
     "mqgateway/gateway/broker/produce/send.py",
     "mqgateway/gateway/broker/produce/send_checks.py",
-    "mqgateway/gateway/broker/replication/role_requests.py",
     "mqgateway/gateway/broker/static_topics/messages.py",
     "mqgateway/gateway/broker/stats.py",
     "mqgateway/gateway/client/answers.py",

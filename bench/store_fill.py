@@ -31,7 +31,7 @@ def message(topic: str, queue_id: int, body: bytes) -> Message:
 
 def open_store(folder: str, loop: Loop, **settings: object) -> MessageStore:
     """A started store on the real disk."""
-    options = StoreOptions(store_path_root_dir=folder, **settings)  # type: ignore[arg-type]
+    options = StoreOptions(store_path_root_dir=folder, **settings)
     store = MessageStore(
         options,
         disk=RealDisk(),
