@@ -1,12 +1,13 @@
 """One connection: bytes in, requests dispatched, bytes out. Server and client both live behind it.
 
 What one read brings is served as a turn: every frame is dispatched, then `after_read` is called, then each
-connection that has something to say writes once, but for what is large (`Turn`). Replies that become ready
-later are written as they come; those that become ready in somebody's turn are joined with it.
+connection that has something to say writes once (`Turn`). Replies that become ready later are written as
+they come; those that become ready in somebody's turn are joined with it.
 
 A peer that does not read is not read either: Twisted tells us when its own buffer is full, from then on what
-we write is counted, and above the high-water mark reading stops until everything has gone out. The rest of a
-read waits meanwhile. A peer that makes us owe more than the limit all the same, by held replies, is cut off.
+we write is counted, and above the high-water mark reading stops until everything has gone out. Frames that
+were read but not served yet wait meanwhile (they are the rest of one read). A peer that makes us owe more
+than the limit all the same, by replies held until now, is cut off.
 
 A request that takes long is worked on in steps; what its connection brings meanwhile waits behind it, unread.
 What is kept of unfinished and waiting input is counted (`PendingInput`), and who keeps too much is cut off.
@@ -50,14 +51,13 @@ from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, Remoti
 from mqgateway.gateway.remoting.foreign import Notices, language
 from mqgateway.gateway.remoting.long_work import LongWork, Work
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.turn import PIECE, Turn
+from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 log = logging.getLogger(__name__)
 
 LostCallback = Callable[[Peer], None]
 
-NAMES = {code.value: code.name for code in RequestCode}
 HIGH_WATER_MARK = 4 * 1024 * 1024
 """Unsent bytes at which a peer is not read any more, where the options leave it to us."""
 
@@ -395,23 +395,17 @@ class Connection:
         self._unsent += len(frame)
         if self._outbox or self._terms.turn.add(self):
             self._outbox.append(frame)
-            if len(frame) >= PIECE and not self._transport_full:
-                self._empty_outbox()
         else:
             # Others may become ready before the loop turns: this way they are sent together.
             self.transport.writeSequence((frame,))
             self._written()
 
     def flush(self) -> None:
-        """Write what the turn has collected, in one piece, but for what went before a large frame."""
-        if self._unsent and self.is_open:
-            self._empty_outbox()
-            self._written()
-
-    def _empty_outbox(self) -> None:
+        """Write what the turn has collected, in one piece."""
         outbox, self._outbox = self._outbox, []
-        if outbox:
+        if outbox and self.is_open:
             self.transport.write(outbox[0] if len(outbox) == 1 else b"".join(outbox))
+            self._written()
 
     def _written(self) -> None:
         self._touched = True
@@ -497,7 +491,8 @@ class Connection:
         What happened since the last sweep counts as happening now, so that reads and writes need no clock.
         """
         if self._touched:
-            self._touched, self._idle_since = False, now
+            self._touched = False
+            self._idle_since = now
             return False
         return now - self._idle_since >= limit
 
@@ -508,7 +503,12 @@ class Connection:
     @property
     def last_request(self) -> str:
         """See `Conversing`; of codes that have no name, the number."""
-        return "" if self._last_code < 0 else NAMES.get(self._last_code, str(self._last_code))
+        if self._last_code < 0:
+            return ""
+        try:
+            return RequestCode(self._last_code).name
+        except ValueError:
+            return str(self._last_code)
 
     def settled(self) -> Deferred[None]:
         """Fires when nothing is in flight in either direction, and when the connection is gone."""

@@ -14,10 +14,6 @@ from mqgateway.gateway.runtime.loop import Clockwork, Timer
 
 log = logging.getLogger(__name__)
 
-PIECE = 32 << 10
-"""A frame of so many bytes is written before the end of its turn: who gets the answers of several pulls
-begins with the first while the next is read, instead of both taking turns."""
-
 
 class Speaker(Protocol):
     """What has something to write: a connection."""

@@ -25,7 +25,7 @@ from mqgateway.gateway.remoting.protocol import (
     client_terms,
     server_terms,
 )
-from mqgateway.gateway.remoting.turn import PIECE, Turn
+from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.remoting.pair import Pair, Talker
 
 ECHO, HOLD, BULK, SILENT = 987_101, 987_102, 987_103, 987_104
@@ -108,17 +108,6 @@ def test_all_requests_of_one_read_are_answered_with_one_write_after_the_read_is_
     assert scene.pair.server.writes == 1
     assert writes_then == [0]
     assert [answer.opaque for answer in scene.heard()] == list(range(16))
-
-
-def test_large_answers_of_one_read_go_out_while_the_next_are_made() -> None:
-    writes_then: list[int] = []
-    scene = Scene(lambda: writes_then.append(scene.pair.server.writes))
-    sizes = [PIECE, 10, PIECE, 10]
-    scene.say(*[command(BULK, opaque, size=str(size)) for opaque, size in enumerate(sizes)])
-    assert writes_then == [2]
-    assert scene.pair.server.writes == 3
-    heard = scene.heard()
-    assert [(answer.opaque, len(answer.body)) for answer in heard] == list(enumerate(sizes))
 
 
 def test_what_came_before_a_frame_that_is_none_is_served() -> None:
