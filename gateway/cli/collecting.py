@@ -20,17 +20,19 @@ is by default, full passes held the loop for 130 to 257 ms each while ten thousa
 profiler. What rings of garbage may wait longer for that is bounded by 700,000 objects."""
 OFTEN = (700, 10)
 """When the younger generations are looked at while a server runs: Python's own numbers."""
-WHILE_LOADING = 1_000_000
-"""New objects before the collector looks at anything while modules are loaded, more than there are then: none
-of those is garbage, and to look through them again and again took a tenth of the time of a start."""
+WHILE_LOADING = 100_000
+"""New objects before the collector looks at anything while modules are loaded: none of those is garbage, and
+to look through them again and again took a tenth of the time of a start."""
+WHILE_STARTING = 1_000_000
+"""The same while a server starts: more than it makes until it is ready."""
 ENTRIES = 3000
 """How many more entries than ever there are when what is there is kept from being looked at: some 40,000
 objects."""
 
 
-def seldom() -> None:
+def seldom(new_objects: int = WHILE_LOADING) -> None:
     """Let the collector rest while a program is loaded; once a server is up it looks as often as before."""
-    gc.set_threshold(WHILE_LOADING, *gc.get_threshold()[1:])
+    gc.set_threshold(new_objects, *gc.get_threshold()[1:])
 
 
 @runtime_checkable

@@ -22,6 +22,7 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.gateway.cli.boot import log_boot
+from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
@@ -91,6 +92,7 @@ def run_services(
     secured: Secured | None = None,
 ) -> None:
     """Run what the settings describe until a signal ends it; who may is told once it is up."""
+    seldom(WHILE_STARTING)
     began, output = process_start(), given["output"]
     logged: dict[str, LogOptions] = {}
     if broker is not None:
