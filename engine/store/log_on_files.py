@@ -148,21 +148,22 @@ class LogOnFiles(Log):
         while number < len(places):
             place = places[number]
             offset = place[1]
-            window, count = self._window(offset), 0
+            window = self._window(offset)
             if window is not None:
                 part, count = gather(window[0], window[1], window[2], places, number)
                 if count:
                     parts.append(part)
                     number += count
-            if not count:  # it lies across the end of a window, or is not known to be in memory
-                try:
-                    data = self.read(offset, place[2], may_wait)
-                except ColdRead:
-                    raise ColdRead(offset, self.pieces(places[number:])) from None
-                if data is None:
-                    return None
-                parts.append(data)
-                number += 1
+                    continue
+            # It lies across the end of a window, or is not known to be in memory.
+            try:
+                data = self.read(offset, place[2], may_wait)
+            except ColdRead:
+                raise ColdRead(offset, self.pieces(places[number:])) from None
+            if data is None:
+                return None
+            parts.append(data)
+            number += 1
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _window(self, offset: int) -> tuple[Slices, int, int] | None:

@@ -19,6 +19,7 @@ from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, A
 from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
+from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.property_choice import PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
@@ -234,13 +235,15 @@ class Reader:
             return self._read_inspected(queue, places)
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
+        body: bytes | None = None
         if total <= span <= 2 * total + _SLACK:
-            data = self._log.read(first, span, self._may_wait)
-            if data is not None:
-                if span != total:
-                    data = b"".join([data[at - first : at - first + size] for _, at, size in places])
-                return data, [offset for offset, _, _ in places]
-        body = self._log.read_joined(places, self._may_wait)
+            body = self._log.read(first, span, self._may_wait)
+            if body is not None and span != total:
+                body, count = gather(body, first, first + span, places, 0)
+                if count < len(places):
+                    body = None  # one of them lies elsewhere
+        if body is None:
+            body = self._log.read_joined(places, self._may_wait)
         if body is not None:
             return body, [offset for offset, _, _ in places]
         each = self._log.read_each(places, self._may_wait)
