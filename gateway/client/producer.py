@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -309,19 +309,33 @@ class Producer:
         self, messages: Sequence[Message], queue: MessageQueue | None, timeout: float | None
     ) -> Deferred[list[SendResult]]:
         parts = split_by_size(messages, self.options.max_message_size)
-        results: list[SendResult] = []
+        return self._send_part(next(parts), parts, [], queue, timeout)
 
-        def send(part: list[Message], body: bytes) -> Deferred[list[SendResult]]:
-            prepared = prepare_batch(part, body, self.options)
-            chosen = None if queue is None else _own(queue, part[0], prepared, self.options.namespace)
-            return self._tries.send(prepared, self._limit(timeout), queue=chosen).addCallback(stored)
+    def _send_part(
+        self,
+        part: tuple[list[Message], bytes],
+        following: Iterator[tuple[list[Message], bytes]],
+        results: list[SendResult],
+        queue: MessageQueue | None,
+        timeout: float | None,
+    ) -> Deferred[list[SendResult]]:
+        messages, body = part
+        prepared = prepare_batch(messages, body, self.options)
+        chosen = None if queue is None else _own(queue, messages[0], prepared, self.options.namespace)
+        sent = self._tries.send(prepared, self._limit(timeout), queue=chosen)
+        return sent.addCallback(self._part_sent, following, results, queue, timeout)
 
-        def stored(result: SendResult) -> list[SendResult] | Deferred[list[SendResult]]:
-            results.append(result)
-            following = next(parts, None)
-            return results if following is None else send(*following)
-
-        return send(*next(parts))
+    def _part_sent(
+        self,
+        result: SendResult,
+        following: Iterator[tuple[list[Message], bytes]],
+        results: list[SendResult],
+        queue: MessageQueue | None,
+        timeout: float | None,
+    ) -> list[SendResult] | Deferred[list[SendResult]]:
+        results.append(result)
+        part = next(following, None)
+        return results if part is None else self._send_part(part, following, results, queue, timeout)
 
     @as_deferred
     async def _send_chosen(

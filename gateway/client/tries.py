@@ -113,7 +113,6 @@ class _Send:
         "_failure",
         "_fixed",
         "_info",
-        "_is_over",
         "_left",
         "_now",
         "_outcome",
@@ -142,15 +141,15 @@ class _Send:
         self._brokers: list[str] = []
         self._weak: SendResult | None = None
         self._failure: ClientError | None = None
-        self._is_over = False
-        self._outcome: Deferred[SendResult] = Deferred(self._cancelled)
+        self._outcome: Deferred[SendResult] | None = Deferred(self._cancelled)
 
     def begin(self) -> Deferred[SendResult]:
         """The first try, once the topic's queues are known."""
-        fixed, tries = self._fixed, self._tries
+        fixed, tries, outcome = self._fixed, self._tries, self._outcome
+        assert outcome is not None
         if fixed is not None:
             self._ask(fixed)
-            return self._outcome
+            return outcome
         timeout = self._timeout
         self._deadline = tries.client.schedule.seconds() + timeout
         info = tries.infos.get(self._prepared.topic)
@@ -160,7 +159,7 @@ class _Send:
         else:
             found = Deferred.fromCoroutine(tries.look_up(self._prepared.topic))
             found.addCallbacks(self._known, self._unknown)
-        return self._outcome
+        return outcome
 
     def _known(self, info: PublishInfo) -> None:
         self._info = info
@@ -176,7 +175,7 @@ class _Send:
     def _try(self, rest: float) -> None:
         """The next try; or the end, when none or no time is left."""
         tries, brokers, info = self._tries, self._brokers, self._info
-        if self._is_over:
+        if self._outcome is None:
             return  # cancelled while the queues were looked up
         assert info is not None
         if not self._left or rest <= 0:
@@ -208,7 +207,7 @@ class _Send:
 
     def _ask_at(self, address: str) -> None:
         tries, prepared, client = self._tries, self._prepared, self._tries.client
-        if self._is_over:
+        if self._outcome is None:
             return  # cancelled while the broker was looked up
         self._address = address
         self._now, self._began = client.clock.millis(), tries.now()
@@ -218,7 +217,7 @@ class _Send:
         )
 
     def _answered(self, answer: RemotingCommand | Exception) -> None:
-        if self._is_over:
+        if self._outcome is None:
             return
         try:
             if isinstance(answer, Exception):
@@ -243,8 +242,7 @@ class _Send:
             tries.tracer.sent(origin, result, answer.ext_fields, self._address, self._now, took)
         is_enough = result.status is _OK or not tries.options.retry_another_broker_when_not_store_ok
         if is_enough or self._fixed is not None:
-            self._end()
-            self._outcome.callback(result)
+            self._succeed(result)
         else:
             self._weak = result
             self._again()
@@ -275,8 +273,7 @@ class _Send:
     def _give_up(self) -> None:
         topic, failure = self._prepared.topic, self._failure
         if self._weak is not None:
-            self._end()
-            self._outcome.callback(self._weak)
+            self._succeed(self._weak)
         elif failure is None:
             self._fail(TimedOut(f"{topic}: no time was left to send"))
         else:
@@ -284,14 +281,23 @@ class _Send:
             error.__cause__ = failure
             self._fail(error)
 
+    def _succeed(self, result: SendResult) -> None:
+        outcome = self._end()
+        if outcome is not None:
+            outcome.callback(result)
+
     def _fail(self, error: BaseException) -> None:
-        if not self._is_over:
-            self._end()
-            self._outcome.errback(error)
+        outcome = self._end()
+        if outcome is not None:
+            outcome.errback(error)
 
     def _cancelled(self, _: object) -> None:
         self._end()
 
-    def _end(self) -> None:
-        self._is_over = True
-        self._tries.under_way -= 1
+    def _end(self) -> Deferred[SendResult] | None:
+        """It is over, unless it has been; who waits is let go of, as it refers to this: a ring of each send
+        would be garbage that only a collector finds."""
+        outcome, self._outcome = self._outcome, None
+        if outcome is not None:
+            self._tries.under_way -= 1
+        return outcome

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from twisted.internet.defer import Deferred, DeferredList, fail, succeed
@@ -103,17 +104,9 @@ class RemotingClient:
         deadline = self._reactor.seconds() + timeout
         if self._sign is not None:
             self._sign(command)
-
-        def answered(outcome: RemotingCommand | Exception) -> None:
-            if isinstance(outcome, RemotingCommand) and outcome.code == _GO_AWAY:
-                again = succeed(outcome)
-                again.addCallback(self._repeat_if_sent_away, address, command, deadline)
-                _tell(again, done)
-            else:
-                done(outcome)
-
         try:
-            connection.ask(command, timeout, answered)
+            # A closure would refer to itself, where this is compiled, and be garbage in rings.
+            connection.ask(command, timeout, partial(self._answered, address, command, deadline, done))
         except RemotingError as error:
             done(error)
 
@@ -202,6 +195,21 @@ class RemotingClient:
         connected = link.connected()
         connected.addTimeout(deadline - seconds(), self._reactor, too_late)  # type: ignore[arg-type]
         return connected.addCallback(lambda made: made.request(command, deadline - seconds()))
+
+    def _answered(
+        self,
+        address: str,
+        command: RemotingCommand,
+        deadline: float,
+        done: Done,
+        outcome: RemotingCommand | Exception,
+    ) -> None:
+        if isinstance(outcome, RemotingCommand) and outcome.code == _GO_AWAY:
+            again = succeed(outcome)
+            again.addCallback(self._repeat_if_sent_away, address, command, deadline)
+            _tell(again, done)
+        else:
+            done(outcome)
 
     def _repeat_if_sent_away(
         self, answer: RemotingCommand, address: str, command: RemotingCommand, deadline: float

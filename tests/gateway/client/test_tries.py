@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from twisted.internet.defer import CancelledError
 
@@ -14,6 +16,7 @@ from mqgateway.gateway.client.errors import (
     Unreachable,
 )
 from mqgateway.gateway.client.message import Message, SendStatus
+from mqgateway.gateway.client.sending import Prepared
 from tests.fuzz.world import BROKER_PORT
 from tests.support.gateway.client.cluster import Cluster, queue_of, requests_seen
 
@@ -40,6 +43,21 @@ def test_to_a_queue_it_is_tried_once_and_the_error_is_what_it_is() -> None:
         with pytest.raises(BrokerError):
             cluster.run(producer.send(Message("T", "x"), queue=queue_of("T", 7)))
         assert len([one for one in seen if one.code == 310]) == 1
+
+
+def test_what_was_sent_needs_no_collector_to_go() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        producer = cluster.producer()
+        gc.collect()
+        gc.disable()
+        try:
+            for number in range(3):
+                cluster.run(producer.send(Message("T", f"{number}")))
+                cluster.run(producer.send_batch([Message("T", "a"), Message("T", "b")]))
+            assert not [one for one in gc.get_objects() if isinstance(one, Prepared)]
+        finally:
+            gc.enable()
 
 
 def test_no_time_is_left() -> None:
