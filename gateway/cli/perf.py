@@ -3,7 +3,8 @@
 While it runs, standard error shows messages and rate (if it is a terminal); in the end, and at Ctrl-C, there
 is a table, or with `--json` one object: messages, failures, seconds, rate a second, bytes a second,
 latencies in ms. A send's latency is from the call to the answer; a message's, from its birth at the sender to
-the listener here, by both clocks.
+the listener here, by both clocks. The rate is that from the first to the last: of messages that were there
+before, from when the first of them came, so that it does not count the start of the consumer.
 """
 
 from __future__ import annotations
@@ -197,19 +198,21 @@ class Meter:
         with self._lock:
             for latency, times in latencies.items():
                 self.latencies.add(latency, times)
-            self._count(count, octets, self.clock.monotonic(), max(latencies))
+            now = self.clock.monotonic()
+            born = now - max(latencies)
+            self._count(count, octets, born if born >= self._began else now, now)
 
     def sent(self, count: int, octets: int, began: float) -> None:
         """Messages are done with that were begun together, by our clock."""
         now = self.clock.monotonic()
         with self._lock:
             self.latencies.add(now - began)
-            self._count(count, octets, now, now - began)
+            self._count(count, octets, began, now)
 
-    def _count(self, count: int, octets: int, now: float, latency: float) -> None:
+    def _count(self, count: int, octets: int, began: float, now: float) -> None:
         self._last = now
         if self._first is None:
-            self._first = now - min(latency, now - self._began)
+            self._first = began
         self.count += count
         self.octets += octets
         if self._most is not None and self.count >= self._most:

@@ -102,3 +102,14 @@ def test_rates_are_counted_from_the_first_to_the_last() -> None:
     result = meter.result()
     assert (result["seconds"], result["messagesPerSecond"], result["bytesPerSecond"]) == (1.5, 2.0, 2000)
     meter.wait()  # three is enough
+
+
+def test_the_rate_of_what_was_there_before_counts_from_when_it_comes() -> None:
+    clock = ManualClock()
+    meter = Meter(clock, None, 60.0)
+    clock.advance(2_000)  # the consumer starts
+    for _ in range(4):
+        meter.add(100, 1000, {3600.0: 100})
+        clock.advance(500)
+    result = meter.result()
+    assert (result["seconds"], result["messagesPerSecond"]) == (1.5, 266.7)
