@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import psutil
@@ -12,6 +11,7 @@ from mqgateway.engine.meters import SYNC_BOUNDS, SYNC_SIZE_BOUNDS, Histogram
 from mqgateway.gateway.metrics.broker_metrics import counter, gauge, histogram, one
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
+from mqgateway.gateway.runtime.version import installed_version
 
 LOOP_LAG_BOUNDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
 """Milliseconds."""
@@ -25,17 +25,6 @@ class ServerReading:
         self.loop_lag = loop_lag
         self.truncated = truncated
         self.process = psutil.Process()
-
-
-@cache
-def installed_version() -> str:
-    """The version of what is installed, looked up once; "" where it runs from its sources."""
-    from importlib.metadata import PackageNotFoundError, version  # no start waits for it
-
-    try:
-        return version("mqgateway")
-    except PackageNotFoundError:
-        return ""
 
 
 def _process(

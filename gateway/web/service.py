@@ -21,6 +21,7 @@ from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.runtime.version import installed_version
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.entrance import Entrance
 from mqgateway.gateway.web.guard import Guard
@@ -90,7 +91,8 @@ class ConsoleService:
         from mqgateway.gateway.runtime.http import LimitedSite
         from mqgateway.gateway.web.site import ConsolePages, LimitedRequest
 
-        self._pages = ConsolePages(self.console, self._guard, port=self._port, version=_version())
+        version = installed_version() or "unknown"
+        self._pages = ConsolePages(self.console, self._guard, port=self._port, version=version)
         return LimitedSite(self._pages, LimitedRequest)
 
     def stop(self) -> Deferred[Any]:
@@ -116,12 +118,3 @@ class Door(Factory):
         if self._site is None:
             self._site = self._make()
         return self._site.buildProtocol(addr)
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # no start waits for it
-
-    try:
-        return version("mqgateway")
-    except PackageNotFoundError:
-        return "unknown"
