@@ -3,7 +3,7 @@
 Each has a form in Python, named here, which it equals and which serves where there is no extension.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from mmap import mmap
 from typing import Any, Protocol, TypeVar, cast
@@ -20,6 +20,23 @@ are."""
 class Native(Protocol):
     """What the extension gives. Numbers have 64 bits, sizes 31; bytes are measured before they are read."""
 
+    def crc32(self, data: bytes | memoryview, /) -> int:
+        """The checksum of bytes. `zlib.crc32`."""
+
+    def run_of(
+        self, data: bytes, at: int, end: int, position: int, check_crc: bool, /
+    ) -> (
+        tuple[
+            int,
+            int,
+            int,
+            list[tuple[bytes, int, int, int, int, int, bytes]],
+            list[tuple[int, int, int]],
+        ]
+        | None
+    ):
+        """What is to be dispatched of plain records; None where none begins. `store.runs.run_of`."""
+
     def element_sizes(self, elements: bytes, /) -> list[int] | None:
         """The bytes each message takes in a client's batch; None where they do not add up. `split_batch`."""
 
@@ -33,6 +50,20 @@ class Native(Protocol):
     ) -> tuple[bytes, int] | None:
         """The body of a client's batch of messages from this one on, and how many these are; None where one
         of them is not plain to see. `client.batches.batch_from`."""
+
+    def plain_messages(
+        self,
+        cls: type[_T],
+        queue_of: Callable[[str, str, int], Any],
+        broker_name: str,
+        added: tuple[Mapping[str, str], ...],
+        body: bytes,
+        at: int,
+        messages: list[_T],
+        /,
+    ) -> int:
+        """Adds the messages of records to a list, up to one that is not like most; where that one is.
+        `client.reading._read_plain`."""
 
     def unique_keys(self, elements: bytes, /) -> list[bytes] | None:
         """Unique keys of a batch's messages, where their properties say no more. `lone_unique_keys`."""

@@ -10,9 +10,12 @@ before they are read; numbers in them are big-endian. */
 #define FAST(function) (PyCFunction)(void (*)(void))function
 
 static PyMethodDef functions[] = {
+    {"crc32", native_crc32, METH_O, native_crc32_doc},
+    {"run_of", FAST(native_run_of), METH_FASTCALL, native_run_of_doc},
     {"element_sizes", native_element_sizes, METH_O, native_element_sizes_doc},
     {"batch_records", native_batch_records, METH_VARARGS, native_batch_records_doc},
     {"batch_from", FAST(native_batch_from), METH_FASTCALL, native_batch_from_doc},
+    {"plain_messages", FAST(native_plain_messages), METH_FASTCALL, native_plain_messages_doc},
     {"unique_keys", native_unique_keys, METH_O, native_unique_keys_doc},
     {"key_hashes", native_key_hashes, METH_VARARGS, native_key_hashes_doc},
     {"key_hash", FAST(native_key_hash), METH_FASTCALL, native_key_hash_doc},
@@ -35,7 +38,7 @@ static PyMethodDef functions[] = {
 };
 
 static int begin_module(PyObject *Py_UNUSED(module)) {
-    native_make_crc_tables();
+    native_prepare_crc();
     return 0;
 }
 

@@ -15,6 +15,8 @@ static inline uint32_t get4(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
+static inline int64_t get8(const uint8_t *at) { return (int64_t)((uint64_t)get4(at) << 32 | get4(at + 4)); }
+
 static inline void put4(uint8_t *at, uint32_t value) {
     at[0] = (uint8_t)(value >> 24);
     at[1] = (uint8_t)(value >> 16);
@@ -26,6 +28,20 @@ static inline void put8(uint8_t *at, uint64_t value) {
     put4(at, (uint32_t)(value >> 32));
     put4(at + 4, (uint32_t)value);
 }
+
+/* Java's hash of a text that begins with one whose hash is `value` and ends with these characters. */
+static inline uint32_t hash_behind(uint32_t value, const uint8_t *text, Py_ssize_t length) {
+    for (Py_ssize_t at = 0; at < length; at++)
+        value = value * 31 + text[at];
+    return value;
+}
+
+/* As the index has it; of the one number that has no positive counterpart, 0. */
+static inline uint32_t positive_hash(uint32_t value) {
+    return value == 0x80000000u ? 0 : value > 0x80000000u ? 0u - value : value;
+}
+
+uint32_t crc32_of(const uint8_t *data, Py_ssize_t size);
 
 /* Texts of ASCII characters. Where one is anything else, the form in Python is asked. */
 
@@ -71,9 +87,12 @@ static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
 
 /* The functions, and what Python's help says of them. */
 
+PyObject *native_crc32(PyObject *module, PyObject *data);
+PyObject *native_run_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_element_sizes(PyObject *module, PyObject *args);
 PyObject *native_batch_records(PyObject *module, PyObject *args);
 PyObject *native_batch_from(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_plain_messages(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_unique_keys(PyObject *module, PyObject *args);
 PyObject *native_key_hashes(PyObject *module, PyObject *args);
 PyObject *native_key_hash(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -93,9 +112,12 @@ PyObject *native_json_texts(PyObject *module, PyObject *text);
 PyObject *native_json_typed(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_json_answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+extern const char native_crc32_doc[];
+extern const char native_run_of_doc[];
 extern const char native_element_sizes_doc[];
 extern const char native_batch_records_doc[];
 extern const char native_batch_from_doc[];
+extern const char native_plain_messages_doc[];
 extern const char native_unique_keys_doc[];
 extern const char native_key_hashes_doc[];
 extern const char native_key_hash_doc[];
@@ -115,6 +137,6 @@ extern const char native_json_texts_doc[];
 extern const char native_json_typed_doc[];
 extern const char native_json_answer_doc[];
 
-void native_make_crc_tables(void);
+void native_prepare_crc(void);
 
 #endif

@@ -1,6 +1,7 @@
-/* What a client does for each message that it sends; see native.c. */
+/* What a client does for each message that it sends or is given; see native.c. */
 
 #include "native.h"
+#include <structmember.h>
 
 /* Bytes of an element beside its body and properties, and of these at most. */
 #define ELEMENT_BYTES 22
@@ -114,4 +115,138 @@ PyObject *native_batch_from(PyObject *Py_UNUSED(module), PyObject *const *args, 
         Py_RETURN_NONE;
     }
     return _PyBytes_Resize(&body, size) < 0 ? NULL : Py_BuildValue("Nn", body, count);
+}
+
+/* The attributes of a message that was received, as its class keeps them: in slots, each at an offset. */
+
+enum {
+    STORE_SIZE, FLAG, QUEUE_OFFSET, PHYSICAL_OFFSET, SYS_FLAG, BORN, BORN_HOST, STORED, STORE_HOST, RECONSUMED,
+    TOPIC, BODY, QUEUE, TEXT, ADDED, PROPERTIES, SLOTS
+};
+
+static const char *const slot_names[SLOTS] = {
+    "store_size", "flag", "queue_offset", "physical_offset", "sys_flag", "born_timestamp", "_born_host",
+    "store_timestamp", "_store_host", "reconsume_times", "topic", "body", "queue", "_text", "_added", "_properties",
+};
+
+/* Where a class has its slots; zero with an exception where it is no class with these. */
+static int find_slots(PyObject *cls, Py_ssize_t offsets[SLOTS]) {
+    if (!PyType_Check(cls)) {
+        PyErr_SetString(PyExc_TypeError, "the class of messages is wanted");
+        return 0;
+    }
+    for (int slot = 0; slot < SLOTS; slot++) {
+        PyObject *found = PyObject_GetAttrString(cls, slot_names[slot]);
+        if (found == NULL)
+            return 0;
+        int is_slot = Py_IS_TYPE(found, &PyMemberDescr_Type) && ((PyMemberDescrObject *)found)->d_member->type == T_OBJECT_EX;
+        offsets[slot] = is_slot ? ((PyMemberDescrObject *)found)->d_member->offset : 0;
+        Py_DECREF(found);
+        if (!is_slot) {
+            PyErr_Format(PyExc_TypeError, "%s is no slot", slot_names[slot]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* A record whose fixed fields and topic are as most have them. */
+typedef struct {
+    const uint8_t *head, *body, *topic, *text;
+    Py_ssize_t size, body_size, topic_size, text_size;
+} Plain;
+
+#define MAGIC 0xDAA320A7u
+/* Compressed; to be taken apart, a batch; hosts of IPv6. */
+#define NOT_QUICK (0x1 | 0x40 | 0x80 | 0x10 | 0x20)
+#define TOPIC_MAX 128
+
+static int read_plain(const uint8_t *at, Py_ssize_t rest, Plain *plain) {
+    if (rest <= RECORD_HEAD_MIN)
+        return 0;
+    int64_t size = (int32_t)get4(at), body_size = (int32_t)get4(at + 84), topic_at = RECORD_HEAD_MIN + body_size;
+    if (body_size < 0 || topic_at >= size || size > rest || get4(at + 4) != MAGIC || get4(at + 36) & NOT_QUICK)
+        return 0;
+    int64_t topic_size = at[topic_at], place = topic_at + 1 + topic_size;
+    if (topic_size >= TOPIC_MAX || place + 1 >= size || at[place] >= 128)
+        return 0;
+    int64_t text_size = at[place] << 8 | at[place + 1];
+    *plain = (Plain){at, at + RECORD_HEAD_MIN, at + topic_at + 1, at + place + 2, size, body_size, topic_size, text_size};
+    return place + 2 + text_size == size;
+}
+
+/* A message whose queue and topic are those of the messages before, or none. */
+static PyObject *received(PyTypeObject *cls, const Py_ssize_t offsets[SLOTS], const Plain *plain, PyObject *topic,
+                          PyObject *queue, PyObject *added) {
+    const uint8_t *head = plain->head;
+    PyObject *message = cls->tp_alloc(cls, 0);
+    PyObject *values[SLOTS] = {
+        [STORE_SIZE] = PyLong_FromLong((int32_t)get4(head)),
+        [FLAG] = PyLong_FromLong((int32_t)get4(head + 16)),
+        [QUEUE_OFFSET] = PyLong_FromLongLong(get8(head + 20)),
+        [PHYSICAL_OFFSET] = PyLong_FromLongLong(get8(head + 28)),
+        [SYS_FLAG] = PyLong_FromLong((int32_t)get4(head + 36)),
+        [BORN] = PyLong_FromLongLong(get8(head + 40)),
+        [BORN_HOST] = PyBytes_FromStringAndSize((const char *)head + 48, 8),
+        [STORED] = PyLong_FromLongLong(get8(head + 56)),
+        [STORE_HOST] = PyBytes_FromStringAndSize((const char *)head + 64, 8),
+        [RECONSUMED] = PyLong_FromLong((int32_t)get4(head + 72)),
+        [TOPIC] = Py_NewRef(topic),
+        [BODY] = PyBytes_FromStringAndSize((const char *)plain->body, plain->body_size),
+        [QUEUE] = Py_NewRef(queue),
+        [TEXT] = PyBytes_FromStringAndSize((const char *)plain->text, plain->text_size),
+        [ADDED] = Py_NewRef(added),
+        [PROPERTIES] = Py_NewRef(Py_None),
+    };
+    int is_whole = message != NULL;
+    for (int slot = 0; slot < SLOTS; slot++) {
+        is_whole = is_whole && values[slot] != NULL;
+        if (message != NULL)
+            *(PyObject **)((char *)message + offsets[slot]) = values[slot];
+        else
+            Py_XDECREF(values[slot]);
+    }
+    if (!is_whole)
+        Py_CLEAR(message);
+    return message;
+}
+
+const char native_plain_messages_doc[] = "plain_messages(cls, queue_of, broker_name, added, body, at, messages)\n--\n\n"
+"Adds to `messages` what the records say that lie back to back in a body from `at` on, up to one that is not of version 1,\n"
+"or is compressed, a batch, of a host of IPv6, or damaged; where that one is.\n\n"
+"In Python: client.reading._read_plain.";
+
+PyObject *native_plain_messages(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    Py_ssize_t offsets[SLOTS];
+    if (given != 7 || !PyTuple_CheckExact(args[3]) || !PyBytes_CheckExact(args[4]) || !PyList_CheckExact(args[6])) {
+        PyErr_SetString(PyExc_TypeError, "a class, a function, a name, a tuple, bytes, a place and a list are wanted");
+        return NULL;
+    }
+    Py_ssize_t at = PyLong_AsSsize_t(args[5]), total = PyBytes_GET_SIZE(args[4]);
+    if ((at == -1 && PyErr_Occurred()) || !find_slots(args[0], offsets))
+        return NULL;
+    if (at < 0) {
+        PyErr_SetString(PyExc_ValueError, "a place before the body");
+        return NULL;
+    }
+    const uint8_t *body = (const uint8_t *)PyBytes_AS_STRING(args[4]);
+    PyObject *topic = NULL, *queue = NULL;
+    Plain plain, last = {0};
+    while (at < total && read_plain(body + at, total - at, &plain)) {
+        if (queue == NULL || plain.topic_size != last.topic_size || memcmp(plain.topic, last.topic, (size_t)last.topic_size) ||
+            memcmp(plain.head + 12, last.head + 12, 4)) {
+            Py_XSETREF(topic, PyUnicode_DecodeUTF8((const char *)plain.topic, plain.topic_size, "replace"));
+            Py_XSETREF(queue, topic == NULL ? NULL : PyObject_CallFunction(args[1], "OOl", topic, args[2], (long)(int32_t)get4(plain.head + 12)));
+            last = plain;
+        }
+        PyObject *message = queue == NULL ? NULL : received((PyTypeObject *)args[0], offsets, &plain, topic, queue, args[3]);
+        int is_kept = message != NULL && PyList_Append(args[6], message) == 0;
+        Py_XDECREF(message);
+        if (!is_kept)
+            break;
+        at += plain.size;
+    }
+    Py_XDECREF(topic);
+    Py_XDECREF(queue);
+    return PyErr_Occurred() ? NULL : PyLong_FromSsize_t(at);
 }

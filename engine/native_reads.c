@@ -2,8 +2,6 @@
 
 #include "native.h"
 
-static int64_t get8(const uint8_t *at) { return (int64_t)((uint64_t)get4(at) << 32 | get4(at + 4)); }
-
 #define CODES_MAX 8
 
 /* The tags codes wanted, as numbers: how many, 0 for all, -1 where there are too many or one is none. */

@@ -6,35 +6,6 @@
 #define INDEX_HEADER 40
 #define INDEX_ENTRY 20
 
-/* CRC-32 as zlib's, eight bytes at a time: crc_tables[n][b] is what byte b does n bytes later. */
-
-static uint32_t crc_tables[8][256];
-
-void native_make_crc_tables(void) {
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t crc = byte;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ 0xEDB88320u : crc >> 1;
-        crc_tables[0][byte] = crc;
-    }
-    for (int later = 1; later < 8; later++)
-        for (int byte = 0; byte < 256; byte++) {
-            uint32_t before = crc_tables[later - 1][byte];
-            crc_tables[later][byte] = before >> 8 ^ crc_tables[0][before & 0xFF];
-        }
-}
-
-static uint32_t crc32_of(const uint8_t *data, Py_ssize_t size) {
-    uint32_t crc = 0xFFFFFFFFu;
-    for (; size >= 8; data += 8, size -= 8)
-        crc = crc_tables[7][(crc ^ data[0]) & 0xFF] ^ crc_tables[6][(crc >> 8 ^ data[1]) & 0xFF] ^
-              crc_tables[5][(crc >> 16 ^ data[2]) & 0xFF] ^ crc_tables[4][crc >> 24 ^ data[3]] ^
-              crc_tables[3][data[4]] ^ crc_tables[2][data[5]] ^ crc_tables[1][data[6]] ^ crc_tables[0][data[7]];
-    for (; size > 0; data++, size--)
-        crc = crc >> 8 ^ crc_tables[0][(crc ^ *data) & 0xFF];
-    return ~crc;
-}
-
 /* A message of a client's batch. */
 
 typedef struct {
@@ -203,15 +174,6 @@ PyObject *native_unique_keys(PyObject *Py_UNUSED(module), PyObject *elements) {
     return keys;
 }
 
-/* Java's hash of a text that begins with one whose hash is `value` and ends with these characters; never negative. */
-static uint32_t hash_behind(uint32_t value, const uint8_t *text, Py_ssize_t length) {
-    for (Py_ssize_t at = 0; at < length; at++)
-        value = value * 31 + text[at];
-    if (value == 0x80000000u)
-        return 0; /* the one that has no positive counterpart */
-    return value > 0x80000000u ? 0u - value : value;
-}
-
 const char native_key_hashes_doc[] = "key_hashes(begin, keys)\n--\n\n"
 "Java's hashes, never negative, of texts that begin with one whose hash is `begin` and end with these bytes.\n\n"
 "In Python: index_file.KeyHashes.of_bytes.";
@@ -234,7 +196,7 @@ PyObject *native_key_hashes(PyObject *Py_UNUSED(module), PyObject *args) {
             break;
         }
         const uint8_t *text = (const uint8_t *)PyBytes_AS_STRING(key);
-        PyObject *hash = PyLong_FromUnsignedLong(hash_behind((uint32_t)begin, text, PyBytes_GET_SIZE(key)));
+        PyObject *hash = PyLong_FromUnsignedLong(positive_hash(hash_behind((uint32_t)begin, text, PyBytes_GET_SIZE(key))));
         if (hash == NULL)
             Py_CLEAR(hashes);
         else
@@ -258,7 +220,7 @@ PyObject *native_key_hash(PyObject *Py_UNUSED(module), PyObject *const *args, Py
     if (!is_ascii(args[1]))
         return PyLong_FromLong(-1);
     const uint8_t *text = PyUnicode_1BYTE_DATA(args[1]);
-    return PyLong_FromUnsignedLong(hash_behind((uint32_t)begin, text, PyUnicode_GET_LENGTH(args[1])));
+    return PyLong_FromUnsignedLong(positive_hash(hash_behind((uint32_t)begin, text, PyUnicode_GET_LENGTH(args[1]))));
 }
 
 const char native_queue_units_doc[] = "queue_units(physical_offset, sizes)\n--\n\n"

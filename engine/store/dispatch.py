@@ -27,10 +27,18 @@ from mqgateway.engine.message import (
     tags_code,
 )
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
-from mqgateway.engine.store.consume_queue import TAIL_LIMIT, AnyQueue, ConsumeQueue, ConsumeQueues, units_of
+from mqgateway.engine.store.consume_queue import (
+    TAIL_LIMIT,
+    UNIT_SIZE,
+    AnyQueue,
+    ConsumeQueue,
+    ConsumeQueues,
+    units_of,
+)
 from mqgateway.engine.store.index_file import Index, Pending
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.results import Arrival
+from mqgateway.engine.store.runs import QueueUnits
 
 INDEX_GROUP = 1024
 """Entries that are written into the index together."""
@@ -56,9 +64,23 @@ class KeyedBatch:
         self.keys = keys
 
 
+class QueuedRun:
+    """A run of records and the queues of its messages, which expect them; `last` is where the last record
+    begins."""
+
+    __slots__ = ("last", "pending", "queues")
+
+    def __init__(
+        self, queues: list[tuple[ConsumeQueue, QueueUnits]], pending: list[Pending], last: int
+    ) -> None:
+        self.queues = queues
+        self.pending = pending
+        self.last = last
+
+
 class DispatchRequest:
     """A message in the log that is not dispatched yet; or the messages of a batch, or of a part of one, whose
-    offsets are those of the first, with the size of all.
+    offsets are those of the first, with the size of all; or a run, which knows its topics and queues itself.
 
     `queue` is None for a message that enters no consume queue, `size` is in bytes, `store_timestamp` in ms.
     Standard: `DispatchRequest`.
@@ -79,7 +101,7 @@ class DispatchRequest:
         self,
         topic: str,
         queue: AnyQueue | None,
-        properties: dict[str, str] | Batch | Part | KeyedBatch,
+        properties: dict[str, str] | Batch | Part | KeyedBatch | QueuedRun,
         sys_flag: int,
         queue_offset: int,
         physical_offset: int,
@@ -219,6 +241,9 @@ class Dispatch:
         if isinstance(properties, KeyedBatch):
             self._take_keyed(request, properties, arrivals)
             return
+        if isinstance(properties, QueuedRun):
+            self._take_run(properties, arrivals)
+            return
         if not isinstance(properties, dict):
             self._take_batch(request, properties, arrivals)
             return
@@ -319,6 +344,18 @@ class Dispatch:
             places = accumulate(sizes, initial=begin)
             self._index.pending += zip(hashes, places, repeat(store_timestamp), strict=False)
 
+    def _take_run(self, run: QueuedRun, arrivals: list[Arrival] | None) -> None:
+        """Dispatch the messages of a run, queue by queue."""
+        for queue, (_, _, offset, _, last, stored, units) in run.queues:
+            queue.extend(offset, units)
+            self._entered(queue, last, stored)
+            if arrivals is not None:
+                next_offset = offset + len(units) // UNIT_SIZE
+                arrivals.append(Arrival(queue.topic, queue.queue_id, next_offset, 0, stored, None))
+        self.last_start, self.last_timestamp = run.last, run.pending[-1][2]
+        if self._index is not None:
+            self._index.pending += run.pending
+
     def _entered(self, queue: AnyQueue, physical_offset: int, store_timestamp: int) -> None:
         """Note that a queue got units, the last of them for the record at an offset."""
         if not queue.dirty:
@@ -335,7 +372,10 @@ class Dispatch:
     def forget(self, topic: str) -> None:
         """Let what waits of a topic enter no queue: its queues are deleted."""
         for request in self.waiting:
-            if request.topic == topic:
+            run = request.properties
+            if isinstance(run, QueuedRun):
+                run.queues = [(queue, units) for queue, units in run.queues if queue.topic != topic]
+            elif request.topic == topic:
                 request.queue = None
         self._long = {queue for queue in self._long if queue.topic != topic}
 

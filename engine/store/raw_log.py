@@ -25,16 +25,18 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
-from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.consume_queue import UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import (
     Batch,
     Dispatch,
     DispatchRequest,
+    QueuedRun,
     enters_queue,
     inner_batch,
     request_of,
 )
 from mqgateway.engine.store.flush import GroupCommit
+from mqgateway.engine.store.index_file import KeyHashes
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, has_lmq, lmq_offsets
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
@@ -48,12 +50,15 @@ from mqgateway.engine.store.record import (
     examine,
     sound_parts,
 )
+from mqgateway.engine.store.runs import QueueUnits, Run, run_of
 from mqgateway.engine.store.scan import Scan
 
 log = logging.getLogger(__name__)
 
 TOPICS_MAX = 10_000
 """Topics whose names are kept as text."""
+ALONE = 16
+"""Records that are taken one by one after one that begins no run: others of its kind follow mostly."""
 _SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
 _TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
 
@@ -87,6 +92,7 @@ class RawLog:
         self._light = has_lmq(options)
         self._check_crc = options.check_crc_on_recover
         self._topics: dict[bytes, str] = {}
+        self._hashes = KeyHashes()
         self._rest = b""
         self._last = -1
         self._homeless = 0
@@ -205,17 +211,30 @@ class RawLog:
             commit_log.cut(offset)
         commit_log.write_raw(data)
         self._rest = everything[used:]
-        for request, queue_id in found:
-            self._take(request, queue_id)
+        for place, found_there in found:
+            if isinstance(found_there, DispatchRequest):
+                self._take(found_there, place)
+            else:
+                self._take_run(place, found_there)
 
-    def _whole(self, data: bytes, begin: int) -> tuple[list[tuple[DispatchRequest, int]], int]:
-        """The messages whose records are complete in `data`, which lies at `begin` and starts with a record,
-        with their queues' numbers; and how many of its bytes that were."""
-        found: list[tuple[DispatchRequest, int]] = []
+    def _whole(self, data: bytes, begin: int) -> tuple[list[tuple[int, DispatchRequest | Run]], int]:
+        """The messages whose records are complete in `data`, which lies at `begin` and starts with a record:
+        runs with their places, others with their queues' numbers; and how many of its bytes that were."""
+        found: list[tuple[int, DispatchRequest | Run]] = []
         at, total = 0, len(data)
+        alone = 0
         while total - at >= BLANK_SIZE:
             position = begin + at
             room = self.file_size - position % self.file_size
+            if alone:
+                alone -= 1
+            elif not self._light:
+                run = run_of(data, at, at + room - BLANK_SIZE, position, self._check_crc, self._hashes)
+                if run is not None:
+                    found.append((position, run))
+                    at += run[0]
+                    continue
+                alone = ALONE
             size, magic = START.unpack_from(data, at)
             if magic == BLANK_MAGIC:
                 if size != room:
@@ -233,13 +252,13 @@ class RawLog:
                 break
             parts = sound_parts(data, at, position, self._check_crc)
             if parts is not None:
-                found.append((self._request(parts, position), parts[1]))
+                found.append((parts[1], self._request(parts, position)))
             else:
                 valid = examine(data, at, position, self._check_crc)
                 if isinstance(valid, Invalid):
                     raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
                 message = decode(data, at)
-                found.append((request_of(message, None), message.queue_id))
+                found.append((message.queue_id, request_of(message, None)))
             at += size
         return found, at
 
@@ -247,16 +266,38 @@ class RawLog:
         """What is to be dispatched of a record; properties that say nothing for it but a unique key are not
         parsed."""
         field, _, queue_offset, sys_flag, stored, size, text = parts
-        topic = self._topics.get(field)
-        if topic is None:
-            if len(self._topics) >= TOPICS_MAX:
-                self._topics.clear()
-            topic = self._topics[field] = field.decode("utf-8", "replace")
+        topic = self._topic(field)
         properties: dict[str, str] | Batch = [(size, text)]
         is_special = self._light or sys_flag & _SPECIAL or topic == SCHEDULE_TOPIC
         if is_special or _TAGS in text or _KEYS in text or _INNER in text:
             properties = parse_properties(text.decode("utf-8", "replace"))
         return DispatchRequest(topic, None, properties, sys_flag, queue_offset, position, size, stored)
+
+    def _topic(self, field: bytes) -> str:
+        topic = self._topics.get(field)
+        if topic is None:
+            if len(self._topics) >= TOPICS_MAX:
+                self._topics.clear()
+            topic = self._topics[field] = field.decode("utf-8", "replace")
+        return topic
+
+    def _take_run(self, position: int, run: Run) -> None:
+        """Leave the messages of a run to dispatch, their queues being ready for them."""
+        size, last, stored, found, pending = run
+        queues: list[tuple[ConsumeQueue, QueueUnits]] = []
+        for units in found:
+            queue = self._queue(self._topic(units[0]), units[1])
+            if not isinstance(queue, ConsumeQueue):  # of batches, or of a topic that can have none
+                for _, place, _ in pending:
+                    self.take(place)
+                return
+            queues.append((queue, units))
+        for queue, (_, _, offset, place, _, _, units_there) in queues:
+            self._make_ready(queue, offset, len(units_there) // UNIT_SIZE, place)
+        waiting = DispatchRequest("", None, QueuedRun(queues, pending, last), 0, 0, position, size, stored)
+        self._dispatch.add(waiting)
+        self._log.last_timestamp = stored
+        self._last = last
 
     def _take(self, request: DispatchRequest, queue_id: int) -> None:
         """Leave a message to dispatch, its queue being ready for it."""

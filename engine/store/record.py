@@ -32,13 +32,16 @@ characters. Standard: `CommitLog`, `MessageExtEncoder`, `MessageDecoder`, `Messa
 from __future__ import annotations
 
 import struct
+import zlib
+from collections.abc import Callable
 from operator import ne
 from typing import NamedTuple
-from zlib import crc32
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
+
+crc32: Callable[[bytes | memoryview], int] = zlib.crc32 if native is None else native.crc32
 
 MAGIC = 0xDAA320A7 - (1 << 32)
 MAGIC_V2 = 0xDAA320AB - (1 << 32)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_MAX_OFFSET,
     PROPERTY_MIN_OFFSET,
@@ -30,6 +31,7 @@ from mqgateway.engine.store.record import (
 from mqgateway.gateway.client.compression import decompress
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.message import ReceivedMessage, queue_of
+from mqgateway.gateway.codec.bodies import MessageQueue
 
 log = logging.getLogger(__name__)
 
@@ -51,42 +53,57 @@ def read_messages(
     """
     messages: list[ReceivedMessage] = []
     more: tuple[Mapping[str, str], ...] = () if added is None else (added,)
-    unpack, of_parts = PLAIN_HEAD.unpack_from, ReceivedMessage.of_parts
-    topic, topic_text, queue_id = b"", "", -1
-    queue = queue_of("", broker_name, -1)
     at, total = 0, len(body)
-    while at < total:
-        if total - at > HEAD_SIZE:
-            head = unpack(body, at)
-            end = at + head[0]
-            topic_at = at + HEAD_SIZE + head[14]
-            if at + HEAD_SIZE <= topic_at < end <= total and head[1] == MAGIC and not head[7] & _NOT_QUICK:
-                length = body[topic_at]
-                place = topic_at + 1 + length
-                if (
-                    length < 128
-                    and place + 1 < end
-                    and body[place] < 128
-                    and place + 2 + (body[place] << 8 | body[place + 1]) == end
-                ):
-                    field = body[topic_at + 1 : place]
-                    if field != topic or head[3] != queue_id:
-                        topic, topic_text, queue_id = field, field.decode("utf-8", "replace"), head[3]
-                        queue = queue_of(topic_text, broker_name, queue_id)
-                    content, text = body[at + HEAD_SIZE : topic_at], body[place + 2 : end]
-                    messages.append(of_parts(head, topic_text, content, text, queue, more))
-                    at = end
-                    continue
-        size = _size_of_record(body, at)
+    while True:
+        at = _plain_messages(ReceivedMessage, queue_of, broker_name, more, body, at, messages)
+        size = _size_of_record(body, at) if at < total else 0
         if not size:
-            break
+            return messages
         found = read_record(body, broker_name, at)
         if added is not None:
             for message in found:
                 message.add(added)
         messages += found
         at += size
-    return messages
+
+
+def _read_plain(
+    cls: type[ReceivedMessage],
+    queue_of: Callable[[str, str, int], MessageQueue],
+    broker_name: str,
+    added: tuple[Mapping[str, str], ...],
+    body: bytes,
+    at: int,
+    messages: list[ReceivedMessage],
+) -> int:
+    """Add what the records say from `at` on, up to one that is not like most; where that one is."""
+    unpack, of_parts = PLAIN_HEAD.unpack_from, cls.of_parts
+    topic, topic_text, queue_id = b"", "", -1
+    queue = queue_of("", broker_name, -1)
+    total = len(body)
+    while total - at > HEAD_SIZE:
+        head = unpack(body, at)
+        end = at + head[0]
+        topic_at = at + HEAD_SIZE + head[14]
+        if not (at + HEAD_SIZE <= topic_at < end <= total and head[1] == MAGIC) or head[7] & _NOT_QUICK:
+            break
+        length = body[topic_at]
+        place = topic_at + 1 + length
+        if length >= 128 or place + 1 >= end or body[place] >= 128:
+            break
+        if place + 2 + (body[place] << 8 | body[place + 1]) != end:
+            break
+        field = body[topic_at + 1 : place]
+        if field != topic or head[3] != queue_id:
+            topic, topic_text, queue_id = field, field.decode("utf-8", "replace"), head[3]
+            queue = queue_of(topic_text, broker_name, queue_id)
+        content, text = body[at + HEAD_SIZE : topic_at], body[place + 2 : end]
+        messages.append(of_parts(head, topic_text, content, text, queue, added))
+        at = end
+    return at
+
+
+_plain_messages = _read_plain if native is None else native.plain_messages
 
 
 def read_record(data: bytes, broker_name: str, at: int = 0) -> list[ReceivedMessage]:

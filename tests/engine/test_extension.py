@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, cast
 from unittest.mock import patch
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from mqgateway.engine import extension, message
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, pack_host
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store import index_file, log_on_files, record
+from mqgateway.engine.store import index_file, log_on_files, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
@@ -27,10 +28,19 @@ from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.property_choice import values_of
 from mqgateway.engine.store.reader import Reader
-from mqgateway.engine.store.record import Element, encode, record_size, split_batch, sys_flag_for, topic_field
-from mqgateway.gateway.client import batches
+from mqgateway.engine.store.record import (
+    MAGIC,
+    Element,
+    encode,
+    record_size,
+    split_batch,
+    sys_flag_for,
+    topic_field,
+)
+from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend
+from mqgateway.gateway.client.message import ReceivedMessage, queue_of
 from mqgateway.gateway.codec import command, fields
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
@@ -157,6 +167,126 @@ def test_what_a_message_raises_comes_out() -> None:
         native.batch_from(sent, 0, 1 << 30, 99)
     with pytest.raises(AttributeError, match="flag"):
         native.batch_from([object()], 0, 1 << 30, 99)
+
+
+@st.composite
+def stored(draw: st.DrawFn) -> bytes:
+    """Records back to back, most of them plain ones; something of it may be damaged."""
+    data = bytearray()
+    for _ in range(draw(st.integers(0, 4))):
+        queue_id, turns, flag, born, offset, place, time = draw(numbers_of_a_record)
+        topic = topic_field(draw(st.sampled_from(["t", "ü", "t" * 127, "t" * 130])), True)
+        body, text = draw(st.binary(max_size=30)), draw(st.binary(max_size=30))
+        hosts = [pack_host(draw(st.sampled_from(["10.0.0.7", "10.0.0.7", "::1"])), 5) for _ in range(2)]
+        kind = draw(st.sampled_from([0, 0, 4, 1, 0xC0]))
+        one = Message("t", queue_id, body, {}, born, *hosts, 0, kind, turns)
+        sys_flag = sys_flag_for(one)
+        size = record_size(sys_flag, len(body), len(topic[1]), len(text))
+        data += encode(one, body, text, topic, size, sys_flag, flag, offset, place, time)
+    for _ in range(draw(st.integers(0, 1)) if data else 0):
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
+
+
+int_32, int_64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
+numbers_of_a_record = st.tuples(int_32, int_32, int_32, int_64, int_64, int_64, int_64)
+
+
+@given(stored(), st.integers(0, 3))
+def test_messages_are_read(body: bytes, at: int) -> None:
+    ends: tuple[dict[str, str], ...] = ({"MIN_OFFSET": "0"},)
+    here: list[ReceivedMessage] = []
+    there: list[ReceivedMessage] = []
+    given = (ReceivedMessage, queue_of, "b", ends, body, at)
+    assert native.plain_messages(*given, here) == reading._read_plain(*given, there)
+    names = (*ReceivedMessage.__slots__, "topic", "body", "flag")
+    assert [[getattr(one, name) for name in names] for one in here] == [
+        [getattr(one, name) for name in names] for one in there
+    ]
+    assert all(type(one) is ReceivedMessage for one in here)
+
+
+def test_messages_are_read_up_to_one_that_is_not_plain() -> None:
+    head = struct.pack(">5i2qiq8sq8siqi", 97, MAGIC, 0, 3, 4, 5, 6, 0, 8, bytes(8), 9, bytes(8), 0, 0, 4)
+    record = head + b"body" + b"\1t" + b"\0\1" + b"x"
+    messages: list[ReceivedMessage] = []
+    given = (ReceivedMessage, queue_of, "b", (), record * 3 + record[:-1], 97)
+    assert native.plain_messages(*given, messages) == 3 * 97
+    assert [(one.body, one.queue.queue_id, one.queue_offset) for one in messages] == [(b"body", 3, 5)] * 2
+
+    def no_queue(topic: str, broker_name: str, queue_id: int) -> Any:
+        raise KeyError(topic)
+
+    with pytest.raises(KeyError, match="t"):
+        native.plain_messages(ReceivedMessage, no_queue, "b", (), record, 0, messages)
+
+
+@given(st.binary(max_size=700), st.integers(0, 20))
+def test_checksums_are_reckoned(data: bytes, begin: int) -> None:
+    for piece in (data[begin:], memoryview(data)[begin:], data * 5):
+        assert native.crc32(piece) == crc32(piece)
+
+
+@st.composite
+def logged(draw: st.DrawFn) -> bytes:
+    """Records as they follow one another in a log, most of them plain; something of it may be damaged."""
+    data, offsets = bytearray(), dict.fromkeys(((name, number) for name in "ab" for number in range(3)), 7)
+    for _ in range(draw(st.integers(0, 9))):
+        name, number = draw(st.sampled_from([*offsets]))
+        topic = topic_field(
+            draw(st.just(name) | st.sampled_from(["SCHEDULE_TOPIC_XXXX", "ü", "t" * 130])), True
+        )
+        text = draw(logged_texts)
+        body, flag = draw(st.binary(max_size=90)), draw(st.sampled_from([0, 0, 0, 1, 4, 8, 0x80]))
+        host = pack_host(draw(st.sampled_from(["10.0.0.7"] * 5 + ["::1"])), 5)
+        one = Message("t", number, body, {}, 9, host, host, 0, flag)
+        size = record_size(sys_flag_for(one), len(body), len(topic[1]), len(text))
+        where = offsets[name, number], 5000 + len(data), 1_700_000_000_000 + len(data)
+        data += encode(one, body, text, topic, size, sys_flag_for(one), 0, *where)
+        offsets[name, number] += draw(st.sampled_from([1, 1, 1, 0, 2]))
+    for _ in range(draw(st.integers(0, 1)) if data else 0):
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
+
+
+one_key = b"UNIQ_KEY\1" + b"A" * 32
+logged_texts = st.sampled_from(
+    [
+        *[one_key, one_key + b"\2WAIT\1true", b"WAIT\1true\2" + one_key + b"\2CLUSTER\1c\2"] * 3,
+        *(
+            one_key + more
+            for more in (b"\2TAGS\1a", b"\2KEYS\1k", b"\2INNER_BASE\0015", b"\2" + one_key, b"\1", b"\x80")
+        ),
+        *(b"", b"UNIQ_KEY\1", b"xUNIQ_KEY\1a", b"UNIQ_KEY\1" + b"1" * 20, b"UNIQ_KEY\1" + b"1" * 20 + b"\2"),
+        *(
+            one_key + b"\2__CRC32#\001" + b"1" * 10 + b"\2",
+            one_key + b"\2a\1\0",
+            one_key + b"\2" + b"1" * 10 + b"x",
+        ),
+    ]
+)
+
+
+@given(logged(), st.integers(0, 40), st.integers(0, 3000), st.booleans())
+def test_runs_are_taken(data: bytes, begin: int, end: int, checks: bool) -> None:
+    for at, until in ((0, len(data)), (0, end), (begin, len(data))):
+        with in_python(runs):
+            wanted = runs.run_of(data, at, until, 5000 + at, checks, KeyHashes())
+        assert native.run_of(data, at, until, 5000 + at, checks) == wanted
+
+
+def test_a_run_is_taken_here() -> None:
+    one = Message("t", 3, b"b" * 99, {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
+    topic = topic_field("t", True)
+    size = record_size(0, 99, len(topic[1]), len(one_key))
+    records = [
+        encode(one, one.body, one_key, topic, size, 0, 0, number, number * size, 77) for number in range(3)
+    ]
+    found = native.run_of(b"".join(records), 0, 3 * size, 0, True)
+    hashed = KeyHashes().of_bytes("t", b"A" * 32)
+    units = b"".join(UNIT.pack(number * size, size, 0) for number in range(3))
+    rows = [(hashed, number * size, 77) for number in range(3)]
+    assert found == (3 * size, 2 * size, 77, [(b"t", 3, 0, 0, 2 * size, 77, units)], rows)
 
 
 @given(bodies(), st.sampled_from(["10.0.0.7", "::1"]), st.sampled_from(["10.0.0.7", "::1"]))
@@ -555,6 +685,17 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("batch_from", ([], 0, 1 << 64, 9)),
         ("batch_from", ([], -1, 9, 9)),
         ("batch_from", ([], 0, 9)),
+        ("crc32", ("text",)),
+        ("run_of", (b"", 0, 0, 0)),
+        ("run_of", (b"", -1, 0, 0, True)),
+        ("run_of", (bytearray(), 0, 0, 0, True)),
+        ("run_of", (b"", 0, 0, 1 << 64, True)),
+        ("plain_messages", (ReceivedMessage, queue_of, "b", (), b"", 0)),
+        ("plain_messages", (ReceivedMessage, queue_of, "b", (), b"", -1, [])),
+        ("plain_messages", (ReceivedMessage, queue_of, "b", (), "text", 0, [])),
+        ("plain_messages", (5, queue_of, "b", (), b"", 0, [])),
+        ("plain_messages", (ToSend, queue_of, "b", (), b"", 0, [])),
+        ("plain_messages", (Message, queue_of, "b", (), b"", 0, [])),
         ("unique_keys", (None,)),
         ("key_hashes", (0, ["text"])),
         ("key_hashes", (0, 5)),

@@ -1,0 +1,202 @@
+/* What a slave does for each record that its master sends; see native.c. */
+
+#include "native.h"
+
+#define MAGIC 0xDAA320A7u
+#define TOPIC_MAX 127
+#define RECORDS_MAX 1024
+#define QUEUES_MAX 64
+/* Of a transaction, of a batch in one record; hosts of IPv6. */
+#define SPECIAL (0x4 | 0x8 | 0x80 | 0x10 | 0x20)
+
+#define KEY "UNIQ_KEY\1"
+#define KEY_SIZE 9
+#define CRC_PROPERTY "__CRC32#\1"
+#define CRC_PROPERTY_SIZE 20
+#define SCHEDULE "SCHEDULE_TOPIC_XXXX"
+
+typedef struct {
+    const uint8_t *topic;
+    Py_ssize_t topic_size;
+    int64_t first_offset, next_offset, first_place, last_place, stored;
+    uint32_t topic_hash;
+    int32_t id;
+    Py_ssize_t count;
+} Queue;
+
+typedef struct {
+    int64_t place, stored;
+    uint32_t hash;
+    int32_t size;
+    int queue;
+} Record;
+
+typedef struct {
+    Queue queues[QUEUES_MAX];
+    Record records[RECORDS_MAX];
+    int queue_count, record_count;
+} Run;
+
+static int has(const uint8_t *text, Py_ssize_t size, const char *word) {
+    return memmem(text, (size_t)size, word, strlen(word)) != NULL;
+}
+
+/* The end of a unique key that is all that a text says for dispatch, and where it begins; NULL where it says more or none. */
+static const uint8_t *unique_key(const uint8_t *text, Py_ssize_t size, const uint8_t **begin) {
+    const uint8_t *at = text, *found = NULL, *end = text + size;
+    if (has(text, size, "TAGS") || has(text, size, "KEYS") || has(text, size, "INNER_BASE"))
+        return NULL;
+    while ((at = memmem(at, (size_t)(end - at), KEY, KEY_SIZE)) != NULL)
+        found = at++;
+    if (found == NULL || (found > text && found[-1] != 2))
+        return NULL;
+    *begin = at = found + KEY_SIZE;
+    for (; at < end && *at != 2; at++)
+        if (*at > 127 || *at == 1)
+            return NULL;
+    return at > *begin ? at : NULL;
+}
+
+/* Whether the text of properties seems to end with a checksum of the record, which is looked at elsewhere. */
+static int may_end_with_crc(const uint8_t *text, Py_ssize_t size) {
+    if (size >= CRC_PROPERTY_SIZE && memcmp(text + size - CRC_PROPERTY_SIZE, CRC_PROPERTY, sizeof CRC_PROPERTY - 1) == 0)
+        return 1;
+    Py_ssize_t begin = size > 11 ? size - 11 : 0, at = begin;
+    while (at < size - 1 && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return size - 1 > begin && at == size - 1;
+}
+
+/* The number of the queue in the run, which gets it if there is room; -1 where the record does not follow in it. */
+static int queue_of(Run *run, const uint8_t *topic, Py_ssize_t topic_size, int32_t id, int64_t offset) {
+    int before = run->record_count == 0 ? 0 : run->records[run->record_count - 1].queue + 1;
+    for (int step = 0; step < run->queue_count; step++) {
+        int number = (before + step) % run->queue_count; /* senders take queues in turn */
+        Queue *queue = &run->queues[number];
+        if (queue->id == id && queue->topic_size == topic_size && memcmp(queue->topic, topic, (size_t)topic_size) == 0)
+            return queue->next_offset == offset ? number : -1;
+    }
+    if (run->queue_count == QUEUES_MAX)
+        return -1;
+    uint32_t hash = 0;
+    for (Py_ssize_t at = 0; at < topic_size; at++) {
+        if (topic[at] == 0 || topic[at] > 127)
+            return -1;
+        hash = hash * 31 + topic[at];
+    }
+    run->queues[run->queue_count] = (Queue){.topic = topic, .topic_size = topic_size, .first_offset = offset,
+                                            .topic_hash = hash * 31 + '#', .id = id};
+    return run->queue_count++;
+}
+
+/* Takes the record at `at` into the run, as record.sound_parts judges it; its size, or 0. */
+static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place, int checks) {
+    if (rest < RECORD_HEAD_MIN || run->record_count == RECORDS_MAX)
+        return 0;
+    int32_t size = (int32_t)get4(at), id = (int32_t)get4(at + 12);
+    int64_t offset = get8(at + 20), stored = get8(at + 56), body_size = (int32_t)get4(at + 84);
+    int64_t topic_at = RECORD_HEAD_MIN + body_size;
+    if (get4(at + 4) != MAGIC || get8(at + 28) != place || get4(at + 36) & SPECIAL || body_size < 0 || size > rest ||
+        topic_at >= (int64_t)size - 2 || id < 0)
+        return 0;
+    Py_ssize_t topic_size = at[topic_at];
+    int64_t text_at = topic_at + 1 + topic_size + 2;
+    const uint8_t *topic = at + topic_at + 1, *text = at + text_at, *key;
+    if (topic_size > TOPIC_MAX || text_at > size || at[text_at - 2] > 127 ||
+        text_at + (at[text_at - 2] << 8 | at[text_at - 1]) != size)
+        return 0;
+    Py_ssize_t text_size = size - text_at;
+    if (checks && ((crc32_of(at + RECORD_HEAD_MIN, body_size) & 0x7FFFFFFFu) != get4(at + 8) ||
+                   memchr(text, 0, (size_t)text_size) != NULL || may_end_with_crc(text, text_size)))
+        return 0;
+    const uint8_t *key_end = unique_key(text, text_size, &key);
+    if (key_end == NULL || (topic_size == sizeof SCHEDULE - 1 && memcmp(topic, SCHEDULE, sizeof SCHEDULE - 1) == 0))
+        return 0;
+    int number = queue_of(run, topic, topic_size, id, offset);
+    if (number < 0)
+        return 0;
+    Queue *queue = &run->queues[number];
+    if (queue->count++ == 0)
+        queue->first_place = place;
+    queue->next_offset = offset + 1;
+    queue->last_place = place;
+    queue->stored = stored;
+    uint32_t hash = positive_hash(hash_behind(queue->topic_hash, key, key_end - key));
+    run->records[run->record_count++] = (Record){place, stored, hash, size, number};
+    return size;
+}
+
+/* A queue's part of the run as Python has it. */
+static PyObject *units_of(const Run *run, int number) {
+    const Queue *queue = &run->queues[number];
+    PyObject *units = PyBytes_FromStringAndSize(NULL, queue->count * QUEUE_UNIT);
+    if (units == NULL)
+        return NULL;
+    uint8_t *unit = (uint8_t *)PyBytes_AS_STRING(units);
+    for (int at = 0; at < run->record_count; at++) {
+        const Record *record = &run->records[at];
+        if (record->queue != number)
+            continue;
+        put8(unit, (uint64_t)record->place);
+        put4(unit + 8, (uint32_t)record->size);
+        put8(unit + 12, 0);
+        unit += QUEUE_UNIT;
+    }
+    return Py_BuildValue("(y#iLLLLN)", queue->topic, queue->topic_size, (int)queue->id, (long long)queue->first_offset,
+                         (long long)queue->first_place, (long long)queue->last_place, (long long)queue->stored, units);
+}
+
+static PyObject *as_python(const Run *run, long long used) {
+    const Record *last = &run->records[run->record_count - 1];
+    PyObject *queues = PyList_New(run->queue_count), *pending = PyList_New(run->record_count);
+    int is_whole = queues != NULL && pending != NULL;
+    for (int number = 0; is_whole && number < run->queue_count; number++) {
+        PyObject *units = units_of(run, number);
+        is_whole = units != NULL;
+        PyList_SET_ITEM(queues, number, units);
+    }
+    for (int number = 0; is_whole && number < run->record_count; number++) {
+        const Record *record = &run->records[number];
+        PyObject *row = Py_BuildValue("(kLL)", (unsigned long)record->hash, (long long)record->place, (long long)record->stored);
+        is_whole = row != NULL;
+        PyList_SET_ITEM(pending, number, row);
+    }
+    if (is_whole)
+        return Py_BuildValue("(LLLNN)", used, (long long)last->place, (long long)last->stored, queues, pending);
+    Py_XDECREF(queues);
+    Py_XDECREF(pending);
+    return NULL;
+}
+
+const char native_run_of_doc[] = "run_of(data, at, end, position, check_crc)\n--\n\n"
+"What is to be dispatched of the plain records of data that lie back to back from `at` on, at `position` of the log, and end\n"
+"before `end`; None where the first is none.\n\n"
+"In Python: store.runs.run_of.";
+
+PyObject *native_run_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 5 || !PyBytes_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "bytes, three numbers and whether to check are wanted");
+        return NULL;
+    }
+    long long numbers[3];
+    for (int at = 0; at < 3; at++)
+        if ((numbers[at] = PyLong_AsLongLong(args[at + 1])) == -1 && PyErr_Occurred())
+            return NULL;
+    long long begin = numbers[0], total = PyBytes_GET_SIZE(args[0]), end = Py_MIN(numbers[1], total), at = begin;
+    int checks = PyObject_IsTrue(args[4]);
+    if (begin < 0)
+        PyErr_SetString(PyExc_ValueError, "a place before the data");
+    if (begin < 0 || checks < 0)
+        return NULL;
+    Run *run = PyMem_Malloc(sizeof *run);
+    if (run == NULL)
+        return PyErr_NoMemory();
+    run->queue_count = run->record_count = 0;
+    const uint8_t *data = (const uint8_t *)PyBytes_AS_STRING(args[0]);
+    int32_t size = 1;
+    while (at < end && (size = take(run, data + at, end - at, numbers[2] + (at - begin), checks)) > 0)
+        at += size;
+    PyObject *found = run->record_count == 0 ? Py_NewRef(Py_None) : as_python(run, at - begin);
+    PyMem_Free(run);
+    return found;
+}
