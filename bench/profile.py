@@ -1,0 +1,144 @@
+"""`python -m bench.profile`: where the CPU time of a row goes on our server, by `perf`.
+
+Each row's load is put on a server of ours, after one that does not count, while `perf record` looks at its
+processes 2,000 times a second; the shares of what it found, of the CPU time that the system gives for a
+message. Files of `--json` keep what other commits had, for tables of before and after.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from bench.measure import is_compiled, machine
+from bench.pages import json_option, page_option, write_section
+from bench.results import commit
+from bench.rows import CONSUMING, Row, choose
+from bench.run import fill, load, run_row
+from compat_tests.support.servers import Server
+
+ROWS = ("sync-1", "sync-16", "sync-64", "async", "batch-32", "consume", "pop", "tag", "sql", "flush-1")
+FREQUENCY = 1999
+PARTS = {
+    "the system": r"\[.*\]",
+    "interpreter": r"(lib)?python.*",
+    "compiled modules": r".*__mypyc\..*",
+    "extension": r"native\..*",
+    "other libraries": r".*",
+}
+"""What takes time, and the files that it is in, by perf's names; the first that fits counts."""
+
+
+@dataclass
+class Profile:
+    """The CPU time of a message, in µs, whole and in each part."""
+
+    row: str
+    title: str
+    commit: str
+    date: str
+    is_compiled: bool
+    cpu_us: float
+    parts: dict[str, float]
+
+
+@contextmanager
+def recorded(pids: Sequence[int], path: Path) -> Iterator[None]:
+    """Let perf look at processes meanwhile. Raises `RuntimeError` where it cannot."""
+    command = ["perf", "record", "-q", "-F", str(FREQUENCY), "-o", str(path)]
+    command += ["-p", ",".join(map(str, pids))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+    if not path.exists():
+        raise RuntimeError(f"perf recorded nothing: {said}")
+
+
+def shares(path: Path) -> dict[str, float]:
+    """The share of each part, of 1."""
+    command = ["perf", "report", "-i", str(path), "--stdio", "--no-children", "--sort", "dso"]
+    report = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = dict.fromkeys(PARTS, 0.0)
+    for percent, name in re.findall(r"^\s+(\d+\.\d+)%\s+(\S+)", report, re.MULTILINE):
+        part = next(part for part, pattern in PARTS.items() if re.fullmatch(pattern, name))
+        found[part] += float(percent) / 100
+    return found
+
+
+def profile(row: Row, server: Server, folder: Path) -> Profile:
+    """One row on a running server."""
+    run_row(row.scaled(0.5), server, -1)
+    topic = f"profile_{row.name.replace('-', '_')}"
+    loaded = fill(row, server, topic) if row.work in CONSUMING else row
+    path = folder / f"{row.name}.perf"
+    with recorded(server.pids, path):
+        result, used, _ = load(loaded, server, topic)
+    cpu_us = used / result["count"] * 1e6
+    parts = {part: share * cpu_us for part, share in shares(path).items()}
+    today = datetime.date.today().isoformat()
+    return Profile(row.name, row.title, commit(), today, is_compiled(), cpu_us, parts)
+
+
+def section(profiles: Sequence[Profile]) -> list[str]:
+    """The table: rows of one work one below the other, oldest first."""
+    lines = [
+        "## Profiles",
+        "",
+        f"CPU time of our server for a message, in µs, and what it is spent in, by `perf`: {machine()}.",
+        "`python -m bench.profile` repeats it.",
+        "",
+        f"| work | measured | CPU | {' | '.join(PARTS)} |",
+        f"| --- | --- | ---: |{' ---: |' * len(PARTS)}",
+    ]
+    order = [row.name for row in choose(())]
+    for one in sorted(profiles, key=lambda one: (order.index(one.row), not one.is_compiled)):
+        form = "compiled" if one.is_compiled else "plain"
+        cells = " | ".join(f"{one.parts[part]:.1f}" for part in PARTS)
+        lines.append(f"| {one.title} | {one.date} {one.commit}, {form} | {one.cpu_us:.1f} | {cells} |")
+    return lines
+
+
+@click.command()
+@click.option("--row", "names", multiple=True, default=ROWS, show_default=True, help="Only this row.")
+@json_option("Keep all profiles here; those of the same row, commit and form are replaced.")
+@page_option("Write the section of this page, with all that the file of --json has.")
+def main(names: tuple[str, ...], json_path: str | None, page_path: str | None) -> None:
+    """Find out where the CPU time of our server goes."""
+    console = Console(width=200)
+    kept: dict[tuple[str, str, bool], Profile] = {}
+    if json_path and Path(json_path).exists():
+        before = [Profile(**one) for one in json.loads(Path(json_path).read_text())]
+        kept = {(one.row, one.commit, one.is_compiled): one for one in before}
+    rows = choose(names)
+    for shared in dict.fromkeys(row.server for row in rows):
+        same = [row for row in rows if row.server == shared]
+        with (
+            tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder,
+            Server("ours", Path(folder), dict(same[0].broker), production=True) as server,
+        ):
+            for row in same:
+                one = profile(row, server, Path(folder))
+                kept[one.row, one.commit, one.is_compiled] = one
+                console.print(section([one])[-1], highlight=False)
+        if json_path:
+            Path(json_path).write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
+    if page_path:
+        write_section(Path(page_path), "profiles", section(list(kept.values())))
+
+
+if __name__ == "__main__":
+    main()
