@@ -77,6 +77,8 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/turn.py",
 ]
 """What every send and every pull passes through."""
+PARTS = ("", "_store", "_crc", "_runs", "_reads", "_codec", "_client")
+"""Of the extension in C."""
 
 
 def build_requirements() -> list[str]:
@@ -103,7 +105,7 @@ if is_compiled and "egg_info" not in sys.argv:
 
     native = Extension(
         "mqgateway.engine.native",
-        [f"mqgateway/engine/native{part}.c" for part in ("", "_store", "_reads", "_codec", "_client")],
+        [f"mqgateway/engine/native{part}.c" for part in PARTS],
         depends=["mqgateway/engine/native.h"],
         extra_compile_args=["-O2", "-g0"],
     )
