@@ -77,7 +77,7 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/turn.py",
 ]
 """What every send and every pull passes through."""
-PARTS = ("", "_store", "_crc", "_runs", "_reads", "_codec", "_client")
+PARTS = ("", "_store", "_crc", "_runs", "_reads", "_choice", "_codec", "_client")
 """Of the extension in C."""
 
 

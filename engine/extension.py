@@ -106,6 +106,25 @@ class Native(Protocol):
     def property_values(self, record: bytes, marks: tuple[bytes, ...], /) -> tuple[bytes | None, ...] | None:
         """Values of properties in a record; None where it is not plain to see. `PropertyChoice.takes`."""
 
+    def take_known(
+        self,
+        buffer: object,
+        begin: int,
+        end: int,
+        units: bytes | bytearray,
+        first: int,
+        number: int,
+        marks: tuple[bytes, ...],
+        known: dict[tuple[bytes | None, ...], bool],
+        records: list[bytes],
+        offsets: list[int],
+        total: int,
+        limits: tuple[int, int, int, int, int, int, int, int],
+        /,
+    ) -> tuple[int, int, int, bool] | None:
+        """Adds what is wanted of records in memory, as far as decisions are known; None of what is not
+        memory. `Reader._get_accepted`."""
+
     def choose(
         self,
         units: bytes | bytearray,

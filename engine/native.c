@@ -32,6 +32,7 @@ static PyMethodDef functions[] = {
     {"slices", FAST(native_slices), METH_FASTCALL, native_slices_doc},
     {"gather", FAST(native_gather), METH_FASTCALL, native_gather_doc},
     {"property_values", FAST(native_property_values), METH_FASTCALL, native_property_values_doc},
+    {"take_known", FAST(native_take_known), METH_FASTCALL, native_take_known_doc},
     {"choose", FAST(native_choose), METH_FASTCALL, native_choose_doc},
     {"record", FAST(native_record), METH_FASTCALL, native_record_doc},
     {NULL, NULL, 0, NULL},

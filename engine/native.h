@@ -102,6 +102,7 @@ PyObject *native_message_ids(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *native_slices(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_property_values(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_take_known(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_choose(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_record(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_header(PyObject *module, PyObject *args);
@@ -127,6 +128,7 @@ extern const char native_message_ids_doc[];
 extern const char native_slices_doc[];
 extern const char native_gather_doc[];
 extern const char native_property_values_doc[];
+extern const char native_take_known_doc[];
 extern const char native_choose_doc[];
 extern const char native_record_doc[];
 extern const char native_header_doc[];

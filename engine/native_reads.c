@@ -1,4 +1,4 @@
-/* What a pull does: choosing records by their queue units, reading them, looking at their properties; see native.c. */
+/* What a pull does: choosing records by their queue units, and reading them; see native.c. */
 
 #include "native.h"
 
@@ -184,77 +184,4 @@ done:
     PyBuffer_Release(&buffer);
     Py_DECREF(places);
     return result;
-}
-
-#define BORN_HOST_V6 16
-#define STORE_HOST_V6 32
-#define MAGIC_V2 0xDAA320ABu
-
-/* Where the text of a record's properties begins; -1 where the record is too short to be one. */
-static int64_t properties_start(const uint8_t *record, Py_ssize_t length) {
-    if (length < RECORD_HEAD_MIN)
-        return -1;
-    uint32_t flags = get4(record + 36);
-    int64_t head = RECORD_HEAD_MIN + (flags & BORN_HOST_V6 ? 12 : 0) + (flags & STORE_HOST_V6 ? 12 : 0);
-    if (length < head)
-        return -1;
-    int64_t topic = head + (int32_t)get4(record + head - 4);
-    if (topic < head || topic + 2 > length)
-        return -1;
-    int is_long = get4(record + 4) == MAGIC_V2;
-    int64_t start = topic + (is_long ? 2 + (record[topic] << 8 | record[topic + 1]) : 1 + record[topic]) + 2;
-    return start > length ? -1 : start;
-}
-
-/* The last place of these bytes in others; NULL for none. */
-static const uint8_t *last_place(const uint8_t *in, const uint8_t *end, const uint8_t *of, Py_ssize_t length) {
-    for (const uint8_t *at = end - length; at >= in && length > 0; at--)
-        if (*at == *of && memcmp(at, of, (size_t)length) == 0)
-            return at;
-    return NULL;
-}
-
-const char native_property_values_doc[] = "property_values(record, marks)\n--\n\n"
-"The values of properties, as bytes, in a record, each None where there is none; `marks` are the names with what separates\n"
-"them from values. None where it is not plain to see.\n\n"
-"In Python: PropertyChoice.takes.";
-
-PyObject *native_property_values(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
-    if (given != 2 || !PyBytes_Check(args[0]) || !PyTuple_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "a record in bytes, and a tuple of names");
-        return NULL;
-    }
-    const uint8_t *record = (const uint8_t *)PyBytes_AS_STRING(args[0]), *end = record + PyBytes_GET_SIZE(args[0]);
-    int64_t start = properties_start(record, end - record);
-    if (start < 0)
-        Py_RETURN_NONE;
-    Py_ssize_t count = PyTuple_GET_SIZE(args[1]);
-    PyObject *values = PyTuple_New(count);
-    for (Py_ssize_t number = 0; values != NULL && number < count; number++) {
-        PyObject *mark = PyTuple_GET_ITEM(args[1], number), *value;
-        if (!PyBytes_Check(mark)) {
-            PyErr_SetString(PyExc_TypeError, "a name is bytes");
-            Py_CLEAR(values);
-            break;
-        }
-        Py_ssize_t length = PyBytes_GET_SIZE(mark);
-        const uint8_t *at = last_place(record + start, end, (const uint8_t *)PyBytes_AS_STRING(mark), length);
-        if (at == NULL)
-            value = Py_NewRef(Py_None);
-        else {
-            const uint8_t *begin = at + length, *stop = memchr(begin, 2, (size_t)(end - begin));
-            if (stop == NULL)
-                stop = end;
-            if (stop == begin || (at != record + start && at[-1] != 2)) {
-                Py_DECREF(values);
-                Py_RETURN_NONE;
-            }
-            value = PyBytes_FromStringAndSize((const char *)begin, stop - begin);
-        }
-        if (value == NULL)
-            Py_CLEAR(values);
-        else
-            PyTuple_SET_ITEM(values, number, value);
-    }
-    return values;
 }

@@ -46,6 +46,13 @@ class Inspection:
             or (queue is not None and queue_offset < queue.opened_at)
         )
 
+    def due_before(self, queue: AnyQueue) -> tuple[int, int]:
+        """Up to which position of the log, and which offset of a queue, records may come from the disk."""
+        if not self._is_on:
+            return 0, 0
+        commit_log = self._log
+        return max(commit_log.opened_at, commit_log.end_offset - commit_log.newest), queue.opened_at
+
     def passes(
         self, position: int, record: bytes, queue: AnyQueue | None = None, queue_offset: int = 0
     ) -> bool:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from mypy_extensions import mypyc_attr
 
-from mqgateway.engine.disk import File
+from mqgateway.engine.disk import File, Slices
 from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FileQueue
@@ -97,6 +97,10 @@ class Log(Protocol):
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
         """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""
+
+    def window(self, offset: int) -> tuple[Slices, int, int] | None:
+        """What is in memory around an offset, and where in the log that begins and ends; None where that is
+        not known."""
 
     def pieces(self, places: Sequence[tuple[int, int, int]]) -> list[Piece]:
         """Where each (anything, offset, size) lies in files; those that are not in the log are left out."""

@@ -119,7 +119,7 @@ class LogOnFiles(Log):
         begin = end = 0
         if len(places) > 1:
             first, last = min(places, key=_OFFSET)[1], max(places, key=_OFFSET)[1]
-            window = self._window(first)
+            window = self.window(first)
             if window is not None:
                 buffer, begin, end = window
                 if begin <= first and last + max(places, key=_SIZE)[2] <= end:  # most are close together
@@ -129,7 +129,7 @@ class LogOnFiles(Log):
                     return [buffer[offset - begin : offset - begin + size] for _, offset, size in places]
         for number, (_, offset, size) in enumerate(places):
             if buffer is None or not begin <= offset <= end - size:
-                window = self._window(offset)
+                window = self.window(offset)
                 if window is not None:
                     buffer, begin, end = window
             if buffer is not None and begin <= offset <= end - size:
@@ -148,7 +148,7 @@ class LogOnFiles(Log):
         while number < len(places):
             place = places[number]
             offset = place[1]
-            window = self._window(offset)
+            window = self.window(offset)
             if window is not None:
                 part, count = gather(window[0], window[1], window[2], places, number)
                 if count:
@@ -166,8 +166,8 @@ class LogOnFiles(Log):
             number += 1
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _window(self, offset: int) -> tuple[Slices, int, int] | None:
-        """What is in memory around an offset, and where in the log that begins and ends."""
+    def window(self, offset: int) -> tuple[Slices, int, int] | None:
+        """See `Log`."""
         files = self.files
         start = offset - offset % self.file_size
         if not 0 <= offset < self.end_offset or start not in files.starts:

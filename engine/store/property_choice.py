@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from mqgateway.engine.disk import Slices
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR
 from mqgateway.engine.store.properties_text import PropertiesText
@@ -19,6 +20,11 @@ KNOWN_MAX = 1024
 """Decisions that are kept; all are forgotten when there are more."""
 VALUE_MAX = 128
 """Bytes of a value beyond which a decision is not kept."""
+
+Limits = tuple[int, int, int, int, int, int, int, int]
+"""Position of the log and offset of the queue before which records are to be inspected; the largest record;
+from which position on records are fresh; count and bytes of an answer that reaches a fresh one, and of one
+that reaches another."""
 
 _SEPARATOR = PROPERTY_SEPARATOR.encode()
 _SEPARATOR_BYTE = _SEPARATOR[0]
@@ -70,6 +76,42 @@ class PropertyChoice:
             return self._matches(PropertiesText(properties_text_of(record)))
         answer = self._known.get(key)
         return self._decide(key) if answer is None else answer
+
+    def take_known(
+        self,
+        window: tuple[Slices, int, int],
+        units: bytes | bytearray,
+        first: int,
+        number: int,
+        records: list[bytes],
+        offsets: list[int],
+        total: int,
+        limits: Limits,
+    ) -> tuple[int, int, int, bool] | None:
+        """The same for many: what is wanted of units from the `first` on, as far as decisions are known and
+        their records lie in the window of a log (see `Log.window`).
+
+        Records and their queue offsets, from `number` on, are added to the lists, whose records have `total`
+        bytes. How many were looked at, the bytes then, where the last record that was added lies (-1 for
+        none), and whether the next one is too much; None where each has to be asked for.
+        """
+        if native is None or not self._is_plain:
+            return None
+        buffer, begin, end = window
+        return native.take_known(
+            buffer,
+            begin,
+            end,
+            units,
+            first,
+            number,
+            self._marks,
+            self._known,
+            records,
+            offsets,
+            total,
+            limits,
+        )
 
     def _decide(self, key: tuple[bytes | None, ...]) -> bool:
         answer = self._matches(

@@ -21,7 +21,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
-from mqgateway.engine.store.property_choice import PropertyChoice
+from mqgateway.engine.store.property_choice import Limits, PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -31,7 +31,8 @@ _SLACK = 4096
 _SHARED_MAX = 16
 """Answers kept for sharing: those who want the same are woken one after the other."""
 _TOGETHER = 32
-"""Records that are read together for a reader that has to look at them to choose."""
+"""Records that are read together for a reader that has to look at them to choose; one alone, where it stands
+between others of which was known without reading them what they are."""
 _BRING_RECORDS = 256
 _BRING_BYTES = 4 << 20
 """What is brought into memory at a time for a reader that has to look at records to choose."""
@@ -285,12 +286,26 @@ class Reader:
         fresh_from = end - fresh
         fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
         old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
+        due = self._inspection.due_before(queue)
+        limits = *due, self._log.file_size, fresh_from, fresh_count, fresh_bytes, old_count, old_bytes
         choice = accept if isinstance(accept, PropertyChoice) else None
         records: list[bytes] = []
         offsets: list[int] = []
         total, removed, last, is_full = 0, False, end, False
-        for first in range(0, len(data), _TOGETHER * UNIT_SIZE):
-            units = UNIT.iter_unpack(data[first : first + _TOGETHER * UNIT_SIZE])
+        at, count = 0, len(data) // UNIT_SIZE
+        while at < count and not is_full:
+            known = 0
+            found = choice and self._take_known(choice, data, at, offset, records, offsets, total, limits)
+            if found:
+                known, total, place, is_full = found
+                last = last if place < 0 else place
+                at += known
+                offset += known
+                if is_full or at == count:
+                    break
+            together = 1 if known >= _TOGETHER else _TOGETHER
+            units = UNIT.iter_unpack(data[at * UNIT_SIZE : (at + together) * UNIT_SIZE])
+            at += together
             places = [(number, place, size) for number, (place, size, _) in enumerate(units, offset)]
             for (number, place, size), record in zip(places, self._records(queue, places), strict=True):
                 if not records:
@@ -313,14 +328,29 @@ class Reader:
                     offsets.append(number)
                     total += size
                     last = place
-            if is_full:
-                break
         low, high = queue.min_offset, queue.max_offset
         if not records:
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, offset, low, high)
         behind, body = end - last, b"".join(records)
         return GetResult(GetStatus.FOUND, offset, low, high, body, offsets, behind > fresh, behind=behind)
+
+    def _take_known(
+        self,
+        choice: PropertyChoice,
+        data: bytes | bytearray,
+        at: int,
+        number: int,
+        records: list[bytes],
+        offsets: list[int],
+        total: int,
+        limits: Limits,
+    ) -> tuple[int, int, int, bool] | None:
+        """See `PropertyChoice.take_known`; None also where the first record is not known to be in memory."""
+        window = self._log.window(UNIT.unpack_from(data, at * UNIT_SIZE)[0])
+        if window is None:
+            return None
+        return choice.take_known(window, data, at, number, records, offsets, total, limits)
 
     def _records(self, queue: AnyQueue, places: list[RecordSpan]) -> list[bytes | None]:
         """The records, one for each place; None for those that are gone or damaged."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, cast
@@ -12,21 +13,22 @@ from unittest.mock import patch
 from zlib import crc32
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_headers`)
 from mqgateway.engine import extension, message
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, pack_host
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store import index_file, log_on_files, record, runs
+from mqgateway.engine.store import index_file, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.property_choice import values_of
+from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import (
     MAGIC,
@@ -37,6 +39,7 @@ from mqgateway.engine.store.record import (
     sys_flag_for,
     topic_field,
 )
+from mqgateway.engine.store.results import GetResult
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend
@@ -48,6 +51,7 @@ from mqgateway.gateway.codec.errors import CodecError, HeaderError
 from mqgateway.gateway.codec.fields import Header, request_headers
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.support.engine.store.stores import Bench
+from tests.support.engine.store.stores import message as to_store
 
 assert extension.native is not None  # else it is not collected, see `conftest`
 native = extension.native
@@ -434,6 +438,79 @@ def test_records_are_chosen(
         assert reader._choose(queue, data, 100, 8, 30, codes) == chosen
 
 
+kinds_put = st.sampled_from(
+    [
+        {"a": "1"},
+        {"a": "2", "b": "x"},
+        {"b": "a\1 1"},
+        {},
+        {"a": "1", "c": "a"},
+        {"xa": "1"},
+        {"a": "v" * 200},
+    ]
+)
+puts = st.lists(st.tuples(kinds_put, st.integers(0, 300)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=60)
+@given(puts, puts, st.integers(0, 30), st.integers(1, 20), st.integers(1, 3000))
+def test_what_is_known_is_taken(
+    earlier: list[tuple[dict[str, str], int]],
+    later: list[tuple[dict[str, str], int]],
+    offset: int,
+    count: int,
+    size: int,
+) -> None:
+    def matches(properties: Mapping[str, str]) -> bool:
+        return properties.get("a") == "1" or properties.get("b") == "x"
+
+    def read(bench: Bench, choice: PropertyChoice) -> list[Any]:
+        one = bench.store.get("orders", 0, offset, count, max_bytes=size, accept=choice)
+        return [getattr(one, name) for name in GetResult.__slots__]
+
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(disk=RealDisk(), store_path_root_dir=folder)  # type: ignore[arg-type]
+        for properties, length in earlier:
+            bench.put(to_store(properties=properties, body=b"b" * length))
+        bench = bench.restart()  # what was put until now is inspected
+        for properties, length in later:
+            bench.put(to_store(properties=properties, body=b"b" * length))
+        with in_python(property_choice):
+            wanted = read(bench, PropertyChoice(("a", "b"), matches))
+        choice = PropertyChoice(("a", "b"), matches)
+        assert [read(bench, choice) for _ in range(3)] == [wanted] * 3
+        bench.store.stop()
+
+
+def test_what_is_known_is_taken_here() -> None:
+    one = Message("t", 3, b"b" * 99, {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
+    topic, text = topic_field("t", True), b"a\0011\2"
+    size = record_size(0, 99, len(topic[1]), len(text))
+    log = b"".join(
+        encode(one, one.body, b"a\1%d\2" % (number % 3), topic, size, 0, 0, number, number * size, 77)
+        for number in range(9)
+    )
+    units = b"".join(UNIT.pack(number * size, size, 0) for number in range(9))
+    known = {(b"1",): True, (b"0",): False}
+    limits = (0, 0, 9999, 0, 9, 9999, 9, 9999)
+    given = [log, 0, len(log), units, 0, 50, (b"a\1",), known]
+    records: list[bytes] = []
+    offsets: list[int] = []
+    assert native.take_known(*given, records, offsets, 0, limits) == (2, size, size, False)  # then comes "2"
+    assert (records, offsets) == ([log[size : 2 * size]], [51])
+    known[b"2",] = False
+    assert native.take_known(*given, [], [], 0, limits) == (9, 3 * size, 7 * size, False)
+    for full in ((0, 0, 9999, 0, 1, 9999, 9, 9999), (0, 0, 9999, 9999, 9, 9999, 9, size)):
+        assert native.take_known(*given, [], [], 0, full) == (2, size, size, True)
+    for nothing in (
+        (1, 0, 9999, 0, 9, 9, 9, 9),
+        (0, 51, 9999, 0, 9, 9, 9, 9),
+        (0, 0, size - 1, 0, 9, 9, 9, 9),
+    ):
+        assert native.take_known(*given, [], [], 0, nothing) == (0, 0, -1, False)
+    assert native.take_known(object(), *given[1:], [], [], 0, limits) is None
+
+
 def test_records_are_chosen_here_where_none_is_looked_at() -> None:
     units, limits = UNIT.pack(5, 3, 1) + UNIT.pack(9, 4, 2), (0, 9, 0, 9, 99, 9, 99, ADDRESS_MAX)
     assert native.choose(units, 7, None, *limits) == ([(7, 5, 3), (8, 9, 4)], 9, False)
@@ -723,6 +800,15 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("property_values", (b"", [b"a"])),
         ("property_values", (bytes(200), ("a",))),
         ("property_values", ("text", (b"a",))),
+        ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0)),
+        ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0, (0,))),
+        ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0, (0, 0, 0, 0, 0, 0, 0, 1 << 64))),
+        ("take_known", (b"", 0, 0, b"", 1 << 64, 0, (), {}, [], [], 0, (0,) * 8)),
+        ("take_known", (b"", 0, 0, "", 0, 0, (), {}, [], [], 0, (0,) * 8)),
+        (
+            "take_known",
+            (bytes(99), 0, 99, UNIT.pack(0, 99, 0), 0, 0, ("a",), {}, [], [], 0, (0, 0, 99, *[9] * 5)),
+        ),
         ("choose", (b"", 0, None)),
         ("choose", ("", 0, None, 0, 9, 0, 9, 99, 9, 99, 0)),
         ("choose", (b"", 0, None, 0, 9, 0, 9, 99, 9, 1 << 64, 0)),
