@@ -89,7 +89,9 @@ def run(client: str, row: Row, server: Server, number: int) -> Run:
         subprocess.run(java(fill, server, topic), check=True, capture_output=True, timeout=LOAD_SECONDS_MAX)
     command = (java if client == "java" else python)(row, server, topic)
     used, resident, result, said = 0.0, 0, None, []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    # In a session of its own, as the loads of `python -m bench`: cores are shared between sessions first.
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
         watched = psutil.Process(process.pid)
         assert process.stdout is not None
         for line in process.stdout:
@@ -122,7 +124,8 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
         "",
         f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
         "The Python client (`mqgateway perf`, one process) and the official Java client 5.5.0 (`Load.java`)",
-        f"took turns on one mqgateway server, {runs} runs each; client and server shared these cores.",
+        f"took turns on one mqgateway server, {runs} runs each; client and server shared these cores, each in a",
+        "session of its own.",
         "Figures are medians, written as ours / Java's = ratio. CPU and memory are those of the client's",
         "process from its start, a JVM's warming up included. Java's client has a thread for each of its",
         "synchronous sends; ours begins the next when an answer comes: a program with as many blocking",
