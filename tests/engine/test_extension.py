@@ -39,7 +39,6 @@ from mqgateway.engine.store.record import (
     sys_flag_for,
     topic_field,
 )
-from mqgateway.engine.store.results import GetResult
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend
@@ -466,7 +465,15 @@ def test_what_is_known_is_taken(
 
     def read(bench: Bench, choice: PropertyChoice) -> list[Any]:
         one = bench.store.get("orders", 0, offset, count, max_bytes=size, accept=choice)
-        return [getattr(one, name) for name in GetResult.__slots__]
+        return [
+            one.status,
+            one.next_offset,
+            one.min_offset,
+            one.max_offset,
+            one.body,
+            one.queue_offsets,
+            one.behind,
+        ]
 
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(disk=RealDisk(), store_path_root_dir=folder)  # type: ignore[arg-type]
