@@ -14,6 +14,8 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.config.setupcfg import read_configuration
 
+HERE = Path(__file__).parent
+
 HOT_MODULES = [
     "mqgateway/engine/disk.py",
     "mqgateway/engine/message.py",
@@ -77,13 +79,11 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/turn.py",
 ]
 """What every send and every pull passes through."""
-PARTS = ("", "_store", "_crc", "_runs", "_reads", "_choice", "_codec", "_client")
-"""Of the extension in C."""
 
 
 def build_requirements() -> list[str]:
     """What compiling needs besides a C compiler: mypyc, and the packages whose types it reads."""
-    description = read_configuration(Path(__file__).with_name("setup.cfg"))
+    description = read_configuration(HERE / "setup.cfg")
     return ["mypy >= 1.13", *description["options"]["install_requires"]]
 
 
@@ -105,7 +105,7 @@ if is_compiled and "egg_info" not in sys.argv:
 
     native = Extension(
         "mqgateway.engine.native",
-        [f"mqgateway/engine/native{part}.c" for part in PARTS],
+        sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob("mqgateway/engine/native*.c")),
         depends=["mqgateway/engine/native.h"],
         extra_compile_args=["-O2", "-g0"],
     )
@@ -113,7 +113,7 @@ if is_compiled and "egg_info" not in sys.argv:
 
 setup(
     ext_modules=extensions,
-    long_description=page(Path(__file__).with_name("README.md").read_text()),
+    long_description=page((HERE / "README.md").read_text()),
     long_description_content_type="text/markdown",
     setup_requires=build_requirements() if is_compiled else [],
 )

@@ -21,6 +21,7 @@ import click
 import psutil
 from rich.console import Console
 
+from bench.loads import running_load
 from bench.measure import machine
 from bench.pages import page_option, write_section
 from bench.rows import Row
@@ -89,9 +90,7 @@ def run(client: str, row: Row, server: Server, number: int) -> Run:
         subprocess.run(java(fill, server, topic), check=True, capture_output=True, timeout=LOAD_SECONDS_MAX)
     command = (java if client == "java" else python)(row, server, topic)
     used, resident, result, said = 0.0, 0, None, []
-    # In a session of its own, as the loads of `python -m bench`: cores are shared between sessions first.
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+    with running_load(command) as process:
         watched = psutil.Process(process.pid)
         assert process.stdout is not None
         for line in process.stdout:
@@ -102,7 +101,6 @@ def run(client: str, row: Row, server: Server, number: int) -> Run:
                 used, resident = times.user + times.system, watched.memory_info().rss
                 result = answer
                 break
-        process.kill()
     if result is None:
         raise RuntimeError(f"{client} gave no result for {row.name}:\n{''.join(said[-20:])}")
     rate = float(result.get("perSecond") or result["messagesPerSecond"])

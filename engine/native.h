@@ -43,6 +43,19 @@ static inline uint32_t positive_hash(uint32_t value) {
 
 uint32_t crc32_of(const uint8_t *data, Py_ssize_t size);
 
+/* A record whose fixed fields and topic are as most have them: of version 1. Sizes are in bytes. */
+typedef struct {
+    const uint8_t *head, *body, *topic, *text;
+    Py_ssize_t size, body_size, topic_size, text_size;
+} Plain;
+
+/* Whether one begins at `at` that has none of these bits in its system flag, and ends within the rest. Hosts of IPv6 have to be
+among the bits. */
+int read_plain(const uint8_t *at, Py_ssize_t rest, uint32_t bits, Plain *plain);
+
+/* Reads so many numbers; zero with an exception where one is none of 64 bits. */
+int read_numbers(PyObject *const *given, int count, long long *numbers);
+
 /* Texts of ASCII characters. Where one is anything else, the form in Python is asked. */
 
 static inline PyObject *ascii_text(const uint8_t *text, Py_ssize_t length) {

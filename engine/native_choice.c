@@ -105,19 +105,16 @@ enum { DUE_PLACE, DUE_NUMBER, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD
 enum { BUFFER, BEGIN, END, UNITS, FIRST, NUMBER, MARKS, KNOWN, RECORDS, OFFSETS, TOTAL, LIMIT, GIVEN };
 
 PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
-    static const int numbers_at[] = {BEGIN, END, FIRST, NUMBER, TOTAL};
     long long number_of[GIVEN] = {0}, limits[LIMITS];
     if (given != GIVEN || !PyTuple_Check(args[MARKS]) || !PyDict_CheckExact(args[KNOWN]) || !PyList_CheckExact(args[RECORDS]) ||
         !PyList_CheckExact(args[OFFSETS]) || !PyTuple_Check(args[LIMIT]) || PyTuple_GET_SIZE(args[LIMIT]) != LIMITS) {
         PyErr_SetString(PyExc_TypeError, "a buffer, units, names, what is known, two lists and limits are wanted");
         return NULL;
     }
-    for (size_t at = 0; at < sizeof numbers_at / sizeof *numbers_at; at++)
-        if ((number_of[numbers_at[at]] = PyLong_AsLongLong(args[numbers_at[at]])) == -1 && PyErr_Occurred())
-            return NULL;
-    for (int at = 0; at < LIMITS; at++)
-        if ((limits[at] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[LIMIT], at))) == -1 && PyErr_Occurred())
-            return NULL;
+    if (!read_numbers(args + BEGIN, 2, number_of + BEGIN) || !read_numbers(args + FIRST, 2, number_of + FIRST) ||
+        !read_numbers(args + TOTAL, 1, number_of + TOTAL) ||
+        !read_numbers(&PyTuple_GET_ITEM(args[LIMIT], 0), LIMITS, limits))
+        return NULL;
     if (!PyObject_CheckBuffer(args[BUFFER]))
         Py_RETURN_NONE;
     Py_buffer buffer, units;

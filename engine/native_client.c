@@ -72,13 +72,10 @@ PyObject *native_batch_from(PyObject *Py_UNUSED(module), PyObject *const *args, 
         return NULL;
     }
     PyObject *messages = args[0];
-    Py_ssize_t numbers[3];
-    for (int at = 0; at < 3; at++) {
-        numbers[at] = PyLong_AsSsize_t(args[at + 1]);
-        if (numbers[at] == -1 && PyErr_Occurred())
-            return NULL;
-    }
-    Py_ssize_t begin = numbers[0], size_max = numbers[1], count_max = numbers[2];
+    long long numbers[3];
+    if (!read_numbers(args + 1, 3, numbers))
+        return NULL;
+    Py_ssize_t begin = (Py_ssize_t)numbers[0], size_max = (Py_ssize_t)numbers[1], count_max = (Py_ssize_t)numbers[2];
     if (begin < 0) {
         PyErr_SetString(PyExc_ValueError, "a place before the list");
         return NULL;
@@ -150,30 +147,8 @@ static int find_slots(PyObject *cls, Py_ssize_t offsets[SLOTS]) {
     return 1;
 }
 
-/* A record whose fixed fields and topic are as most have them. */
-typedef struct {
-    const uint8_t *head, *body, *topic, *text;
-    Py_ssize_t size, body_size, topic_size, text_size;
-} Plain;
-
-#define MAGIC 0xDAA320A7u
 /* Compressed; to be taken apart, a batch; hosts of IPv6. */
 #define NOT_QUICK (0x1 | 0x40 | 0x80 | 0x10 | 0x20)
-#define TOPIC_MAX 128
-
-static int read_plain(const uint8_t *at, Py_ssize_t rest, Plain *plain) {
-    if (rest <= RECORD_HEAD_MIN)
-        return 0;
-    int64_t size = (int32_t)get4(at), body_size = (int32_t)get4(at + 84), topic_at = RECORD_HEAD_MIN + body_size;
-    if (body_size < 0 || topic_at >= size || size > rest || get4(at + 4) != MAGIC || get4(at + 36) & NOT_QUICK)
-        return 0;
-    int64_t topic_size = at[topic_at], place = topic_at + 1 + topic_size;
-    if (topic_size >= TOPIC_MAX || place + 1 >= size || at[place] >= 128)
-        return 0;
-    int64_t text_size = at[place] << 8 | at[place + 1];
-    *plain = (Plain){at, at + RECORD_HEAD_MIN, at + topic_at + 1, at + place + 2, size, body_size, topic_size, text_size};
-    return place + 2 + text_size == size;
-}
 
 /* A message whose queue and topic are those of the messages before, or none. */
 static PyObject *received(PyTypeObject *cls, const Py_ssize_t offsets[SLOTS], const Plain *plain, PyObject *topic,
@@ -232,7 +207,7 @@ PyObject *native_plain_messages(PyObject *Py_UNUSED(module), PyObject *const *ar
     const uint8_t *body = (const uint8_t *)PyBytes_AS_STRING(args[4]);
     PyObject *topic = NULL, *queue = NULL;
     Plain plain, last = {0};
-    while (at < total && read_plain(body + at, total - at, &plain)) {
+    while (at < total && read_plain(body + at, total - at, NOT_QUICK, &plain)) {
         if (queue == NULL || plain.topic_size != last.topic_size || memcmp(plain.topic, last.topic, (size_t)last.topic_size) ||
             memcmp(plain.head + 12, last.head + 12, 4)) {
             Py_XSETREF(topic, PyUnicode_DecodeUTF8((const char *)plain.topic, plain.topic_size, "replace"));

@@ -39,9 +39,8 @@ PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
         PyErr_SetString(PyExc_TypeError, "units, an offset, codes, and eight limits");
         return NULL;
     }
-    for (int at = 0; at < GIVEN; at++)
-        if (at != UNITS && at != CODES && (limits[at] = PyLong_AsLongLong(args[at])) == -1 && PyErr_Occurred())
-            return NULL;
+    if (!read_numbers(args + OFFSET, 1, limits + OFFSET) || !read_numbers(args + OLDEST, GIVEN - OLDEST, limits + OLDEST))
+        return NULL;
     int code_count = wanted_codes(args[CODES], codes);
     if (code_count < 0 && PyErr_Occurred())
         return NULL;
@@ -79,6 +78,30 @@ PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     if (places != NULL && !is_known)
         Py_SETREF(places, Py_NewRef(Py_None));
     return places == NULL || places == Py_None ? places : Py_BuildValue("NLO", places, offset, removed ? Py_True : Py_False);
+}
+
+#define MAGIC 0xDAA320A7u
+#define TOPIC_MAX 127
+
+int read_plain(const uint8_t *at, Py_ssize_t rest, uint32_t bits, Plain *plain) {
+    if (rest <= RECORD_HEAD_MIN)
+        return 0;
+    int64_t size = (int32_t)get4(at), body_size = (int32_t)get4(at + 84), topic_at = RECORD_HEAD_MIN + body_size;
+    if (body_size < 0 || topic_at >= size || size > rest || get4(at + 4) != MAGIC || get4(at + 36) & bits)
+        return 0;
+    int64_t topic_size = at[topic_at], place = topic_at + 1 + topic_size;
+    if (topic_size > TOPIC_MAX || place + 1 >= size || at[place] > 127)
+        return 0;
+    int64_t text_size = at[place] << 8 | at[place + 1];
+    *plain = (Plain){at, at + RECORD_HEAD_MIN, at + topic_at + 1, at + place + 2, size, body_size, topic_size, text_size};
+    return place + 2 + text_size == size;
+}
+
+int read_numbers(PyObject *const *given, int count, long long *numbers) {
+    for (int at = 0; at < count; at++)
+        if ((numbers[at] = PyLong_AsLongLong(given[at])) == -1 && PyErr_Occurred())
+            return 0;
+    return 1;
 }
 
 /* Where a place of (anything, offset, size) lies; zero where it is none, with an exception. */

@@ -2,8 +2,6 @@
 
 #include "native.h"
 
-#define MAGIC 0xDAA320A7u
-#define TOPIC_MAX 127
 #define RECORDS_MAX 1024
 #define QUEUES_MAX 64
 /* Of a transaction, of a batch in one record; hosts of IPv6. */
@@ -91,28 +89,21 @@ static int queue_of(Run *run, const uint8_t *topic, Py_ssize_t topic_size, int32
 
 /* Takes the record at `at` into the run, as record.sound_parts judges it; its size, or 0. */
 static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place, int checks) {
-    if (rest < RECORD_HEAD_MIN || run->record_count == RECORDS_MAX)
+    Plain plain;
+    if (run->record_count == RECORDS_MAX || !read_plain(at, rest, SPECIAL, &plain))
         return 0;
-    int32_t size = (int32_t)get4(at), id = (int32_t)get4(at + 12);
-    int64_t offset = get8(at + 20), stored = get8(at + 56), body_size = (int32_t)get4(at + 84);
-    int64_t topic_at = RECORD_HEAD_MIN + body_size;
-    if (get4(at + 4) != MAGIC || get8(at + 28) != place || get4(at + 36) & SPECIAL || body_size < 0 || size > rest ||
-        topic_at >= (int64_t)size - 2 || id < 0)
+    int32_t id = (int32_t)get4(at + 12);
+    int64_t offset = get8(at + 20), stored = get8(at + 56);
+    if (get8(at + 28) != place || id < 0)
         return 0;
-    Py_ssize_t topic_size = at[topic_at];
-    int64_t text_at = topic_at + 1 + topic_size + 2;
-    const uint8_t *topic = at + topic_at + 1, *text = at + text_at, *key;
-    if (topic_size > TOPIC_MAX || text_at > size || at[text_at - 2] > 127 ||
-        text_at + (at[text_at - 2] << 8 | at[text_at - 1]) != size)
+    if (checks && ((crc32_of(plain.body, plain.body_size) & 0x7FFFFFFFu) != get4(at + 8) ||
+                   memchr(plain.text, 0, (size_t)plain.text_size) != NULL || may_end_with_crc(plain.text, plain.text_size)))
         return 0;
-    Py_ssize_t text_size = size - text_at;
-    if (checks && ((crc32_of(at + RECORD_HEAD_MIN, body_size) & 0x7FFFFFFFu) != get4(at + 8) ||
-                   memchr(text, 0, (size_t)text_size) != NULL || may_end_with_crc(text, text_size)))
+    const uint8_t *key, *key_end = unique_key(plain.text, plain.text_size, &key);
+    if (key_end == NULL ||
+        (plain.topic_size == sizeof SCHEDULE - 1 && memcmp(plain.topic, SCHEDULE, sizeof SCHEDULE - 1) == 0))
         return 0;
-    const uint8_t *key_end = unique_key(text, text_size, &key);
-    if (key_end == NULL || (topic_size == sizeof SCHEDULE - 1 && memcmp(topic, SCHEDULE, sizeof SCHEDULE - 1) == 0))
-        return 0;
-    int number = queue_of(run, topic, topic_size, id, offset);
+    int number = queue_of(run, plain.topic, plain.topic_size, id, offset);
     if (number < 0)
         return 0;
     Queue *queue = &run->queues[number];
@@ -122,8 +113,8 @@ static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place,
     queue->last_place = place;
     queue->stored = stored;
     uint32_t hash = positive_hash(hash_behind(queue->topic_hash, key, key_end - key));
-    run->records[run->record_count++] = (Record){place, stored, hash, size, number};
-    return size;
+    run->records[run->record_count++] = (Record){place, stored, hash, (int32_t)plain.size, number};
+    return (int32_t)plain.size;
 }
 
 /* A queue's part of the run as Python has it. */
@@ -179,9 +170,8 @@ PyObject *native_run_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
         return NULL;
     }
     long long numbers[3];
-    for (int at = 0; at < 3; at++)
-        if ((numbers[at] = PyLong_AsLongLong(args[at + 1])) == -1 && PyErr_Occurred())
-            return NULL;
+    if (!read_numbers(args + 1, 3, numbers))
+        return NULL;
     long long begin = numbers[0], total = PyBytes_GET_SIZE(args[0]), end = Py_MIN(numbers[1], total), at = begin;
     int checks = PyObject_IsTrue(args[4]);
     if (begin < 0)

@@ -61,6 +61,8 @@ class PropertyChoice:
         self._marks = tuple(marks)
         self._is_plain = all(name and name.isprintable() and _REPLACED not in name for name in self._names)
         self._values_of = values_of if native is None else native.property_values
+        self.knows_many = native is not None and self._is_plain
+        """Whether `take_known` can tell of many at once."""
         self._known: dict[tuple[bytes | None, ...], bool] = {}
 
     def __call__(self, properties: Mapping[str, str]) -> bool:
@@ -93,10 +95,9 @@ class PropertyChoice:
 
         Records and their queue offsets, from `number` on, are added to the lists, whose records have `total`
         bytes. How many were looked at, the bytes then, where the last record that was added lies (-1 for
-        none), and whether the next one is too much; None where each has to be asked for.
+        none), and whether the next one is too much; None where each has to be asked for. Needs `knows_many`.
         """
-        if native is None or not self._is_plain:
-            return None
+        assert native is not None
         buffer, begin, end = window
         return native.take_known(
             buffer,

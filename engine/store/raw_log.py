@@ -15,12 +15,8 @@ from typing import NamedTuple
 
 from mqgateway.engine.errors import MessageIllegal, StoreError
 from mqgateway.engine.message import (
-    PROPERTY_INNER_BASE,
     PROPERTY_INNER_MULTI_DISPATCH,
-    PROPERTY_KEYS,
-    PROPERTY_TAGS,
     SCHEDULE_TOPIC,
-    SysFlag,
     parse_properties,
 )
 from mqgateway.engine.options import StoreOptions
@@ -50,7 +46,7 @@ from mqgateway.engine.store.record import (
     examine,
     sound_parts,
 )
-from mqgateway.engine.store.runs import QueueUnits, Run, run_of
+from mqgateway.engine.store.runs import SPECIAL, QueueUnits, Run, run_of, says_more
 from mqgateway.engine.store.scan import Scan
 
 log = logging.getLogger(__name__)
@@ -59,8 +55,6 @@ TOPICS_MAX = 10_000
 """Topics whose names are kept as text."""
 ALONE = 16
 """Records that are taken one by one after one that begins no run: others of its kind follow mostly."""
-_SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
-_TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
 
 
 class ForeignBytes(StoreError):
@@ -268,8 +262,8 @@ class RawLog:
         field, _, queue_offset, sys_flag, stored, size, text = parts
         topic = self._topic(field)
         properties: dict[str, str] | Batch = [(size, text)]
-        is_special = self._light or sys_flag & _SPECIAL or topic == SCHEDULE_TOPIC
-        if is_special or _TAGS in text or _KEYS in text or _INNER in text:
+        is_special = self._light or sys_flag & SPECIAL or topic == SCHEDULE_TOPIC
+        if is_special or says_more(text):
             properties = parse_properties(text.decode("utf-8", "replace"))
         return DispatchRequest(topic, None, properties, sys_flag, queue_offset, position, size, stored)
 

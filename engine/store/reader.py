@@ -21,7 +21,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
-from mqgateway.engine.store.property_choice import Limits, PropertyChoice
+from mqgateway.engine.store.property_choice import PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -289,14 +289,19 @@ class Reader:
         due = self._inspection.due_before(queue)
         limits = *due, self._log.file_size, fresh_from, fresh_count, fresh_bytes, old_count, old_bytes
         choice = accept if isinstance(accept, PropertyChoice) else None
+        quick = choice if choice is not None and choice.knows_many else None
         records: list[bytes] = []
         offsets: list[int] = []
         total, removed, last, is_full = 0, False, end, False
         at, count = 0, len(data) // UNIT_SIZE
         while at < count and not is_full:
             known = 0
-            found = choice and self._take_known(choice, data, at, offset, records, offsets, total, limits)
-            if found:
+            found = None
+            if quick is not None:
+                window = self._log.window(UNIT.unpack_from(data, at * UNIT_SIZE)[0])
+                if window is not None:
+                    found = quick.take_known(window, data, at, offset, records, offsets, total, limits)
+            if found is not None:
                 known, total, place, is_full = found
                 last = last if place < 0 else place
                 at += known
@@ -334,23 +339,6 @@ class Reader:
             return GetResult(status, offset, low, high)
         behind, body = end - last, b"".join(records)
         return GetResult(GetStatus.FOUND, offset, low, high, body, offsets, behind > fresh, behind=behind)
-
-    def _take_known(
-        self,
-        choice: PropertyChoice,
-        data: bytes | bytearray,
-        at: int,
-        number: int,
-        records: list[bytes],
-        offsets: list[int],
-        total: int,
-        limits: Limits,
-    ) -> tuple[int, int, int, bool] | None:
-        """See `PropertyChoice.take_known`; None also where the first record is not known to be in memory."""
-        window = self._log.window(UNIT.unpack_from(data, at * UNIT_SIZE)[0])
-        if window is None:
-            return None
-        return choice.take_known(window, data, at, number, records, offsets, total, limits)
 
     def _records(self, queue: AnyQueue, places: list[RecordSpan]) -> list[bytes | None]:
         """The records, one for each place; None for those that are gone or damaged."""

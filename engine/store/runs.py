@@ -25,7 +25,8 @@ RECORDS_MAX = 1024
 QUEUES_MAX = 64
 """Records and queues of one run."""
 
-_SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
+SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
+"""System flags of records that are dispatched in other ways than most."""
 _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
 
@@ -65,9 +66,9 @@ def run_of(data: bytes, at: int, end: int, position: int, check_crc: bool, hashe
         topic, queue_id, offset, sys_flag, stored, size, text = parts
         queue = queues.get((topic, queue_id))
         is_next = _may_have(topic, queue_id) if queue is None else queue.next_offset == offset
-        if not is_next or at + size > end or sys_flag & _SPECIAL:
+        if not is_next or at + size > end or sys_flag & SPECIAL:
             break
-        key = None if _TAGS in text or _KEYS in text or _INNER in text else lone_unique_key(text)
+        key = None if says_more(text) else lone_unique_key(text)
         if key is None:
             break
         if queue is None:
@@ -89,6 +90,11 @@ def run_of(data: bytes, at: int, end: int, position: int, check_crc: bool, hashe
     rows = zip(_hashes_of(keys, hashes), places, strict=True)
     pending = [(hashed, place, stored) for hashed, (place, stored) in rows]
     return position - begin, *places[-1], found, pending
+
+
+def says_more(text: bytes) -> bool:
+    """Whether properties say more for dispatch than a unique key."""
+    return _TAGS in text or _KEYS in text or _INNER in text
 
 
 def _may_have(topic: bytes, queue_id: int) -> bool:
