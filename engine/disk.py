@@ -18,16 +18,16 @@ import mmap
 import os
 import shutil
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
-_NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_NO_WAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
-FILE_MODE = 0o600
-FOLDER_MODE = 0o700
+FILE_MODE: Final = 0o600
+FOLDER_MODE: Final = 0o700
 """What new files and folders may be used for, unless the umask says less: messages are nobody else's."""
 
 PART_UNIT = mmap.ALLOCATIONGRANULARITY

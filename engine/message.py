@@ -72,9 +72,9 @@ TAG_SEPARATOR = "||"
 
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
-LMQ_PREFIX = "%LMQ%"
-SYSTEM_TOPIC_PREFIX = "rmq_sys_"
-SYSTEM_GROUP_PREFIX = "CID_RMQ_SYS_"
+LMQ_PREFIX: Final = "%LMQ%"
+SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 
 DEFAULT_TOPIC: Final = "TBW102"
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
@@ -89,7 +89,7 @@ SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
 OFFSET_MOVED_EVENT = "OFFSET_MOVED_EVENT"
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 
-SYSTEM_TOPICS = frozenset(
+SYSTEM_TOPICS: Final = frozenset(
     {
         DEFAULT_TOPIC,
         SCHEDULE_TOPIC,
@@ -105,7 +105,7 @@ SYSTEM_TOPICS = frozenset(
     }
 )
 # Topics only the broker itself may write to.
-SEND_FORBIDDEN_TOPICS = frozenset(
+SEND_FORBIDDEN_TOPICS: Final = frozenset(
     {
         SCHEDULE_TOPIC,
         TRANS_HALF_TOPIC,
@@ -117,7 +117,7 @@ SEND_FORBIDDEN_TOPICS = frozenset(
         OFFSET_MOVED_EVENT,
     }
 )
-SYSTEM_GROUPS = frozenset(
+SYSTEM_GROUPS: Final = frozenset(
     {
         "TOOLS_CONSUMER",
         "FILTERSRV_CONSUMER",
@@ -136,7 +136,7 @@ SYSTEM_GROUPS = frozenset(
 TOPIC_LENGTH_MAX: Final = 127
 RETRY_OR_DLQ_TOPIC_LENGTH_MAX: Final = 255
 GROUP_LENGTH_MAX: Final = 120
-_LEGAL_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
+_LEGAL_NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 
 class SysFlag:
@@ -241,7 +241,7 @@ def parse_properties(text: str) -> dict[str, str]:
     return properties
 
 
-_DELAYS = frozenset(
+_DELAYS: Final = frozenset(
     {
         PROPERTY_DELAY_TIME_LEVEL,
         PROPERTY_TIMER_DELAY_MS,
@@ -249,9 +249,9 @@ _DELAYS = frozenset(
         PROPERTY_TIMER_DELIVER_MS,
     }
 )
-TYPED = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
+TYPED: Final = _DELAYS | {PROPERTY_TRANSACTION_PREPARED, PROPERTY_SHARDING_KEY}
 """Properties of which a message has at least one that is not `NORMAL`."""
-NORMAL = "normal"
+NORMAL: Final = "normal"
 
 
 def message_type(properties: Mapping[str, str]) -> str:
@@ -267,8 +267,8 @@ def message_type(properties: Mapping[str, str]) -> str:
 
 UNIQUE_KEY_LENGTHS: Final = (32, 56)
 """Characters of the unique keys that clients make, by the length of their addresses; see `UniqueKeys`."""
-_KEY_FIRST = b"UNIQ_KEY\x01"
-_NO_MORE = frozenset((b"", b"WAIT\x01true", b"WAIT\x01true\x02"))
+_KEY_FIRST: Final = b"UNIQ_KEY\x01"
+_NO_MORE: Final = frozenset((b"", b"WAIT\x01true", b"WAIT\x01true\x02"))
 
 
 def lone_unique_key(text: bytes) -> bytes | None:
@@ -340,7 +340,7 @@ def format_host(packed: bytes) -> str:
     return f"{ip}:{port}"
 
 
-_OFFSET = struct.Struct(">q")
+_OFFSET: Final = struct.Struct(">q")
 
 
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
@@ -400,7 +400,7 @@ class UniqueKeys:
 
 
 # 31**i modulo 2**32, highest power last used first: the weights of String.hashCode.
-_HASH_POWERS: list[int] = [pow(31, i, 1 << 32) for i in range(512)]
+_HASH_POWERS: Final[list[int]] = [pow(31, i, 1 << 32) for i in range(512)]
 
 
 def java_hash(text: str) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from mqgateway.engine.message import NORMAL
 from mqgateway.engine.steps import Steps, in_parts
@@ -18,19 +19,19 @@ from mqgateway.engine.steps import Steps, in_parts
 Labels = tuple[str, ...]
 """Values of labels, in the order in which the metric declares their names."""
 
-SIZE_BOUNDS = (1024, 4096, 524288, 1048576, 2097152, 4194304)
+SIZE_BOUNDS: Final = (1024, 4096, 524288, 1048576, 2097152, 4194304)
 """Bytes of a record."""
-LATENCY_BOUNDS = (1, 3, 5, 7, 10, 100, 1000, 2000, 3000)
+LATENCY_BOUNDS: Final = (1, 3, 5, 7, 10, 100, 1000, 2000, 3000)
 """Milliseconds of a request."""
-CREATION_BOUNDS = (10, 100, 1000, 3000, 5000)
+CREATION_BOUNDS: Final = (10, 100, 1000, 3000, 5000)
 """Milliseconds in which topics or groups are made."""
-FINISH_BOUNDS = (5, 60, 600, 3600, 43200, 86400)
+FINISH_BOUNDS: Final = (5, 60, 600, 3600, 43200, 86400)
 """Seconds of a transaction."""
-SYNC_BOUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SYNC_BOUNDS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Milliseconds of a sync of the log."""
-SYNC_SIZE_BOUNDS = (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
+SYNC_SIZE_BOUNDS: Final = (4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
 """Bytes that one sync is about."""
-DELAY_BOUNDS = (60, 600, 3600, 43200, 86400, 259200)
+DELAY_BOUNDS: Final = (60, 600, 3600, 43200, 86400, 259200)
 """Seconds by which a message is delayed."""
 
 
@@ -104,7 +105,7 @@ class Histogram:
 
 SETTLED_A_STEP = 4096
 """Sizes that are counted together: they are sorted for that."""
-LOOKED_AT_A_STEP = 1000
+LOOKED_AT_A_STEP: Final = 1000
 
 
 class Incoming(Distribution):
@@ -153,7 +154,7 @@ class Incoming(Distribution):
         return self.sum + self._beyond
 
 
-GRPC_SERIES = 1000
+GRPC_SERIES: Final = 1000
 """More than there are methods with statuses."""
 
 

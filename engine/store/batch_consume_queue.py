@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, UnitQueue
 
-BATCH_UNIT = struct.Struct(">qiqqqhii")
-BATCH_UNIT_SIZE = BATCH_UNIT.size
+BATCH_UNIT: Final = struct.Struct(">qiqqqhii")
+BATCH_UNIT_SIZE: Final = BATCH_UNIT.size
 assert BATCH_UNIT_SIZE == 46
-BATCH_COUNT_MAX = 0x7FFF
-NOT_COMPACTED = -1
+BATCH_COUNT_MAX: Final = 0x7FFF
+NOT_COMPACTED: Final = -1
 
 
 class BatchUnit(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from itertools import count, repeat
+from typing import Final
 from zlib import crc32
 
 from mqgateway.engine.extension import Native, native
@@ -26,8 +27,8 @@ from mqgateway.engine.store.record import (
     split_batch,
 )
 
-_SIZE_AND_LENGTH = struct.Struct(">i12xi")
-_LENGTH = struct.Struct(">h")
+_SIZE_AND_LENGTH: Final = struct.Struct(">i12xi")
+_LENGTH: Final = struct.Struct(">h")
 
 
 class PlainBatch:

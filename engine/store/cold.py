@@ -9,18 +9,19 @@ mincore, to slow such consumers down.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from mqgateway.engine.disk import File
 from mqgateway.engine.worker import Worker
 
-AHEAD = 1 << 20
+AHEAD: Final = 1 << 20
 """Bytes after a cold read that are asked for along with it: who reads old messages goes on reading them."""
 
 Piece = tuple[File, int, int]
 """An open file, an offset in it and a number of bytes."""
 
 
-_RECORD_MAX = 16 << 20
+_RECORD_MAX: Final = 16 << 20
 """No more is read of a record whose size only its own first bytes tell, which may be wrong."""
 
 

@@ -9,6 +9,8 @@ could mix the two. Standard: `CommitLog`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
@@ -16,7 +18,7 @@ from mqgateway.engine.store.log import ConfirmPolicy, confirm_policy, written
 from mqgateway.engine.store.log_on_files import LogOnFiles
 from mqgateway.engine.store.record import BLANK_SIZE, blank
 
-_NEWEST_SHARE = 32
+_NEWEST_SHARE: Final = 32
 """The part of the machine's memory that is taken to hold the newest of the log: docs/decisions/0006."""
 
 

@@ -16,6 +16,7 @@ import struct
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from itertools import accumulate, repeat
+from typing import Final
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
@@ -29,15 +30,15 @@ from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE, FirstFile, Uni
 
 log = logging.getLogger(__name__)
 
-UNIT = struct.Struct(">qiq")
-UNIT_SIZE = UNIT.size
-BLANK_UNIT = UNIT.pack(*BLANK_PLACE, 0)
-_pack = UNIT.pack
-ADDRESS_MAX = -(1 << 31) - 1
+UNIT: Final = struct.Struct(">qiq")
+UNIT_SIZE: Final = UNIT.size
+BLANK_UNIT: Final = UNIT.pack(*BLANK_PLACE, 0)
+_pack: Final = UNIT.pack
+ADDRESS_MAX: Final = -(1 << 31) - 1
 """A tags code up to this is an address of the standard's `ConsumeQueueExt`, which keeps the code with a bit
 map in another file. We write none, and take the code from the message itself."""
 
-TAIL_LIMIT = 4000
+TAIL_LIMIT: Final = 4000
 """Bytes a queue keeps in memory before it is written out."""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from itertools import accumulate, repeat
+from typing import Final
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import (
@@ -40,11 +41,11 @@ from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.runs import QueueUnits
 
-INDEX_GROUP = 1024
+INDEX_GROUP: Final = 1024
 """Entries that are written into the index together."""
-_CODES_MAX = 10_000
-_UNIT_MILLIS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_UNKNOWN_LEVEL_MILLIS = 1000
+_CODES_MAX: Final = 10_000
+_UNIT_MILLIS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNKNOWN_LEVEL_MILLIS: Final = 1000
 
 
 Batch = list[tuple[int, bytes]]

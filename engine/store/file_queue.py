@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Final
 
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.errors import CorruptFile
@@ -18,7 +19,7 @@ from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.framing import BARE, Framing
 from mqgateway.engine.store.read_windows import ReadWindows
 
-_GAPS_MAX = 10_000
+_GAPS_MAX: Final = 10_000
 """Files that may be missing before it is a name that is wrong."""
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, FileSystem
@@ -38,18 +38,18 @@ log = logging.getLogger(__name__)
 
 Done = Callable[[PutStatus], None]
 PAGE = 4096
-FILES_A_STEP = 16
+FILES_A_STEP: Final = 16
 """Consume queue files that one piece of work syncs, so that other work never waits for many."""
-WRITE_SECONDS = 0.01
+WRITE_SECONDS: Final = 0.01
 """How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
 NEW_QUEUES_MANY = 64
 """New queues from which on their folders and files are made by the worker: on the loop that takes longer than
 all else that a send to a new topic does."""
-NEW_QUEUES_A_STEP = 512
+NEW_QUEUES_A_STEP: Final = 512
 """Of how many new queues one piece of work makes the files: the next one waits for a turn of the loop."""
 FILES_MANY = 512
 """Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
-DISPATCHED_A_ROUND = 256 << 20
+DISPATCHED_A_ROUND: Final = 256 << 20
 """Dispatched bytes after which a round is made early, so that recovery never has many more to read."""
 
 

@@ -45,19 +45,19 @@ from mqgateway.engine.store.cold import ColdRead
 
 log = logging.getLogger(__name__)
 
-HEADER = struct.Struct(">qqqqii")
-HEADER_SIZE = HEADER.size
-SLOT = struct.Struct(">i")
-ENTRY = struct.Struct(">iqii")
-ENTRY_SIZE = ENTRY.size
+HEADER: Final = struct.Struct(">qqqqii")
+HEADER_SIZE: Final = HEADER.size
+SLOT: Final = struct.Struct(">i")
+ENTRY: Final = struct.Struct(">iqii")
+ENTRY_SIZE: Final = ENTRY.size
 
-SECONDS_MAX = 0x7FFFFFFF
-_SCAN_ENTRIES = 8192
-_CODES_MAX = 4096
+SECONDS_MAX: Final = 0x7FFFFFFF
+_SCAN_ENTRIES: Final = 8192
+_CODES_MAX: Final = 4096
 UNIQUE_KEY_REST: Final = 12
 """Characters at the end of a unique key in which those of one producer differ; see `UniqueKeys`."""
 _REST_POWER: Final = 31**UNIQUE_KEY_REST
-_REST_WEIGHTS = [31**place for place in range(UNIQUE_KEY_REST - 1, -1, -1)]
+_REST_WEIGHTS: Final = [31**place for place in range(UNIQUE_KEY_REST - 1, -1, -1)]
 _STEM_REST: Final = 4
 """Characters in which those mostly differ that were made one after another."""
 _STEM_POWER: Final = 31**_STEM_REST

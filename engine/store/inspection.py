@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from typing import Final
 
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.file_queue import file_name
@@ -19,12 +20,12 @@ from mqgateway.engine.store.record import Invalid, examine, is_sound, topic_of
 
 log = logging.getLogger(__name__)
 
-DAMAGED_MAX = 10_000
+DAMAGED_MAX: Final = 10_000
 """Damaged records that are remembered, so that each is told once."""
-_LIGHT_QUEUES = "%LMQ%"
+_LIGHT_QUEUES: Final = "%LMQ%"
 """Queues that begin so refer to records of other topics."""
-_TOPICS_MAX = 10_000
-_IN_QUEUE = struct.Struct(">i4xq")
+_TOPICS_MAX: Final = 10_000
+_IN_QUEUE: Final = struct.Struct(">i4xq")
 
 
 class Inspection:

@@ -13,7 +13,7 @@ one of its own. Standard: `CommitLog`, `DLedgerCommitLog`, `getConfirmOffset`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
@@ -23,7 +23,7 @@ from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, store_timestamp
 
-ENDLESS = 1 << 63
+ENDLESS: Final = 1 << 63
 """Behind every offset."""
 ConfirmPolicy = Callable[["Log"], int]
 """Up to where a log is confirmed."""

@@ -16,6 +16,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -80,7 +81,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-_SAMPLE_MILLIS = 1000
+_SAMPLE_MILLIS: Final = 1000
 
 
 @mypyc_attr(native_class=False)  # tests put other methods in its place

@@ -8,6 +8,7 @@ decided of values is kept: an expression is evaluated once for each of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from mqgateway.engine.disk import Slices
 from mqgateway.engine.extension import native
@@ -16,9 +17,9 @@ from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.record import properties_start, properties_text_of
 from mqgateway.engine.store.results import Accept
 
-KNOWN_MAX = 1024
+KNOWN_MAX: Final = 1024
 """Decisions that are kept; all are forgotten when there are more."""
-VALUE_MAX = 128
+VALUE_MAX: Final = 128
 """Bytes of a value beyond which a decision is not kept."""
 
 Limits = tuple[int, int, int, int, int, int, int, int]
@@ -26,9 +27,9 @@ Limits = tuple[int, int, int, int, int, int, int, int]
 from which position on records are fresh; count and bytes of an answer that reaches a fresh one, and of one
 that reaches another."""
 
-_SEPARATOR = PROPERTY_SEPARATOR.encode()
-_SEPARATOR_BYTE = _SEPARATOR[0]
-_REPLACED = "\ufffd"
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+_SEPARATOR_BYTE: Final = _SEPARATOR[0]
+_REPLACED: Final = "\ufffd"
 """Stands in a text for bytes that are none; no name with it is looked for among bytes."""
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Final
 
 from mqgateway.engine.clock import monotonic_seconds
 from mqgateway.engine.disk import PART_UNIT, File, Part, Slices
 
-PART_SIZE = max(1 << 20, PART_UNIT)
+PART_SIZE: Final = max(1 << 20, PART_UNIT)
 PARTS = 16
-FRESH_SECONDS = 1.0
+FRESH_SECONDS: Final = 1.0
 """How long it is believed that a part is, or is not, in memory."""
 
 

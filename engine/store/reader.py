@@ -9,6 +9,7 @@ standard's. Readers that are woken together and want the same share one answer. 
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import Final
 
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
@@ -25,19 +26,19 @@ from mqgateway.engine.store.property_choice import PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
-MAX_PULL_BYTES = 128 << 20
-_SLACK = 4096
+MAX_PULL_BYTES: Final = 128 << 20
+_SLACK: Final = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
-_SHARED_MAX = 16
+_SHARED_MAX: Final = 16
 """Answers kept for sharing: those who want the same are woken one after the other."""
-_TOGETHER = 32
+_TOGETHER: Final = 32
 """Records that are read together for a reader that has to look at them to choose; one alone, where it stands
 between others of which was known without reading them what they are."""
-_BRING_RECORDS = 256
-_BRING_BYTES = 4 << 20
+_BRING_RECORDS: Final = 256
+_BRING_BYTES: Final = 4 << 20
 """What is brought into memory at a time for a reader that has to look at records to choose."""
 
-_POSITION = itemgetter(1)
+_POSITION: Final = itemgetter(1)
 
 RecordSpan = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""

@@ -35,59 +35,59 @@ import struct
 import zlib
 from collections.abc import Callable
 from operator import ne
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_CRC32, Message, StoredMessage, SysFlag, parse_properties
 
-crc32: Callable[[bytes | memoryview], int] = zlib.crc32 if native is None else native.crc32
+crc32: Final[Callable[[bytes | memoryview], int]] = zlib.crc32 if native is None else native.crc32
 
-MAGIC = 0xDAA320A7 - (1 << 32)
-MAGIC_V2 = 0xDAA320AB - (1 << 32)
-BLANK_MAGIC = 0xCBD43194 - (1 << 32)
-BLANK_SIZE = 8
-SECTOR = 512
+MAGIC: Final = 0xDAA320A7 - (1 << 32)
+MAGIC_V2: Final = 0xDAA320AB - (1 << 32)
+BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
+BLANK_SIZE: Final = 8
+SECTOR: Final = 512
 """Bytes of the log that reach the disk together or not at all; disks with larger sectors have multiples."""
-PROPERTIES_LENGTH_MAX = 32767
-CRC_SIZE = 20
+PROPERTIES_LENGTH_MAX: Final = 32767
+CRC_SIZE: Final = 20
 """Bytes of the property that a record may end with: `__CRC32#`, 0x01, ten digits, 0x02."""
-_LOST = bytes(32)
+_LOST: Final = bytes(32)
 """Zeros that may be what is left of a lost sector of properties."""
-_CRC_BEGIN = f"{PROPERTY_CRC32}\1".encode()
-_CRC_ROOM = _CRC_BEGIN + bytes(10) + b"\2"
-TOPIC_LENGTH_MAX_V1 = 127
+_CRC_BEGIN: Final = f"{PROPERTY_CRC32}\1".encode()
+_CRC_ROOM: Final = _CRC_BEGIN + bytes(10) + b"\2"
+TOPIC_LENGTH_MAX_V1: Final = 127
 
-_HOST_V6_FLAGS = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
-_HEADS = {
+_HOST_V6_FLAGS: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
+_HEADS: Final = {
     0: struct.Struct(">iiiiiqqiq8sq8siqi"),
     SysFlag.BORN_HOST_V6: struct.Struct(">iiiiiqqiq20sq8siqi"),
     SysFlag.STORE_HOST_V6: struct.Struct(">iiiiiqqiq8sq20siqi"),
     _HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
 }
-PLAIN_HEAD = _HEADS[0]
+PLAIN_HEAD: Final = _HEADS[0]
 """What a record begins with whose hosts have IPv4."""
-HEAD_SIZE = PLAIN_HEAD.size
+HEAD_SIZE: Final = PLAIN_HEAD.size
 assert HEAD_SIZE == 88
 
-_TO_TOPIC = struct.Struct(">4xi28xi44xi")
+_TO_TOPIC: Final = struct.Struct(">4xi28xi44xi")
 """Magic, sys flag and the body's length of a record with IPv4 hosts: what tells where its topic is."""
-START = struct.Struct(">ii")
+START: Final = struct.Struct(">ii")
 """Size and magic, the first two words of a record or blank."""
-_I2 = struct.Struct(">h")
-_I4 = struct.Struct(">i")
-_I8 = struct.Struct(">q")
-_ELEMENT = struct.Struct(">iiiii")
-ELEMENT_SIZE_MIN = _ELEMENT.size + _I2.size
-_ELEMENT_SIZE = _ELEMENT.size
-_PLACES = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
+_I2: Final = struct.Struct(">h")
+_I4: Final = struct.Struct(">i")
+_I8: Final = struct.Struct(">q")
+_ELEMENT: Final = struct.Struct(">iiiii")
+ELEMENT_SIZE_MIN: Final = _ELEMENT.size + _I2.size
+_ELEMENT_SIZE: Final = _ELEMENT.size
+_PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
 """What lies from the queue offset to the store timestamp: both offsets, what is known before, the time."""
-BATCH_PIECES = 4
-_QUEUE_OFFSET_AT = 20
-SYS_FLAG_AT = 36
-BORN_HOST_AT = 48
+BATCH_PIECES: Final = 4
+_QUEUE_OFFSET_AT: Final = 20
+SYS_FLAG_AT: Final = 36
+BORN_HOST_AT: Final = 48
 
-STORE_TIME_HEAD_SIZE = 76
+STORE_TIME_HEAD_SIZE: Final = 76
 """Bytes from a record's start that are enough for `store_timestamp`."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.message import offset_message_id, offset_message_ids
 
@@ -33,7 +33,7 @@ class PutStatus(Enum):
     WHEEL_TIMER_NOT_ENABLE = "WHEEL_TIMER_NOT_ENABLE"
 
 
-_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration is slow
+_PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration is slow
 
 
 class PutResult:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from math import ceil
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.disk import Disk
 
-_BOUNDS = (0, 10, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000, 10_000)
-_NAMES = (
+_BOUNDS: Final = (0, 10, 50, 100, 200, 500, 1000, 2000, 3000, 4000, 5000, 10_000)
+_NAMES: Final = (
     "[<=0ms]",
     "[0~10ms]",
     "[10~50ms]",
@@ -24,9 +24,9 @@ _NAMES = (
     "[5~10s]",
     "[10s~]",
 )
-_WINDOWS = (10, 60, 600)
-_SAMPLES = 601
-_LATENCIES = 2048
+_WINDOWS: Final = (10, 60, 600)
+_SAMPLES: Final = 601
+_LATENCIES: Final = 2048
 
 
 class _Sample(NamedTuple):

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
 
-PLACE = struct.Struct(">qi")
+PLACE: Final = struct.Struct(">qi")
 """Physical offset and size of a record, the first two words of any unit."""
 PAGE = 4096
-BLANK_PLACE = (0, 0x7FFFFFFF)
+BLANK_PLACE: Final = (0, 0x7FFFFFFF)
 """What a unit that stands for no record begins with."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from itertools import accumulate
+from typing import Final
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import LogBusy, MessageIllegal
@@ -46,9 +47,9 @@ from mqgateway.engine.store.statistics import Statistics
 
 log = logging.getLogger(__name__)
 
-_RECORD_OVERHEAD_MAX = 64 * 1024
-_TOPIC_FIELDS_MAX = 10_000
-_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration is slow
+_RECORD_OVERHEAD_MAX: Final = 64 * 1024
+_TOPIC_FIELDS_MAX: Final = 10_000
+_PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration is slow
 
 
 class Writer:

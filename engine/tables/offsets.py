@@ -9,7 +9,7 @@ pull). With light queues the file is another, in which light groups are apart. S
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
@@ -23,10 +23,10 @@ from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
-SEPARATOR = "@"
-BROADCAST = "broadcast"
+SEPARATOR: Final = "@"
+BROADCAST: Final = "broadcast"
 """What is appended to the name of a group whose clients each read everything."""
-UNKNOWN = -1
+UNKNOWN: Final = -1
 """What `query` answers for a queue the group never committed to."""
 
 Offsets = dict[int, int]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
@@ -40,10 +40,10 @@ from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Call, RequestError
 
-NO_NAME = "username cannot be null."
-NOT_SIGNED = "check signature failed."
-UNKNOWN_SUBJECT = "Authorization failed. Please verify your access rights and try again."
-UNREADABLE = "parse authorization context error."
+NO_NAME: Final = "username cannot be null."
+NOT_SIGNED: Final = "check signature failed."
+UNKNOWN_SUBJECT: Final = "Authorization failed. Please verify your access rights and try again."
+UNREADABLE: Final = "parse authorization context error."
 
 
 NeedsOfHeader = Callable[[int, Fields, str], list[Need]]

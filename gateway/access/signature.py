@@ -15,28 +15,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
+from typing import Final
 
 from mqgateway.gateway.codec.codes import V4_9_3
 from mqgateway.gateway.codec.command import RemotingCommand
 
-ACCESS_KEY = "AccessKey"
-SECURITY_TOKEN = "SecurityToken"
-SIGNATURE = "Signature"
+ACCESS_KEY: Final = "AccessKey"
+SECURITY_TOKEN: Final = "SecurityToken"
+SIGNATURE: Final = "Signature"
 _QUERY_BY_UNIQUE_KEY = "_UNIQUE_KEY_QUERY"
 
-_UNSIGNED = (SIGNATURE,)
+_UNSIGNED: Final = (SIGNATURE,)
 # Clients up to this version add the mark to a query after they have signed it.
-_UNSIGNED_BEFORE = (SIGNATURE, _QUERY_BY_UNIQUE_KEY)
+_UNSIGNED_BEFORE: Final = (SIGNATURE, _QUERY_BY_UNIQUE_KEY)
 
 ORDERS_MAX = 1024
 """Orders of fields that are kept."""
-NAMES_MAX = 1024
+NAMES_MAX: Final = 1024
 """Characters that the names of such fields have together."""
 
 Pick = Callable[[Mapping[str, str]], Iterable[str]]
-_known_orders: dict[tuple[tuple[str, ...], tuple[str, ...]], Pick] = {}
+_known_orders: Final[dict[tuple[tuple[str, ...], tuple[str, ...]], Pick]] = {}
 
-_BLOCK_SIZE = 64  # bytes, of SHA-1
+_BLOCK_SIZE: Final = 64  # bytes, of SHA-1
 
 
 @dataclass(frozen=True)

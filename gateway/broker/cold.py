@@ -7,7 +7,7 @@ missing, and the attempt is made anew, so it may have changed nothing that would
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROUNDS = 8
+ROUNDS: Final = 8
 """How often bytes that are not in memory are brought there for one operation before it waits for the disk."""
 
 

@@ -12,11 +12,11 @@ Standard: `PullRequestHoldService`, `PopLongPollingService`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from mqgateway.gateway.broker.connection import ClientConnection
 
-SLOT_MILLIS = 100
+SLOT_MILLIS: Final = 100
 
 P = TypeVar("P", bound=Hashable)
 R = TypeVar("R", bound="ParkedRequest[Any]")

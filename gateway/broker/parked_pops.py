@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from mqgateway.engine.pop import OrderKey, retry_topic
 from mqgateway.engine.store.message_store import Arrival
@@ -20,7 +21,7 @@ from mqgateway.gateway.broker.parked import ParkedRequest, ParkedRequests
 
 log = logging.getLogger(__name__)
 
-ANY_QUEUE = -1
+ANY_QUEUE: Final = -1
 
 
 class ParkedPop(ParkedRequest[OrderKey]):

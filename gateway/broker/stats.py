@@ -10,24 +10,25 @@ Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from typing import Final
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic, message_type
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts
 
-TOPIC_PUT_NUMS = "TOPIC_PUT_NUMS"
-TOPIC_PUT_SIZE = "TOPIC_PUT_SIZE"
-GROUP_GET_NUMS = "GROUP_GET_NUMS"
-GROUP_GET_SIZE = "GROUP_GET_SIZE"
-SNDBCK_PUT_NUMS = "SNDBCK_PUT_NUMS"
-BROKER_PUT_NUMS = "BROKER_PUT_NUMS"
-BROKER_GET_NUMS = "BROKER_GET_NUMS"
-BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
-BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
-INCONSISTENT_SUBSCRIPTION_NUMS = "INCONSISTENT_SUBSCRIPTION_NUMS"
+TOPIC_PUT_NUMS: Final = "TOPIC_PUT_NUMS"
+TOPIC_PUT_SIZE: Final = "TOPIC_PUT_SIZE"
+GROUP_GET_NUMS: Final = "GROUP_GET_NUMS"
+GROUP_GET_SIZE: Final = "GROUP_GET_SIZE"
+SNDBCK_PUT_NUMS: Final = "SNDBCK_PUT_NUMS"
+BROKER_PUT_NUMS: Final = "BROKER_PUT_NUMS"
+BROKER_GET_NUMS: Final = "BROKER_GET_NUMS"
+BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC: Final = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
+BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC: Final = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
+INCONSISTENT_SUBSCRIPTION_NUMS: Final = "INCONSISTENT_SUBSCRIPTION_NUMS"
 """Ours: how often members of a group began to subscribe to different things; by group."""
-FLOW_CONTROL_NUMS = "FLOW_CONTROL_NUMS"
+FLOW_CONTROL_NUMS: Final = "FLOW_CONTROL_NUMS"
 """Ours: requests refused because there was too much to do; by cause."""
 TOPIC_PUT_LATENCY = "TOPIC_PUT_LATENCY"
 QUEUE_PUT_NUMS = "QUEUE_PUT_NUMS"
@@ -39,7 +40,7 @@ GROUP_CK_NUMS = "GROUP_CK_NUMS"
 GROUP_ACK_NUMS = "GROUP_ACK_NUMS"
 BROKER_CK_NUMS = "BROKER_CK_NUMS"
 BROKER_ACK_NUMS = "BROKER_ACK_NUMS"
-DETAILED = (
+DETAILED: Final = (
     TOPIC_PUT_LATENCY,
     QUEUE_PUT_NUMS,
     QUEUE_PUT_SIZE,
@@ -52,20 +53,20 @@ DETAILED = (
     BROKER_ACK_NUMS,
 )
 """What is counted while it is asked for only: `detailed_stats`."""
-BY_TOPIC = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
-BY_GROUP = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
+BY_TOPIC: Final = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
+BY_GROUP: Final = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
 
 SCHEDULE_CONSUMER_GROUP = "SCHEDULE_CONSUMER"
 """As what the broker takes messages from the schedule topic. Standard: `MixAll.SCHEDULE_CONSUMER_GROUP`."""
-_SCHEDULED = (SCHEDULE_TOPIC, SCHEDULE_CONSUMER_GROUP)
+_SCHEDULED: Final = (SCHEDULE_TOPIC, SCHEDULE_CONSUMER_GROUP)
 
-EVENTS = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
+EVENTS: Final = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
 
-SECONDS_STEP = 10_000
-MINUTES_STEP = 600_000
-HOUR_STEP = 3_600_000
-_COUNTS_A_STEP = 100
-_NO_PROPERTIES: Mapping[str, str] = {}
+SECONDS_STEP: Final = 10_000
+MINUTES_STEP: Final = 600_000
+HOUR_STEP: Final = 3_600_000
+_COUNTS_A_STEP: Final = 100
+_NO_PROPERTIES: Final[Mapping[str, str]] = {}
 
 
 class Rate:
@@ -79,7 +80,7 @@ class Rate:
         self.avgpt = avgpt
 
 
-_STANDING = Rate(0, 0.0, 0.0)
+_STANDING: Final = Rate(0, 0.0, 0.0)
 _Counts = tuple["Count", "Count", "Count | None"]
 """What a put, or a pull, is counted in: messages, bytes, and the total of users' messages."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -26,10 +26,10 @@ from mqgateway.gateway.remoting.exchange import PeerGone, RemotingError, Request
 P = ParamSpec("P")
 T = TypeVar("T")
 
-VIP_DISTANCE = 2
+VIP_DISTANCE: Final = 2
 """How far the port that serves no pulls lies below a broker's main one."""
-_BINARY_CODE_MAX = 0x7FFF
-_JSON = SerializeType.JSON
+_BINARY_CODE_MAX: Final = 0x7FFF
+_JSON: Final = SerializeType.JSON
 
 
 def as_deferred(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferred[T]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
@@ -19,13 +20,13 @@ from mqgateway.engine.message import (
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
 
-_ELEMENT = struct.Struct(">iiiii")
-_PROPERTIES_LENGTH = struct.Struct(">h")
-_FIXED_SIZE = _ELEMENT.size + _PROPERTIES_LENGTH.size
-_PROPERTIES_MAX = 0x7FFF
-BATCH_MESSAGES_MAX = 32_000
+_ELEMENT: Final = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH: Final = struct.Struct(">h")
+_FIXED_SIZE: Final = _ELEMENT.size + _PROPERTIES_LENGTH.size
+_PROPERTIES_MAX: Final = 0x7FFF
+BATCH_MESSAGES_MAX: Final = 32_000
 """Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
-_KEY_ROOM = len(PROPERTY_UNIQ_KEY) + 58
+_KEY_ROOM: Final = len(PROPERTY_UNIQ_KEY) + 58
 """Bytes that the unique key of a message will take, which is given when it is sent."""
 
 

@@ -16,13 +16,22 @@ Standard: `MQFaultStrategy`, `LatencyFaultToleranceImpl`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from mqgateway.gateway.client.publishing import PublishInfo
 from mqgateway.gateway.codec.bodies import MessageQueue
 
-GRADES = ((15_000, 30_000), (5_000, 10_000), (3_000, 6_000), (1_800, 5_000), (550, 2_000), (100, 0), (50, 0))
+GRADES: Final = (
+    (15_000, 30_000),
+    (5_000, 10_000),
+    (3_000, 6_000),
+    (1_800, 5_000),
+    (550, 2_000),
+    (100, 0),
+    (50, 0),
+)
 """Latency from which on, and the time that a broker is then avoided; in ms."""
-ISOLATED_LATENCY = 10_000
+ISOLATED_LATENCY: Final = 10_000
 """What a failed connection counts as, in ms."""
 
 

@@ -12,15 +12,16 @@ import os
 import random
 import socket
 from ipaddress import ip_address
+from typing import Final
 
 from mqgateway.engine.message import UniqueKeys
 from mqgateway.gateway.client.options import ClientOptions
 
-DEFAULT_INSTANCE = "DEFAULT"
-LOOPBACK = "127.0.0.1"
-_MONTH_MILLIS = 28 * 86_400_000
+DEFAULT_INSTANCE: Final = "DEFAULT"
+LOOPBACK: Final = "127.0.0.1"
+_MONTH_MILLIS: Final = 28 * 86_400_000
 
-_instances = itertools.count(1)
+_instances: Final = itertools.count(1)
 
 
 def client_id(options: ClientOptions, ip: str, *, named: bool = False, pid: int = 0) -> str:

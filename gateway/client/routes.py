@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.gateway.codec.bodies import MessageQueue, TopicRouteData
 
-MASTER = 0
+MASTER: Final = 0
 """Broker id of a master."""
-READABLE = 4
-WRITABLE = 2
+READABLE: Final = 4
+WRITABLE: Final = 2
 
 
 class Endpoint(NamedTuple):

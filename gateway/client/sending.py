@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Final
 
 from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
@@ -38,7 +39,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2, SendMessageResponseHeader
 
-STATUS = {
+STATUS: Final = {
     ResponseCode.SUCCESS: SendStatus.SEND_OK,
     ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
     ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
@@ -46,7 +47,7 @@ STATUS = {
 }
 """Answers with which a message is stored."""
 
-RETRIABLE = frozenset(
+RETRIABLE: Final = frozenset(
     {
         ResponseCode.TOPIC_NOT_EXIST,
         ResponseCode.SERVICE_NOT_AVAILABLE,
@@ -60,13 +61,13 @@ RETRIABLE = frozenset(
 )
 """Refusals after which another broker is tried. Standard: `DefaultMQProducer.retryResponseCodes`."""
 
-TOPICS_KEPT = 4096
+TOPICS_KEPT: Final = 4096
 """Topics whose names need not be looked at again."""
 
 # Looking a member up in its enum costs as much as a whole check of a message.
-_SEND = int(RequestCode.SEND_MESSAGE_V2)
-_SEND_REPLY = int(RequestCode.SEND_REPLY_MESSAGE_V2)
-_SEND_BATCH = int(RequestCode.SEND_BATCH_MESSAGE)
+_SEND: Final = int(RequestCode.SEND_MESSAGE_V2)
+_SEND_REPLY: Final = int(RequestCode.SEND_REPLY_MESSAGE_V2)
+_SEND_BATCH: Final = int(RequestCode.SEND_BATCH_MESSAGE)
 
 _WIRE = {field.name: field.wire_name for field in SendMessageRequestHeaderV2.__fields__}
 _QUEUE_ID, _SYS_FLAG, _BORN, _FLAG = (

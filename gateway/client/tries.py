@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -35,8 +35,8 @@ from mqgateway.gateway.codec.command import RemotingCommand
 
 log = logging.getLogger(__name__)
 
-TURN_MAX = 1 << 31
-_OK = SendStatus.SEND_OK
+TURN_MAX: Final = 1 << 31
+_OK: Final = SendStatus.SEND_OK
 
 LookUp = Callable[[str], Coroutine[Any, Any, PublishInfo]]
 

@@ -13,7 +13,7 @@ import json
 import re
 import struct
 from collections.abc import Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import orjson
 
@@ -22,36 +22,36 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, Seriali
 from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.fields import Header
 
-RESPONSE_FLAG = 1
-ONEWAY_FLAG = 2
+RESPONSE_FLAG: Final = 1
+ONEWAY_FLAG: Final = 2
 
-HEADER_MAX = 256 * 1024
+HEADER_MAX: Final = 256 * 1024
 """Bytes a header may have unless another limit is given; a message's properties have at most 32 KB."""
 
-FIELDS_MAX = 1000
+FIELDS_MAX: Final = 1000
 """Fields a header may have unless another limit is given."""
 
-_INT_MIN = -(2**31)
-_INT_MAX = 2**31 - 1
-_LANGUAGE_NAMES: dict[str, LanguageCode] = {language.name: language for language in LanguageCode}
-_LANGUAGE_NUMBERS: dict[int, LanguageCode] = {int(language): language for language in LanguageCode}
+_INT_MIN: Final = -(2**31)
+_INT_MAX: Final = 2**31 - 1
+_LANGUAGE_NAMES: Final[dict[str, LanguageCode]] = {language.name: language for language in LanguageCode}
+_LANGUAGE_NUMBERS: Final[dict[int, LanguageCode]] = {int(language): language for language in LanguageCode}
 
-_HEADER_WORD = struct.Struct(">I")
-_FRAME_START = struct.Struct(">iI")
-_BINARY_START = struct.Struct(">hbhiii")  # code, language, version, opaque, flag, length of the remark
-_LENGTH = struct.Struct(">i")
-_KEY_LENGTH = struct.Struct(">h")
-_HEADER_LENGTH_MAX = 0xFFFFFF
-_OUTLINE = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
-_OTHER_MEMBERS = 16  # of a JSON header beside its fields, at most
-_SURELY_FEW = 8192  # bytes of a JSON header below which its fields are not counted before it is read
+_HEADER_WORD: Final = struct.Struct(">I")
+_FRAME_START: Final = struct.Struct(">iI")
+_BINARY_START: Final = struct.Struct(">hbhiii")  # code, language, version, opaque, flag, length of the remark
+_LENGTH: Final = struct.Struct(">i")
+_KEY_LENGTH: Final = struct.Struct(">h")
+_HEADER_LENGTH_MAX: Final = 0xFFFFFF
+_OUTLINE: Final = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
+_OTHER_MEMBERS: Final = 16  # of a JSON header beside its fields, at most
+_SURELY_FEW: Final = 8192  # bytes of a JSON header below which its fields are not counted before it is read
 
 # Looking a member up in its enum costs more than the comparison it is for.
-_JSON = SerializeType.JSON
-_ROCKETMQ = SerializeType.ROCKETMQ
+_JSON: Final = SerializeType.JSON
+_ROCKETMQ: Final = SerializeType.ROCKETMQ
 
 
-_PARTS = (
+_PARTS: Final = (
     "body",
     "code",
     "ext_fields",

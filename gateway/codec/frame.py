@@ -10,16 +10,17 @@ length field decoder that counts the length word itself into the limit.
 """
 
 import struct
+from typing import Final
 
 from mqgateway.gateway.codec.errors import CodecError
 
-FRAME_LIMIT = 16 * 1024 * 1024
+FRAME_LIMIT: Final = 16 * 1024 * 1024
 """Bytes a frame may have, length word included. Standard property: `com.rocketmq.remoting.frameMaxLength`."""
 
-LENGTH_SIZE = 4
+LENGTH_SIZE: Final = 4
 """Bytes of the length word, and of the header word behind it: no payload is shorter."""
 
-_LENGTH = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">i")
 
 
 class FrameCutter:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from enum import IntEnum
+from typing import Final
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import is_system_topic
@@ -17,7 +18,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 
-POLLED = frozenset(
+POLLED: Final = frozenset(
     {
         RequestCode.PULL_MESSAGE,
         RequestCode.LITE_PULL_MESSAGE,
@@ -27,15 +28,15 @@ POLLED = frozenset(
     }
 )
 """Requests that may wait for messages."""
-TOPICS = frozenset({RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST})
+TOPICS: Final = frozenset({RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST})
 GROUPS = frozenset(
     {
         RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
         RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
     }
 )
-CREATIONS = frozenset(map(int, TOPICS | GROUPS))
-WAITING = ("ReceiveMessage", "PullMessage")
+CREATIONS: Final = frozenset(map(int, TOPICS | GROUPS))
+WAITING: Final = ("ReceiveMessage", "PullMessage")
 """Methods of gRPC that may wait for messages."""
 SUCCESS, ONEWAY, CANCELLED = "success", "oneway", "cancelled"
 

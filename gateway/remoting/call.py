@@ -9,7 +9,7 @@ and opaque numbers stays in `gateway.remoting.dispatch` and below.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -120,7 +120,7 @@ class Reply:
         return f"Reply(code={int(self.code)}, header={self.header!r}, remark={self.remark!r})"
 
 
-NO_REPLY = Reply()
+NO_REPLY: Final = Reply()
 """What a request function returns when the peer gets no answer; known by identity."""
 
 

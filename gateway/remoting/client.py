@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.defer import Deferred, DeferredList, fail, succeed
 from twisted.python.failure import Failure
@@ -32,12 +32,12 @@ from mqgateway.gateway.runtime.schedule import Call, Schedule
 
 log = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 5.0
+SWEEP_SECONDS: Final = 5.0
 """How often idle connections are looked for."""
 
-_GO_AWAY = int(ResponseCode.GO_AWAY)
+_GO_AWAY: Final = int(ResponseCode.GO_AWAY)
 
-LAST_WORDS_SECONDS = 1.0
+LAST_WORDS_SECONDS: Final = 1.0
 """How long a closed client lets its connections write what they still have."""
 
 

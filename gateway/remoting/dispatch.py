@@ -21,7 +21,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.python.failure import Failure
@@ -47,11 +47,11 @@ Interceptor = Callable[[RemotingCommand, Peer, CarryOut], "Answer | Steps[Answer
 """Is given each request before all else, and what carries it out; answers in its place."""
 RequestTable = Mapping[int, RequestFunction | LongRequestFunction]
 
-AT_ONCE_STEPS = 16
+AT_ONCE_STEPS: Final = 16
 """Steps of a request that are done before others have their turn."""
 
-_GO_AWAY = Reply(ResponseCode.GO_AWAY, remark="please go away")
-_BUSY = Reply(ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
+_GO_AWAY: Final = Reply(ResponseCode.GO_AWAY, remark="please go away")
+_BUSY: Final = Reply(ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
 
 
 class Hook(Protocol):

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
+from typing import Final
 
 from mqgateway.gateway.codec.command import RemotingCommand
 
-OPAQUE_LIMIT = 2**31
+OPAQUE_LIMIT: Final = 2**31
 """Opaque numbers are signed 32-bit on the wire; ours start again at 0 behind the largest."""
 
 Done = Callable[[RemotingCommand | Exception], None]

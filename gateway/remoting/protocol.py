@@ -22,6 +22,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
+from typing import Final
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -58,7 +59,7 @@ log = logging.getLogger(__name__)
 
 LostCallback = Callable[[Peer], None]
 
-HIGH_WATER_MARK = 4 * 1024 * 1024
+HIGH_WATER_MARK: Final = 4 * 1024 * 1024
 """Unsent bytes at which a peer is not read any more, where the options leave it to us."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
@@ -19,7 +19,7 @@ from mqgateway.gateway.broker.consume.pull_request import PullRequest, PullStatu
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-PROXY_FOR_BROADCAST = 1
+PROXY_FOR_BROADCAST: Final = 1
 """Who sends a pull: a proxy for one of its broadcasting clients. Standard: `RequestSource`."""
 
 

@@ -10,6 +10,7 @@ Standard: `PullRequestHoldService`, `PullRequest`.
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
@@ -19,7 +20,7 @@ from mqgateway.gateway.broker.parked import ParkedRequest, ParkedRequests
 
 log = logging.getLogger(__name__)
 
-CHECK_INTERVAL_MILLIS = 5000
+CHECK_INTERVAL_MILLIS: Final = 5000
 
 Queue = tuple[str, int]
 

@@ -13,7 +13,7 @@ Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFla
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
@@ -52,20 +52,20 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-NEVER_PASSED = 2**62
+NEVER_PASSED: Final = 2**62
 """The offset a pull waits for that only time lets go."""
-REJECTED = "[REJECTREQUEST]system busy, start flow control for a while"
+REJECTED: Final = "[REJECTREQUEST]system busy, start flow control for a while"
 """What is said by a slave that serves no pulls."""
 
-SHOWS_DISTANCE = (GetStatus.FOUND, GetStatus.OFFSET_OVERFLOW_ONE)
+SHOWS_DISTANCE: Final = (GetStatus.FOUND, GetStatus.OFFSET_OVERFLOW_ONE)
 """After which it is known how far a group is behind."""
 
 # A look-up in an enumeration costs more than the rest of a check.
-READ_FOUND = GetStatus.FOUND
-FOUND = PullStatus.FOUND
-NOT_FOUND = PullStatus.NOT_FOUND
-OFFSET_MOVED = PullStatus.OFFSET_MOVED
-STATUS_OF: dict[GetStatus, PullStatus] = {
+READ_FOUND: Final = GetStatus.FOUND
+FOUND: Final = PullStatus.FOUND
+NOT_FOUND: Final = PullStatus.NOT_FOUND
+OFFSET_MOVED: Final = PullStatus.OFFSET_MOVED
+STATUS_OF: Final[dict[GetStatus, PullStatus]] = {
     GetStatus.NO_MATCHED_MESSAGE: PullStatus.RETRY_IMMEDIATELY,
     GetStatus.MESSAGE_WAS_REMOVING: PullStatus.RETRY_IMMEDIATELY,
     GetStatus.OFFSET_TOO_SMALL: PullStatus.OFFSET_MOVED,

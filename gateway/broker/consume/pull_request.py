@@ -6,15 +6,15 @@ Standard: `PullMessageRequestHeader`, `PullSysFlag`, `PullMessageResponseHeader`
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
 # Bits of a pull's `sys_flag`.
-FLAG_COMMIT_OFFSET = 1
-FLAG_SUSPEND = 2
-FLAG_SUBSCRIPTION = 4
+FLAG_COMMIT_OFFSET: Final = 1
+FLAG_SUSPEND: Final = 2
+FLAG_SUBSCRIPTION: Final = 4
 FLAG_CLASS_FILTER = 8
 
 

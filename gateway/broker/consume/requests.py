@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -45,11 +47,11 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.remoting.call import Call, Reply
 
-UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
+UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
 """The field by which a client older than 5.5 says that it asks for a unique key."""
-LITE_PULL = int(RequestCode.LITE_PULL_MESSAGE)
-FOUND = PullStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
-PULL_CODES = {
+LITE_PULL: Final = int(RequestCode.LITE_PULL_MESSAGE)
+FOUND: Final = PullStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
+PULL_CODES: Final = {
     PullStatus.FOUND: int(ResponseCode.SUCCESS),
     PullStatus.NOT_FOUND: int(ResponseCode.PULL_NOT_FOUND),
     PullStatus.RETRY_IMMEDIATELY: int(ResponseCode.PULL_RETRY_IMMEDIATELY),

@@ -11,6 +11,8 @@ Whoever waits when the role changes is refused: what is stored here may not be w
 Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
 """
 
+from typing import Final
+
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -22,9 +24,9 @@ from mqgateway.engine.options import BrokerOptions, BrokerRole, FlushDiskType, S
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
-ROLE_CHANGED = "service not available now. The role of this broker has changed."
+ROLE_CHANGED: Final = "service not available now. The role of this broker has changed."
 
-STORED = frozenset(
+STORED: Final = frozenset(
     {
         PutStatus.PUT_OK,
         PutStatus.FLUSH_DISK_TIMEOUT,

@@ -5,6 +5,8 @@ The three codes of sends share one header; what makes a batch is its field `batc
 Standard: `SendMessageProcessor`, `RecallMessageProcessor`, `AdminBrokerProcessor`.
 """
 
+from typing import Final
+
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import PROPERTY_MSG_REGION, PROPERTY_TRACE_SWITCH
@@ -26,15 +28,15 @@ from mqgateway.gateway.codec.headers import (
 from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Served
 
-_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
-LESS_SAFE: dict[PutStatus, int] = {
+_PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
+LESS_SAFE: Final[dict[PutStatus, int]] = {
     PutStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
     PutStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
 """What is answered when a message is stored, but less safely than configured."""
 
-ENGINE_FIELD = "E_T"
+ENGINE_FIELD: Final = "E_T"
 
 
 class SendRequests:

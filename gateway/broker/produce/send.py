@@ -11,7 +11,7 @@ Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 
 import logging
 from random import random
-from typing import Protocol
+from typing import Final, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -60,9 +60,9 @@ from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 log = logging.getLogger(__name__)
 
-_PUT_OK = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
+_PUT_OK: Final = PutStatus.PUT_OK  # a look-up in an enumeration costs more than the rest of a check
 
-FAILED = {
+FAILED: Final = {
     PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (Reason.SYSTEM_ERROR, "in-sync replicas not enough"),
     PutStatus.CREATE_MAPPED_FILE_FAILED: (
         Reason.SYSTEM_ERROR,
@@ -94,13 +94,13 @@ FAILED = {
 }
 """Put statuses with which a message is not sent, and why."""
 
-WAITING_FOR_FLUSH = "waiting for the disk"
+WAITING_FOR_FLUSH: Final = "waiting for the disk"
 """The cause under which sends are refused that would have to wait until they are on disk."""
 
-DELAYED = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
-SPECIAL = DELAYED | {PROPERTY_LITE_TOPIC, PROPERTY_PRIORITY, PROPERTY_TRANSACTION_PREPARED}
+DELAYED: Final = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
+SPECIAL: Final = DELAYED | {PROPERTY_LITE_TOPIC, PROPERTY_PRIORITY, PROPERTY_TRANSACTION_PREPARED}
 """Properties that ask for more than that the message lies in a queue."""
-DLQ_QUEUES = 1
+DLQ_QUEUES: Final = 1
 
 
 class SendOutcome:

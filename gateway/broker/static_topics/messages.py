@@ -10,7 +10,7 @@ Standard: `SendMessageProcessor` and `PullMessageProcessor`, `rewriteRequestForS
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
@@ -36,7 +36,7 @@ from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-CANNOT_PULL = "cannot find mapping item in request process of current broker {broker}"
+CANNOT_PULL: Final = "cannot find mapping item in request process of current broker {broker}"
 """What is said of pulls from a queue that another broker leads."""
 
 
