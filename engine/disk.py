@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
-_NO_WAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
+_NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
