@@ -30,7 +30,7 @@ FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700
 """What new files and folders may be used for, unless the umask says less: messages are nobody else's."""
 
-PART_UNIT = mmap.ALLOCATIONGRANULARITY
+PART_UNIT: Final = mmap.ALLOCATIONGRANULARITY
 """Where parts of a file may begin, in bytes."""
 
 

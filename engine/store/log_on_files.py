@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -17,7 +18,8 @@ from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
 
-_OFFSET, _SIZE = itemgetter(1), itemgetter(2)
+_OFFSET: Final = itemgetter(1)
+_SIZE: Final = itemgetter(2)
 
 
 def _nothing() -> None:

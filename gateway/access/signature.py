@@ -23,7 +23,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 ACCESS_KEY: Final = "AccessKey"
 SECURITY_TOKEN: Final = "SecurityToken"
 SIGNATURE: Final = "Signature"
-_QUERY_BY_UNIQUE_KEY = "_UNIQUE_KEY_QUERY"
+_QUERY_BY_UNIQUE_KEY: Final = "_UNIQUE_KEY_QUERY"
 
 _UNSIGNED: Final = (SIGNATURE,)
 # Clients up to this version add the mark to a query after they have signed it.

@@ -69,12 +69,16 @@ _SEND: Final = int(RequestCode.SEND_MESSAGE_V2)
 _SEND_REPLY: Final = int(RequestCode.SEND_REPLY_MESSAGE_V2)
 _SEND_BATCH: Final = int(RequestCode.SEND_BATCH_MESSAGE)
 
-_WIRE = {field.name: field.wire_name for field in SendMessageRequestHeaderV2.__fields__}
-_QUEUE_ID, _SYS_FLAG, _BORN, _FLAG = (
-    _WIRE[name] for name in ("queue_id", "sys_flag", "born_timestamp", "flag")
-)
-_PROPERTIES, _BROKER, _BATCH = (_WIRE[name] for name in ("properties", "bname", "batch"))
-_TIMES, _TIMES_MAX = (_WIRE[name] for name in ("reconsume_times", "max_reconsume_times"))
+_WIRE: Final = {field.name: field.wire_name for field in SendMessageRequestHeaderV2.__fields__}
+_QUEUE_ID: Final = _WIRE["queue_id"]
+_SYS_FLAG: Final = _WIRE["sys_flag"]
+_BORN: Final = _WIRE["born_timestamp"]
+_FLAG: Final = _WIRE["flag"]
+_PROPERTIES: Final = _WIRE["properties"]
+_BROKER: Final = _WIRE["bname"]
+_BATCH: Final = _WIRE["batch"]
+_TIMES: Final = _WIRE["reconsume_times"]
+_TIMES_MAX: Final = _WIRE["max_reconsume_times"]
 
 
 class Prepared:

@@ -29,7 +29,7 @@ POLLED: Final = frozenset(
 )
 """Requests that may wait for messages."""
 TOPICS: Final = frozenset({RequestCode.UPDATE_AND_CREATE_TOPIC, RequestCode.UPDATE_AND_CREATE_TOPIC_LIST})
-GROUPS = frozenset(
+GROUPS: Final = frozenset(
     {
         RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
         RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST,
@@ -38,7 +38,9 @@ GROUPS = frozenset(
 CREATIONS: Final = frozenset(map(int, TOPICS | GROUPS))
 WAITING: Final = ("ReceiveMessage", "PullMessage")
 """Methods of gRPC that may wait for messages."""
-SUCCESS, ONEWAY, CANCELLED = "success", "oneway", "cancelled"
+SUCCESS: Final = "success"
+ONEWAY: Final = "oneway"
+CANCELLED: Final = "cancelled"
 
 _Key = tuple[int, int, bool, str]
 

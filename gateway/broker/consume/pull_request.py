@@ -15,7 +15,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 FLAG_COMMIT_OFFSET: Final = 1
 FLAG_SUSPEND: Final = 2
 FLAG_SUBSCRIPTION: Final = 4
-FLAG_CLASS_FILTER = 8
+FLAG_CLASS_FILTER: Final = 8
 
 
 class PullRequest(Protocol):
