@@ -49,6 +49,7 @@ _SURELY_FEW: Final = 8192  # bytes of a JSON header below which its fields are n
 # Looking a member up in its enum costs more than the comparison it is for.
 _JSON: Final = SerializeType.JSON
 _ROCKETMQ: Final = SerializeType.ROCKETMQ
+_OTHER: Final = LanguageCode.OTHER
 
 
 _PARTS: Final = (
@@ -384,7 +385,7 @@ def _of_parts(
 ) -> RemotingCommand:
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NAMES.get(language, LanguageCode.OTHER),
+        language=_LANGUAGE_NAMES.get(language, _OTHER),
         version=version,
         opaque=opaque,
         flag=flag,
@@ -471,7 +472,7 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
     remark = header[_BINARY_START.size : remark_end]
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NUMBERS.get(language, LanguageCode.OTHER),
+        language=_LANGUAGE_NUMBERS.get(language, _OTHER),
         version=version,
         opaque=opaque,
         flag=flag,
