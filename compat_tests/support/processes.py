@@ -67,7 +67,7 @@ def start_logged(
         )
 
 
-def wait_until(met: Callable[[], object], timeout: float, what: str, interval: float = 0.02) -> None:
+def wait_until(met: Callable[[], object], timeout: float, what: str, interval: float = 0.1) -> None:
     """Wait until a condition holds; ``what`` names it in the failure."""
     end = time.monotonic() + timeout
     while not met():
