@@ -86,9 +86,8 @@ _SAMPLE_MILLIS: Final = 1000
 
 @mypyc_attr(native_class=False)  # tests put other methods in its place
 class MessageStore:
-    """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks
-    say so. They lie in `commit_log`; where none is given, in the one that the settings describe, in the
-    folder `root`.
+    """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks say
+    so. They lie in `commit_log`, or where none is given in the one of the settings, in the folder `root`.
     """
 
     compaction: Compacted | None = None

@@ -4,10 +4,9 @@ What one read brings is served as a turn: every frame is dispatched, then `after
 connection that has something to say writes once (`Turn`). Replies that become ready later are written as
 they come; those that become ready in somebody's turn are joined with it.
 
-A peer that does not read is not read either: Twisted tells us when its own buffer is full, from then on what
-we write is counted, and above the high-water mark reading stops until everything has gone out. Frames that
-were read but not served yet wait meanwhile (they are the rest of one read). A peer that makes us owe more
-than the limit all the same, by replies held until now, is cut off.
+A peer that does not read is not read either: once Twisted's own buffer is full what we write is counted, and
+above the high-water mark reading stops until everything has gone out; frames read but not served wait. A peer
+that makes us owe more than the limit all the same, by replies held until now, is cut off.
 
 A request that takes long is worked on in steps; what its connection brings meanwhile waits behind it, unread.
 What is kept of unfinished and waiting input is counted (`PendingInput`), and who keeps too much is cut off.
