@@ -13,6 +13,7 @@ import logging
 import struct
 from typing import Final
 
+from mqgateway.engine.message import LMQ_PREFIX
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.log import Log
@@ -22,8 +23,6 @@ log = logging.getLogger(__name__)
 
 DAMAGED_MAX: Final = 10_000
 """Damaged records that are remembered, so that each is told once."""
-_LIGHT_QUEUES: Final = "%LMQ%"
-"""Queues that begin so refer to records of other topics."""
 _TOPICS_MAX: Final = 10_000
 _IN_QUEUE: Final = struct.Struct(">i4xq")
 
@@ -67,7 +66,8 @@ class Inspection:
             what = found.what
         elif found != len(record):
             what = f"the size is {found}, looked for were {len(record)} bytes"
-        elif isinstance(queue, ConsumeQueue) and not queue.topic.startswith(_LIGHT_QUEUES):
+        elif isinstance(queue, ConsumeQueue) and not queue.topic.startswith(LMQ_PREFIX):
+            # Not of a light queue: its units refer to records of other topics.
             belongs = (queue.queue_id, queue_offset) == _IN_QUEUE.unpack_from(record, 12)
             if belongs and topic_of(record) == topic:
                 return True

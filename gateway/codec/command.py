@@ -46,10 +46,10 @@ _OUTLINE: Final = 4096  # bytes at either end of a JSON header in which its firs
 _OTHER_MEMBERS: Final = 16  # of a JSON header beside its fields, at most
 _SURELY_FEW: Final = 8192  # bytes of a JSON header below which its fields are not counted before it is read
 
-# Looking a member up in its enum costs more than the comparison it is for.
+# Looking a member up in its enum costs more than what it is for.
 _JSON: Final = SerializeType.JSON
 _ROCKETMQ: Final = SerializeType.ROCKETMQ
-_OTHER: Final = LanguageCode.OTHER
+_OTHER_LANGUAGE: Final = LanguageCode.OTHER
 
 
 _PARTS: Final = (
@@ -385,7 +385,7 @@ def _of_parts(
 ) -> RemotingCommand:
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NAMES.get(language, _OTHER),
+        language=_LANGUAGE_NAMES.get(language, _OTHER_LANGUAGE),
         version=version,
         opaque=opaque,
         flag=flag,
@@ -472,7 +472,7 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
     remark = header[_BINARY_START.size : remark_end]
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NUMBERS.get(language, _OTHER),
+        language=_LANGUAGE_NUMBERS.get(language, _OTHER_LANGUAGE),
         version=version,
         opaque=opaque,
         flag=flag,
