@@ -8,6 +8,7 @@ permission, or nothing. Their own commands send and consume with the official cl
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -191,10 +192,20 @@ def broker(kind: str, folder: Path, settings: Mapping[str, str]) -> Iterator[tup
 
 
 def run_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcript, Answers]:
+    """What came of all steps on brokers of one kind; who cannot come to the meeting calls it off."""
+    try:
+        return take_steps(kind, peers, meeting)
+    except BaseException:
+        if meeting is not None:
+            meeting.call_off()
+        raise
+
+
+def take_steps(kind: str, peers: Peers, meeting: Meeting | None) -> tuple[Transcript, Answers]:
     """All steps on brokers of one kind, a JVM of the tools for each user, and what is copied at a meeting."""
     outputs: Transcript = {}
     answers: Answers = {}
-    folder = peers.work / f"access-{kind}"
+    folder = peers.work / f"access-{kind}-{time.time_ns()}"
     for guarded in (True, False):
         with broker(kind, folder / str(guarded), ACCESS if guarded else {}) as (namesrv, address):
             words = {"BROKER": address, "CLUSTER": CLUSTER_NAME, "NAME": BROKER_NAME}
@@ -232,6 +243,10 @@ class Meeting:
     def end(self) -> None:
         """Wait until neither is needed any more."""
         self._barrier.wait()
+
+    def call_off(self) -> None:
+        """One of the two does not come: whoever waits for it fails now."""
+        self._barrier.abort()
 
 
 def copied(kind: str, tool: Mqadmin, namesrv: str, addresses: Mapping[str, str]) -> Transcript:
@@ -277,7 +292,11 @@ def ran(request: pytest.FixtureRequest, peers: Peers) -> dict[str, tuple[Transcr
     kinds = chosen_kinds(request.config)
     meeting = Meeting() if kinds == KINDS else None
     with ThreadPoolExecutor(len(kinds)) as threads:
-        return dict(zip(kinds, threads.map(lambda kind: run_steps(kind, peers, meeting), kinds), strict=True))
+        runs = [threads.submit(run_steps, kind, peers, meeting) for kind in kinds]
+        failures = [failure for run in runs if isinstance(failure := run.exception(), Exception)]
+        if failures:
+            raise ExceptionGroup("the steps did not come to their end", failures)
+        return {kind: run.result() for kind, run in zip(kinds, runs, strict=True)}
 
 
 def comparable(output: Output) -> list[str]:

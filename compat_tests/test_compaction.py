@@ -115,7 +115,7 @@ def check_compacted(peer: Peer, queue: Queue, states: dict[str, str], sent: int)
 
 def test_the_newest_state_of_each_key_stays(kind: str, peers: Peers) -> None:
     """Reads begin anywhere, a key is deleted by an empty message, a restart changes nothing."""
-    with Home(peers.work / f"compaction-{kind}", SETTINGS) as home:
+    with Home(peers.work / f"compaction-{kind}-{time.time_ns()}", SETTINGS) as home:
         home.begin(BROKERS[kind])
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
         queue = make(peers, peer, home, peer.name("states"))
@@ -141,7 +141,7 @@ def test_the_newest_state_of_each_key_stays(kind: str, peers: Peers) -> None:
 def test_compacted_files_change_hands(kinds: tuple[str, str], peers: Peers) -> None:
     """One server compacts and ends, the other reads on, adds to it and compacts again."""
     first, second = kinds
-    with Home(peers.work / f"compaction-{first}-{second}", SETTINGS) as home:
+    with Home(peers.work / f"compaction-{first}-{second}-{time.time_ns()}", SETTINGS) as home:
         home.begin(first)
         peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
         queue = make(peers, peer, home, peer.name("states"))

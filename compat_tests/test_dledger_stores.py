@@ -9,6 +9,7 @@ a third one begins a set of replicas under a controller.
 from __future__ import annotations
 
 import shutil
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -138,7 +139,7 @@ class Sent(NamedTuple):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("older", [0, OLDER], ids=["alone", "with an older log"])
 def test_a_group_becomes_brokers_by_themselves(older: int, peers: Peers) -> None:
-    folder = peers.work / f"ledgers-{older}"
+    folder = peers.work / f"ledgers-{older}-{time.time_ns()}"
     with Members(folder) as members, ExitStack() as ending:
         peer = Peer(members.namesrv_address, peers.driver(CURRENT), CURRENT)
         ending.callback(peer.close)

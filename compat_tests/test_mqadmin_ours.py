@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
@@ -199,7 +200,7 @@ def run_on(request: pytest.FixtureRequest, run: Run) -> dict[str, list[Told]]:
     work: Path = request.getfixturevalue("work")  # which Apache's tool sees too, in its container
     found = {}
     for kind in chosen_kinds(request.config):
-        folder = work / f"{run.__name__}-{kind}"
+        folder = work / f"{run.__name__}-{kind}-{time.time_ns()}"
         folder.mkdir()
         found[kind] = run(peers, kind, folder)
     return found

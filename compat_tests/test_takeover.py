@@ -207,7 +207,7 @@ class Cast(NamedTuple):
 def test_a_store_changes_hands(brokers: tuple[str, str, str], how: str, peers: Peers) -> None:
     """Three brokers in a row on one directory, the first of them ended in the given way."""
     first, second, third = brokers
-    folder = peers.work / f"takeover-{'-'.join(brokers)}-{how}"
+    folder = peers.work / f"takeover-{'-'.join(brokers)}-{how}-{time.time_ns()}"
     settings = WITH_MORE if how == "stop" else SETTINGS
     with Home(folder, settings) as home, closing(Mqadmin(peers.runtime)) as admin:
         home.begin(first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -201,7 +202,7 @@ def broker_of(kind: str, folder: Path, port: int, namesrv: str) -> Iterator[Part
 @pytest.mark.parametrize("kinds", [("apache", "ours", "apache"), ("ours", "apache", "ours")], ids=" ".join)
 def test_open_ones_change_hands(kinds: tuple[str, str, str], peers: Peers) -> None:
     """One server begins, another asks and is answered, the first settles what that one left open."""
-    folder = peers.work / f"transactions-{'-'.join(kinds)}"
+    folder = peers.work / f"transactions-{'-'.join(kinds)}-{time.time_ns()}"
     namesrv_port, port = free_ports(), free_ports((-2, 0, 1))
     address = f"{HOST}:{namesrv_port}"
     namesrv = our_namesrv(folder / "namesrv", namesrv_port)
