@@ -6,12 +6,16 @@ import random
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 PORTS = (15_000, 32_000)
+_GIVEN: set[int] = set()
+"""Ports that `free_ports` gave: a server may take seconds until it listens on its own."""
+_GIVING = threading.Lock()
 
 
 class Process(Protocol):
@@ -77,14 +81,17 @@ def wait_until(met: Callable[[], object], timeout: float, what: str, interval: f
 
 
 def free_ports(offsets: Sequence[int] = (0,)) -> int:
-    """A port P such that P + each offset is free on the loopback address now.
+    """A port P such that P + each offset is free on the loopback address now, and was given to nobody before.
 
     It is none of those that the system gives to clients' connections, which could take it before it is used.
     """
     for _ in range(100):
         port = random.randrange(*PORTS)
-        if all(_is_free(port + offset) for offset in offsets):
-            return port
+        wanted = {port + offset for offset in offsets}
+        with _GIVING:
+            if wanted.isdisjoint(_GIVEN) and all(map(_is_free, wanted)):
+                _GIVEN.update(wanted)
+                return port
     raise RuntimeError("no free ports")
 
 

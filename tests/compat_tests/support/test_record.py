@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from compat_tests.support import record
+from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.record import (
     FAILED,
     PASSED,
     Outcome,
     Record,
     digest_of,
+    file_of,
     has_our_part,
     helpers,
     imports,
@@ -119,3 +121,13 @@ def test_a_run_of_some_scenarios_leaves_the_others() -> None:
         other: Outcome("a2", "2026-11-02", PASSED),
         TWO: Outcome("b1", "2026-11-22", FAILED),
     }
+
+
+def test_what_is_recorded_is_of_the_suite_as_it_is() -> None:
+    """Whoever changes a scenario, or what scenarios use, records Apache's side anew (docs/compatibility.md).
+
+    Else every run of the suite has to prove it again, and the test command takes many minutes longer.
+    """
+    files = {file_of(name): one.digest for name, one in Record.load(CURRENT).outcomes.items()}
+    assert files, "nothing is recorded"
+    assert {stem: digest_of(stem) for stem in files} == files
