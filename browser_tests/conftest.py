@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,17 +14,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
+from compat_tests.support.processes import free_ports
+
 CHROMIUM = ("/usr/lib/chromium/chromium-headless-shell", "chromium", "chromium-browser")
 AXE = (Path(__file__).parent / "vendor" / "axe.js").read_text()
 START_SECONDS = 60
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 class Server:
@@ -34,8 +27,8 @@ class Server:
     def __init__(self, folder: Path, *settings: str) -> None:
         command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "serve", "--output", "json"]
         command += ["--bind", "127.0.0.1", "--advertise", "127.0.0.1", "--data-dir", str(folder)]
-        command += ["--namesrv-port", str(free_port()), "--broker-port", str(free_port())]
-        command += ["--console-port", str(free_port())]
+        command += ["--namesrv-port", str(free_ports()), "--broker-port", str(free_ports((-2, 0, 1)))]
+        command += ["--console-port", str(free_ports())]
         for setting in settings:
             command += ["--set", setting]
         log = (folder / "log").open("wb")

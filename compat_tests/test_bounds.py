@@ -85,12 +85,14 @@ def test_at_rest(work: Path) -> None:
 
 def shares(processes: Sequence[psutil.Process]) -> list[float]:
     """How much of a core each uses for a while."""
-    before, began = [sum(each.cpu_times()[:2]) for each in processes], time.monotonic()
+
+    def used() -> list[float]:
+        return [sum(each.cpu_times()[:2]) for each in processes]
+
+    before, began = used(), time.monotonic()
     time.sleep(REST_SECONDS)
     seconds = time.monotonic() - began
-    return [
-        (sum(each.cpu_times()[:2]) - used) / seconds for each, used in zip(processes, before, strict=True)
-    ]
+    return [(now - then) / seconds for now, then in zip(used(), before, strict=True)]
 
 
 def test_a_stop_by_signal_is_clean(work: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from compat_tests.support.processes import free_ports
 from mqgateway.gateway.cli.controller import mqcontroller
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.codec.codes import RequestCode
@@ -65,14 +66,8 @@ def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     assert result.exit_code == 2 and "say where this controller is" in result.stderr
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:
-    port = free_port()
+    port = free_ports()
     command = [sys.executable, "-m", "mqgateway.gateway.cli.main", "controller", "--bind", "127.0.0.1"]
     command += ["--set", f"controllerDLegerPeers=n0-127.0.0.1:{port}", "--output", "json"]
     command += ["--data-dir", str(tmp_path)]
