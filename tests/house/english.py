@@ -1,0 +1,120 @@
+"""Check the prose of the project against its terms; `python -m tests.house.english` prints the findings.
+
+Checked are docstring openings, test names, and private words in docstrings, comments and Markdown pages. The
+files that are not converted yet are listed in `unconverted.txt`; `--shrink` removes those without findings.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.house.source import ROOT
+
+UNCONVERTED = Path(__file__).with_name("unconverted.txt")
+
+_PROSE = re.compile(r'^ *""".*?"""|#[^\n"\']*$', re.MULTILINE | re.DOTALL)
+_OPENING = re.compile(r' *"""(What|Whether|How|Where|Who|Whoever|Whose|The same)\b')
+_TEST_NAME = re.compile(
+    r"def (test_(?:who|what|whose|whoever|somebody|nobody|everybody|those|how|where|whether)_\w*)"
+)
+
+TERMS = {
+    r"light queues?": "LMQ queue",
+    r"laggards?": "slow consumer",
+    r"who(so)?ever|somebody|nobody|everybody": "a named subject (client, broker, caller ...)",
+    r"(is|are|was|were|be|been) told": "is notified, is reported",
+    r"anew": "again",
+    r"in good order": "cleanly",
+    r"in vain": "unsuccessfully",
+    r"under way": "in flight",
+    r"given out": "delivered",
+    r"(go|goes|went|going) on": "resume, continue",
+    r"let in": "authenticated, authorized, accepted",
+    r"the standard": "RocketMQ",
+    r"askers?": "principal, caller",
+    r"the (hot )?roads?|the house": "path, code base",
+}
+"""Private words as patterns, each with the term to write instead."""
+
+_TERMS = re.compile(r"\b(?:" + "|".join(TERMS) + r")\b", re.IGNORECASE)
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+
+
+def checked_files() -> list[str]:
+    """Return every tracked Python file and Markdown page, relative to the root, without the changelog."""
+    command = ["git", "ls-files", "*.py", "*.md"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    # The list of terms contains the words that it forbids. A link names each file a second time.
+    own = {"tests/house/english.py", "CHANGELOG.md"}
+    return sorted(name for name in names if name not in own and not (ROOT / name).is_symlink())
+
+
+def findings(name: str) -> list[str]:
+    """Return the findings of one file, each as `line: text`."""
+    return [f"{line}: {what}" for line, what in sorted(_findings(name))]
+
+
+def has_findings(name: str) -> bool:
+    """Return True if the file has a finding, without looking for the others."""
+    return next(_findings(name), None) is not None
+
+
+def _findings(name: str) -> Iterator[tuple[int, str]]:
+    text = (ROOT / name).read_text()
+    return _in_page(text) if name.endswith(".md") else _in_source(text)
+
+
+def _in_page(text: str) -> Iterator[tuple[int, str]]:
+    prose = _CODE.sub(lambda code: "\n" * code.group().count("\n"), text)
+    for number, line in enumerate(prose.splitlines(), 1):
+        yield from _terms_in(line, number)
+
+
+def _in_source(text: str) -> Iterator[tuple[int, str]]:
+    for test in _TEST_NAME.finditer(text):
+        yield _line(text, test.start(1)), f"test name {test.group(1)}"
+    for prose in _PROSE.finditer(text):
+        line = _line(text, prose.start())
+        opening = _OPENING.match(prose.group())
+        if opening is not None:
+            yield line, f"docstring opens with {opening.group(1)!r}"
+        for offset, part in enumerate(prose.group().splitlines()):
+            yield from _terms_in(re.sub(r"`[^`]*`", "", part), line + offset)
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _terms_in(line: str, number: int) -> Iterator[tuple[int, str]]:
+    for match in _TERMS.finditer(line):
+        instead = next(
+            term for word, term in TERMS.items() if re.fullmatch(word, match.group(), re.IGNORECASE)
+        )
+        yield number, f"{match.group()!r}: write {instead!r}"
+
+
+def unconverted() -> list[str]:
+    """Return the files that may still have findings."""
+    return UNCONVERTED.read_text().split()
+
+
+def main() -> None:
+    """Print the findings of the files given, else of all; with `--shrink` update the list of files."""
+    if sys.argv[1:] == ["--shrink"]:
+        files = set(checked_files())
+        left = [name for name in unconverted() if name in files and has_findings(name)]
+        UNCONVERTED.write_text("".join(f"{name}\n" for name in left))
+        print(f"{len(left)} files are not converted yet")
+        return
+    for name in sys.argv[1:] or checked_files():
+        for finding in findings(name):
+            print(f"{name}:{finding}")
+
+
+if __name__ == "__main__":
+    main()

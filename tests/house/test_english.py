@@ -1,0 +1,39 @@
+"""New and converted files use the terms of the field; the list of unconverted files only shrinks."""
+
+from tests.house.english import _in_page, _in_source, checked_files, findings, has_findings, unconverted
+
+
+def test_converted_files_have_no_findings() -> None:
+    allowed = set(unconverted())
+    found = [f"{name}:{line}" for name in checked_files() if name not in allowed for line in findings(name)]
+    assert not found
+
+
+def test_unconverted_files_have_findings() -> None:
+    """A file without findings leaves the list: `python -m tests.house.english --shrink`."""
+    files = set(checked_files())
+    assert not [name for name in unconverted() if name not in files or not has_findings(name)]
+
+
+def test_check_finds_each_kind_of_wording() -> None:
+    source = '''
+def test_who_is_told() -> None:
+    """Whether it works.
+
+    Nobody is told.
+    """
+    # The rest is in vain; `nobody` is a name.
+'''
+    found = [what for _, what in sorted(_in_source(source))]
+    assert found == [
+        "test name test_who_is_told",
+        "docstring opens with 'Whether'",
+        "'Nobody': write 'a named subject (client, broker, caller ...)'",
+        "'is told': write 'is notified, is reported'",
+        "'in vain': write 'unsuccessfully'",
+    ]
+
+
+def test_check_skips_code_in_pages() -> None:
+    assert not list(_in_page("```sh\nwho is told\n```\n`anew` [x](anew.md)\n"))
+    assert [line for line, _ in _in_page("one\nmade anew\n")] == [2]
