@@ -41,7 +41,7 @@ TERMS = {
 """Private words as patterns, each with the term to write instead."""
 
 _TERMS = re.compile(r"\b(?:" + "|".join(TERMS) + r")\b", re.IGNORECASE)
-_CODE = re.compile(r"^```.*?^```|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^```.*?^```|^    [^\n]*|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 
 def checked_files() -> list[str]:

@@ -35,5 +35,5 @@ def test_who_is_told() -> None:
 
 
 def test_check_skips_code_in_pages() -> None:
-    assert not list(_in_page("```sh\nwho is told\n```\n`anew` [x](anew.md)\n"))
+    assert not list(_in_page("```sh\nit is told\n```\n`anew` [x](anew.md)\n    made anew\n"))
     assert [line for line, _ in _in_page("one\nmade anew\n")] == [2]
