@@ -34,7 +34,10 @@ PARTS = {
         *(place.removesuffix(".md") for place in PAGES),
         *("compatibility", "benchmarks"),
     ),
-    "Inside": ("architecture",),
+    "Development": (
+        "architecture",
+        *(f"development/{page.stem}" for page in sorted((ROOT / "docs" / "development").glob("*.md"))),
+    ),
 }
 """The pages in their order. Decisions are reached by links, and stand below the last."""
 _OF_DOCS = re.compile(r"\]\(docs/")
