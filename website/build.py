@@ -32,7 +32,7 @@ PARTS = {
     ),
     "Reference": (
         *(place.removesuffix(".md") for place in PAGES),
-        *("compatibility", "benchmarks"),
+        *("compatibility", "benchmarks", "glossary"),
     ),
     "Development": (
         "architecture",
