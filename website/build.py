@@ -28,6 +28,7 @@ PARTS = {
         "console",
         "metrics",
         "stuck-groups",
+        "troubleshooting",
         "security",
     ),
     "Reference": (
