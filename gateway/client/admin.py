@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar, Unpack
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
@@ -21,6 +22,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.client import Client, Environment
@@ -52,7 +54,8 @@ class Admin:
 
     @as_deferred
     async def start(self) -> None:
-        """Begin; nobody is asked anything yet."""
+        """Begin; nobody is asked anything yet. Raises `NotRunning` after `close`."""
+        self.client.check_open()
         self._is_running = True
 
     @as_deferred
@@ -152,16 +155,19 @@ class Admin:
         )
 
     @as_deferred
-    async def reset_offsets(self, group: str, topic: str, timestamp: int) -> dict[MessageQueue, int]:
-        """Let a group go on from a time (ms since the epoch, or `admin_groups.LATEST`, `EARLIEST`) in all
-        queues of a topic; the new offsets."""
+    async def reset_offsets(
+        self, group: str, topic: str, timestamp: int | datetime
+    ) -> dict[MessageQueue, int]:
+        """Let a group go on from a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
+        `groups.EARLIEST`) in all queues of a topic; the new offsets."""
+        millis = arguments.search_millis("timestamp", timestamp)
         topic, group = (with_namespace(self.options.namespace, name) for name in (topic, group))
         route = await self._ask_name_server(names.route(topic))
         if route is None:
             raise NoBroker(f"no broker has the topic {topic}")
         found: dict[MessageQueue, int] = {}
         for data in route.broker_datas:
-            question = groups.reset_offsets(group, topic, timestamp)
+            question = groups.reset_offsets(group, topic, millis)
             told: dict[MessageQueue, int] = await self._ask(question, _master(data), RESET_SECONDS)
             found |= told
         return found

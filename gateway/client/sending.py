@@ -300,4 +300,4 @@ def check_group(group: str, reserved: str) -> None:
     if refusal is not None:
         raise BadArgument(refusal)
     if group == reserved:
-        raise BadArgument(f"a group may not be called {reserved}")
+        raise BadArgument(f"group={reserved!r}: is reserved, take another name")

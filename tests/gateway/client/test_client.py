@@ -184,5 +184,5 @@ def test_authorities_are_read_only_where_host_names_are_to_be_checked() -> None:
     settings = {"use_tls": True, "tls_client_trust_cert_path": "/nowhere"}
     with Cluster() as cluster:
         cluster.producer(**settings)
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(BadArgument, match="tls_client_trust_cert_path=/nowhere: cannot be used"):
             cluster.producer(**settings, check_host_name=True, instance_name="other")
