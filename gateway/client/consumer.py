@@ -79,7 +79,8 @@ class GroupConsumer(ABC):
         on_queues_changed: QueuesChanged | None = None,
     ) -> None:
         check_group(arguments.text("group", group), RESERVED_GROUP)
-        if strategy is not None and not callable(getattr(strategy, "allocate", None)):
+        is_strategy = callable(getattr(strategy, "allocate", None)) and not isinstance(strategy, type)
+        if strategy is not None and not is_strategy:
             arguments.refuse("strategy", strategy, "pass one of mqgateway.allocation, as Averagely()")
         if on_queues_changed is not None and not callable(on_queues_changed):
             arguments.refuse("on_queues_changed", on_queues_changed, "pass a function")

@@ -100,12 +100,14 @@ class Message:
         if not delay_level == delay_millis == deliver_at == 0:
             self._put_delay(delay_level, delay_millis, deliver_at)
         if PROPERTY_WAIT_STORE_MSG_OK not in own:
+            if not isinstance(wait_store, bool):
+                arguments.refuse("wait_store", wait_store, "pass True or False")
             own[PROPERTY_WAIT_STORE_MSG_OK] = "true" if wait_store else "false"
 
     def put(self, name: str, value: str) -> None:
         """Set a property; neither name nor value may be empty, or have the two characters that divide
         them."""
-        if not isinstance(value, str) or not name or not value:
+        if not (isinstance(value, str) and isinstance(name, str) and name and value):
             raise BadArgument(f"the property {name!r} needs a name and a text: {value!r}")
         if any(mark in text for mark in (NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR) for text in (name, value)):
             raise BadArgument(f"the property {name!r} has a character that divides properties")

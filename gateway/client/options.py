@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from mqgateway.engine.message import DEFAULT_TOPIC, TRACE_TOPIC
 from mqgateway.engine.options.option import BadValue, closest, format_value, option, options_of, snake_case
-from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.option_set import HIDDEN, Options
 from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import BadArgument
-from mqgateway.gateway.codec.codes import SerializeType
+from mqgateway.gateway.codec.codes import LanguageCode, SerializeType
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
 T = TypeVar("T", bound="ClientOptions")
@@ -266,6 +266,13 @@ def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) ->
     if context is not None and not isinstance(context, ssl.SSLContext):
         raise BadArgument(f"ssl_context={context!r}: pass an ssl.SSLContext, not {type(context).__name__}")
     options = checked(kind(**given))
+    if options.language not in LanguageCode.__members__:
+        raise BadArgument(f"language={options.language}: not one of {', '.join(LanguageCode.__members__)}")
+    if bool(options.access_key) != bool(options.secret_key):
+        given_one, other = (
+            ("access_key", "secret_key") if options.access_key else ("secret_key", "access_key")
+        )
+        raise BadArgument(f"{other} is missing: {given_one} needs it, and requests are signed with both")
     for address in split_addresses(options.namesrv_addr):
         _check_address(address)
     return options
@@ -291,7 +298,8 @@ def checked(options: T) -> T:
         )
         if not is_right:
             expected, given = type(one.default).__name__, type(value).__name__
-            raise BadArgument(f"{one.attribute}={value!r}: is of type {expected}, not {given}")
+            written = HIDDEN if one.secret else repr(value)
+            raise BadArgument(f"{one.attribute}={written}: pass {expected}, not {given}")
         try:
             parsed = value if type(one.default) is str else one.parse(format_value(value))
         except BadValue as error:
@@ -309,6 +317,6 @@ def name_servers_of(options: ClientOptions) -> list[str]:
 def shown(options: ClientOptions) -> dict[str, str]:
     """Every setting as text by the standard's name, secrets hidden: what an administrator may see."""
     return {
-        one.name: "******" if one.secret else format_value(getattr(options, one.attribute))
+        one.name: HIDDEN if one.secret else format_value(getattr(options, one.attribute))
         for one in options_of(type(options))
     }

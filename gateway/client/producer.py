@@ -21,6 +21,7 @@ from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.batches import split_by_size
 from mqgateway.gateway.client.client import Client, Environment
+from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ZLIB_LEVEL_MAX = 9
 RESERVED_GROUP = "DEFAULT_PRODUCER"
 
 
@@ -76,6 +78,9 @@ class Producer:
         **settings: Unpack[ProducerSettings],
     ) -> None:
         self.options = made(ProducerOptions, settings)
+        if self.options.compress_type is Compression.ZLIB and self.options.compress_level > ZLIB_LEVEL_MAX:
+            level = self.options.compress_level
+            raise BadArgument(f"compress_level={level}: ZLIB has levels up to {ZLIB_LEVEL_MAX}")
         check_group(arguments.text("group", group), RESERVED_GROUP)
         self.group = with_namespace(self.options.namespace, group)
         self._owns_client = client is None
@@ -154,7 +159,7 @@ class Producer:
         """
         try:
             self._check_running()
-            check_send(message, queue, selector)
+            check_send(message, queue, selector, argument)
             if self.spans is None:
                 return self._send(message, queue, selector, argument, timeout, tries)
             work = partial(self._send, message, queue, selector, argument, timeout, tries)
@@ -196,7 +201,7 @@ class Producer:
         """Send a message and do not wait; nobody learns whether it was stored. Raises `BadArgument`,
         `NoRoute`, `NoBroker`."""
         self._check_running()
-        check_send(message, queue, selector)
+        check_send(message, queue, selector, argument)
 
         async def work() -> None:
             now = self.client.clock.millis()
@@ -254,7 +259,7 @@ class Producer:
         Raises `ReplyTimedOut`, and what `send` raises.
         """
         self._check_running()
-        check_send(message, queue, selector)
+        check_send(message, queue, selector, argument)
         topic = with_namespace(self.options.namespace, message.topic)
         limit = self._limit(timeout)
         if self.client.routes.route(topic) is None:

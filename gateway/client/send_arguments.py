@@ -17,7 +17,9 @@ from mqgateway.gateway.client.sending import Prepared
 from mqgateway.gateway.codec.bodies import MessageQueue
 
 
-def check_send(message: Message, queue: MessageQueue | None, selector: Selector | None) -> None:
+def check_send(
+    message: Message, queue: MessageQueue | None, selector: Selector | None, argument: object = None
+) -> None:
     """Refuse what is no message, no queue or no selector. Raises `BadArgument`."""
     if not isinstance(message, Message):
         arguments.refuse("message", message, 'pass a Message, as Message("topic", "body")')
@@ -25,10 +27,18 @@ def check_send(message: Message, queue: MessageQueue | None, selector: Selector 
         arguments.refuse("queue", queue, "pass one of queues(topic)")
     if selector is not None and not callable(selector):
         arguments.refuse("selector", selector, "pass a function, as mqgateway.selectors.by_hash")
+    if queue is not None and selector is not None:
+        arguments.refuse("selector", selector, "a queue is given already: pass one of them")
+    if selector is None and argument is not None:
+        arguments.refuse("argument", argument, "pass a selector with it, as mqgateway.selectors.by_hash")
 
 
 def own_queue(queue: MessageQueue, message: Message, prepared: Prepared, namespace: str) -> MessageQueue:
     """A queue that was given, as brokers call it. Raises `BadArgument` when the message has another topic."""
+    if not isinstance(queue, MessageQueue):
+        raise BadArgument(
+            f"the selector returned {queue!r}: it must return one of the queues that it is given"
+        )
     if with_namespace(namespace, queue.topic) != prepared.topic:
         raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
     return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
