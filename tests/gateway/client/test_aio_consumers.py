@@ -12,6 +12,7 @@ from mqgateway.gateway.client.aio import (
     Producer,
     PullConsumer,
     PushConsumer,
+    SimpleConsumer,
 )
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage
@@ -100,5 +101,37 @@ def test_pulling_and_polling(monkeypatch: pytest.MonkeyPatch) -> None:
         await chosen.assign([queue])
         async with chosen:
             assert bodies(await chosen.poll(20)) == [b"a"]
+
+    run(monkeypatch, work)
+
+
+def test_loops_and_acknowledgements(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        async with Producer("P", NAMESRV, **here(cluster)) as producer:
+            await producer.send_batch([Message("T", f"{number}") for number in range(4)])
+        simple = SimpleConsumer("S", NAMESRV, **here(cluster), consume_from_where=FIRST)
+        await simple.subscribe(["T"])
+        async with simple:
+            (first,) = await simple.receive(1, timeout=3)
+            await simple.nack(first, 5)
+            got = []
+            async for message in simple:
+                got.append(message.text())
+                await simple.change_invisible_duration(message, 60)
+                await simple.ack(message)
+                if len(got) == 4:
+                    break
+            assert sorted(got) == ["0", "1", "2", "3"]
+            await simple.unsubscribe(["T"])
+        for expected in ([b"0", b"1"], [b"2", b"3"]):
+            lite = LitePullConsumer("L", NAMESRV, **here(cluster), consume_from_where=FIRST)
+            await lite.subscribe(["T"])
+            seen = []
+            async with lite:
+                async for message in lite:
+                    seen.append(message.body)
+                    if len(seen) == 2:
+                        break
+            assert seen == expected
 
     run(monkeypatch, work)

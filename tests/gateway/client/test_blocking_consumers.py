@@ -11,8 +11,9 @@ from mqgateway.gateway.client.blocking import (
     Producer,
     PullConsumer,
     PushConsumer,
+    SimpleConsumer,
 )
-from mqgateway.gateway.client.errors import BadArgument
+from mqgateway.gateway.client.errors import BadArgument, NotRunning
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import Message, ReceivedMessage
@@ -95,3 +96,56 @@ def test_a_coroutine_function_cannot_listen_here(monkeypatch: pytest.MonkeyPatch
     error = r"listener is a coroutine function.*mqgateway\.aio"
     with faced(monkeypatch) as cluster, pytest.raises(BadArgument, match=error):
         PushConsumer("G", listener, NAMESRV, **here(cluster))  # type: ignore[arg-type]
+
+
+def test_loop_commits_what_it_handled_and_not_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            producer.send_batch([Message("T", f"{number}") for number in range(5)])
+
+        def loop(last: bytes, fails: bool) -> list[bytes]:
+            consumer = LitePullConsumer("G", NAMESRV, **here(cluster), consume_from_where=FIRST)
+            consumer.subscribe(["T"])
+            seen = []
+            with consumer:
+                for message in consumer:
+                    seen.append(message.body)
+                    if message.body == last:
+                        if fails:
+                            raise KeyError("it cannot be handled")
+                        break
+            return seen
+
+        with pytest.raises(KeyError):
+            loop(b"2", fails=True)
+        assert loop(b"3", fails=False) == [b"2", b"3"]
+        assert loop(b"4", fails=False) == [b"4"]
+
+
+def test_simple_consumer_receives_and_settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        with Producer("P", NAMESRV, **here(cluster)) as producer:
+            producer.send_batch([Message("T", f"{number}") for number in range(3)])
+        consumer = SimpleConsumer("G", NAMESRV, **here(cluster), consume_from_where=FIRST)
+        consumer.subscribe("T")
+        with consumer:
+            first, second, third = consumer.receive(timeout=3)
+            consumer.ack(first)
+            consumer.nack(second, 5)
+            consumer.change_invisible_duration(third, 60)
+            loop = iter(consumer)
+            assert next(loop).body == second.body
+            consumer.unsubscribe("T")
+
+
+def test_loop_over_a_closed_consumer_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        for kind in (LitePullConsumer, SimpleConsumer):
+            consumer = kind("G", NAMESRV, **here(cluster))
+            with pytest.raises(NotRunning):
+                list(consumer)
+            with consumer:
+                pass
+            assert list(consumer) == [] == list(consumer.messages())
