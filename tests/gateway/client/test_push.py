@@ -518,7 +518,7 @@ def test_a_start_that_fails_says_why() -> None:
         with pytest.raises(Unreachable):
             begin(cluster, Inbox())
         cluster.mend(NAMESRV_PORT)
-        for wrong in ({"consume_thread_min": 30}, {"pull_batch_size": 0}):
+        for wrong in ({"consume_thread_min": 30, "consume_thread_max": 20}, {"pull_batch_size": 0}):
             with pytest.raises(BadArgument):
                 begin(cluster, Inbox(), "H", **wrong)
         with pytest.raises(BadArgument):
