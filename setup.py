@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.editable_wheel import editable_wheel
 from setuptools.config.setupcfg import read_configuration
 
 HERE = Path(__file__).parent
@@ -97,6 +98,19 @@ def page(readme: str) -> str:
     return re.sub(r"\[([^]]+)]\((?!https?://|#)([^)]+)\)", named, readme)
 
 
+class EditableWheel(editable_wheel):
+    """An editable installation that type checkers see.
+
+    The packages are found through a folder on the path, which has nothing but links to them. Setuptools'
+    own choice for this layout, an import hook, is invisible to whatever does not import.
+    """
+
+    def finalize_options(self) -> None:
+        """Say where the packages are found."""
+        super().finalize_options()
+        self.package_dir = {"": "packaging/editable"}
+
+
 extensions = []
 is_compiled = os.environ.get("MQGATEWAY_COMPILE") == "1"
 # With `egg_info` a front end asks what is required to build, before it has installed that.
@@ -112,6 +126,7 @@ if is_compiled and "egg_info" not in sys.argv:
     extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native]
 
 setup(
+    cmdclass={"editable_wheel": EditableWheel},
     ext_modules=extensions,
     long_description=page((HERE / "README.md").read_text()),
     long_description_content_type="text/markdown",

@@ -15,9 +15,8 @@ from mqgateway import Message, Producer
 from mqgateway.testing import Server
 
 CLIENT = programs("docs/client.md")
-WAITS = [program for program in CLIENT if "consumer.wait()" in program]
-POLLS = [program for program in CLIENT if "consumer.messages()" in program]
-ENDS = [program for program in CLIENT if program not in (*WAITS, *POLLS)]
+SERVES = [program for program in CLIENT if "consumer.wait()" in program or "in consumer:" in program]
+ENDS = [program for program in CLIENT if program not in SERVES]
 TESTS = programs("docs/testing.md")
 
 STAND_IN = """\
@@ -71,7 +70,7 @@ def end(running: list[subprocess.Popen[str]]) -> None:
 
 
 def test_every_kind_of_program_is_there() -> None:
-    assert len(WAITS) == 2 and len(POLLS) == 1 and len(ENDS) >= 4 and len(TESTS) == 4
+    assert len(SERVES) == 5 and len(ENDS) >= 6 and len(TESTS) == 4
 
 
 def test_programs_that_end_by_themselves(with_tracing: Installed, server: Server, tmp_path: Path) -> None:
@@ -86,7 +85,12 @@ def test_programs_that_end_by_themselves(with_tracing: Installed, server: Server
 
 
 def test_consumers_end_in_order_with_sigterm(installed: Installed, server: Server, tmp_path: Path) -> None:
-    named = [program.replace("my-group", f"group-{number}") for number, program in enumerate(WAITS)]
+    """All of them get the first message: those that begin with what is new are told otherwise."""
+    first = '9876", consume_from_where="CONSUME_FROM_FIRST_OFFSET")'
+    named = [
+        program.replace("my-group", f"group-{number}").replace('9876")', first)
+        for number, program in enumerate(SERVES)
+    ]
     running = [begin(installed, tmp_path, program, server.namesrv) for program in named]
     try:
         for number, one in enumerate(running):
@@ -97,17 +101,6 @@ def test_consumers_end_in_order_with_sigterm(installed: Installed, server: Serve
             assert server.behind(f"group-{number}", "TopicTest") == 0
     finally:
         end(running)
-
-
-def test_a_polling_consumer_gets_what_is_there(installed: Installed, server: Server, tmp_path: Path) -> None:
-    program = POLLS[0].replace("        ...", "        print(message); break")
-    program = program.replace('9876")', '9876", consume_from_where="CONSUME_FROM_FIRST_OFFSET")')
-    one = begin(installed, tmp_path, program, server.namesrv)
-    try:
-        said, complaints = one.communicate(timeout=60)
-        assert (complaints, one.returncode) == ("", 0) and "TopicTest" in said
-    finally:
-        end([one])
 
 
 @pytest.mark.parametrize("number", range(len(TESTS)))

@@ -9,7 +9,7 @@
 Every function of these modules makes a `Question`, whose answer has a type.
 """
 
-from mqgateway.gateway.client import Admin
+from mqgateway.gateway.client import Admin, SubscriptionGroupConfig, TopicConfig
 from mqgateway.gateway.client import admin_access as access
 from mqgateway.gateway.client import admin_broker as broker
 from mqgateway.gateway.client import admin_consumers as consumers
@@ -24,6 +24,8 @@ from mqgateway.gateway.client.admin_question import Question
 __all__ = [
     "Admin",
     "Question",
+    "SubscriptionGroupConfig",
+    "TopicConfig",
     "access",
     "broker",
     "consumers",

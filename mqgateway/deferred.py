@@ -8,6 +8,7 @@ from mqgateway.gateway.client.deferred import (
     Producer,
     PullConsumer,
     PushConsumer,
+    SimpleConsumer,
     TransactionProducer,
     environment,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "Producer",
     "PullConsumer",
     "PushConsumer",
+    "SimpleConsumer",
     "TransactionProducer",
     "environment",
 ]

@@ -24,6 +24,8 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
+    lite_pull     pulls ahead and is polled (`assigned` queues); `iterating` what a loop goes through
+    simple        receives and acknowledges, by what `popping` asks
     popping       is given messages by the broker instead of pulling (`receipts` are what they are
                   acknowledged with)
     admin         asks what administrators ask (`admin_question`): name servers (`admin_names`), brokers
@@ -31,19 +33,24 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
                   `admin_access`, `admin_replicas` and themselves (`admin_broker`)
     trace         records of what was sent and consumed, if wanted
     served        what brokers ask of clients
-    loop          the thread that `blocking` and `aio` run the core in; `signals` end what waits there
+    arguments     checks of what programs pass; `send_arguments` those of sends
+    loop          the thread that `blocking` and `aio` run the core in (`blocking_face`, `aio_face`, and the
+                  consumers beside); `signals` end what waits there
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+    from mqgateway.engine.tables.topics import TopicConfig
     from mqgateway.gateway.client.blocking import (
         Admin,
         LitePullConsumer,
         Producer,
         PullConsumer,
         PushConsumer,
+        SimpleConsumer,
         TransactionListener,
         TransactionProducer,
     )
@@ -96,9 +103,12 @@ __all__ = [
     "SendFailed",
     "SendResult",
     "SendStatus",
+    "SimpleConsumer",
     "Sql",
+    "SubscriptionGroupConfig",
     "TimedOut",
     "TooBusy",
+    "TopicConfig",
     "TransactionListener",
     "TransactionProducer",
     "TransactionResult",
@@ -107,16 +117,17 @@ __all__ = [
 ]
 
 _PLACES = {
-    "client.blocking": (
+    "gateway.client.blocking": (
         "Admin",
         "LitePullConsumer",
         "Producer",
         "PullConsumer",
         "PushConsumer",
+        "SimpleConsumer",
         "TransactionListener",
         "TransactionProducer",
     ),
-    "client.errors": (
+    "gateway.client.errors": (
         "BadArgument",
         "BrokerError",
         "ClientError",
@@ -129,11 +140,11 @@ _PLACES = {
         "TooBusy",
         "Unreachable",
     ),
-    "client.listening": (
+    "gateway.client.listening": (
         "Consumed",
         "Context",
     ),
-    "client.message": (
+    "gateway.client.message": (
         "Message",
         "PullResult",
         "PullStatus",
@@ -143,8 +154,10 @@ _PLACES = {
         "TransactionResult",
         "TransactionState",
     ),
-    "client.subscriptions": ("Sql",),
-    "codec.bodies": ("MessageQueue",),
+    "gateway.client.subscriptions": ("Sql",),
+    "gateway.codec.bodies": ("MessageQueue",),
+    "engine.tables.groups": ("SubscriptionGroupConfig",),
+    "engine.tables.topics": ("TopicConfig",),
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
@@ -153,6 +166,6 @@ def __getattr__(name: str) -> Any:
     """Load a part when one of its names is first asked for: administration can do without Twisted."""
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"mqgateway.gateway.{_PLACE_OF[name]}"), name)
+    value = getattr(import_module(f"mqgateway.{_PLACE_OF[name]}"), name)
     globals()[name] = value
     return value

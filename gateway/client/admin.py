@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar, Unpack
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
@@ -21,6 +22,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.client import Client, Environment
@@ -52,7 +54,8 @@ class Admin:
 
     @as_deferred
     async def start(self) -> None:
-        """Begin; nobody is asked anything yet."""
+        """Begin; nobody is asked anything yet. Raises `NotRunning` after `close`."""
+        self.client.check_open()
         self._is_running = True
 
     @as_deferred
@@ -70,7 +73,7 @@ class Admin:
 
         Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
         """
-        address = broker if ":" in broker else _master(await self._broker(broker))
+        address = broker if ":" in arguments.text("broker", broker) else _master(await self._broker(broker))
         return await self._ask(question, address, timeout)
 
     @as_deferred
@@ -110,6 +113,7 @@ class Admin:
         self, config: TopicConfig, *, cluster: str | None = None, brokers: Iterable[str] = ()
     ) -> None:
         """Create or change a topic on all brokers, on those of a cluster, or on these."""
+        arguments.of_type("config", config, TopicConfig, 'a TopicConfig, as TopicConfig("Orders", 8, 8)')
         found = await self._brokers(cluster)
         for name in list(brokers) or list(found):
             await self._ask(topics.update(self._named(config)), _master(await self._broker(name)))
@@ -117,7 +121,7 @@ class Admin:
     @as_deferred
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
         """Delete a topic on all brokers that have it, and let the name servers forget it."""
-        topic = with_namespace(self.options.namespace, topic)
+        topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
         for data in (await self._brokers(cluster)).values():
             await self._ask(topics.delete(topic), _master(data))
         for address in self.client.name_servers.addresses:
@@ -126,6 +130,10 @@ class Admin:
     @as_deferred
     async def create_group(self, config: SubscriptionGroupConfig, *, cluster: str | None = None) -> None:
         """Create or change a consumer group on all brokers, or on those of a cluster."""
+        kind = SubscriptionGroupConfig
+        arguments.of_type(
+            "config", config, kind, 'a SubscriptionGroupConfig, as SubscriptionGroupConfig("billing")'
+        )
         for data in (await self._brokers(cluster)).values():
             await self._ask(groups.update(config), _master(data))
 
@@ -134,14 +142,14 @@ class Admin:
         self, group: str, *, cluster: str | None = None, with_offsets: bool = False
     ) -> None:
         """Delete a consumer group on all brokers, or on those of a cluster."""
-        group = with_namespace(self.options.namespace, group)
+        group = with_namespace(self.options.namespace, arguments.text("group", group))
         for data in (await self._brokers(cluster)).values():
             await self._ask(groups.delete(group, with_offsets=with_offsets), _master(data))
 
     @as_deferred
     async def queues(self, topic: str) -> list[MessageQueue]:
         """Every queue of a topic that can be read. Raises `NoBroker` for a topic of none."""
-        topic = with_namespace(self.options.namespace, topic)
+        topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
         route = await self._ask_name_server(names.route(topic))
         if route is None:
             raise NoBroker(f"no broker has the topic {topic}")
@@ -152,16 +160,20 @@ class Admin:
         )
 
     @as_deferred
-    async def reset_offsets(self, group: str, topic: str, timestamp: int) -> dict[MessageQueue, int]:
-        """Let a group go on from a time (ms since the epoch, or `admin_groups.LATEST`, `EARLIEST`) in all
-        queues of a topic; the new offsets."""
-        topic, group = (with_namespace(self.options.namespace, name) for name in (topic, group))
+    async def reset_offsets(
+        self, group: str, topic: str, timestamp: int | datetime
+    ) -> dict[MessageQueue, int]:
+        """Let a group go on from a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
+        `groups.EARLIEST`) in all queues of a topic; the new offsets."""
+        millis = arguments.search_millis("timestamp", timestamp)
+        topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
+        group = with_namespace(self.options.namespace, arguments.text("group", group))
         route = await self._ask_name_server(names.route(topic))
         if route is None:
             raise NoBroker(f"no broker has the topic {topic}")
         found: dict[MessageQueue, int] = {}
         for data in route.broker_datas:
-            question = groups.reset_offsets(group, topic, timestamp)
+            question = groups.reset_offsets(group, topic, millis)
             told: dict[MessageQueue, int] = await self._ask(question, _master(data), RESET_SECONDS)
             found |= told
         return found
@@ -172,6 +184,9 @@ class Admin:
         self, question: Question[T], address: str, timeout: float | None = None, *, vip: bool = True
     ) -> T:
         self._check_running()
+        _check_question(question)
+        if timeout is not None:
+            timeout = arguments.seconds("timeout", timeout)
         answer = await self.client.asking.ask(
             address,
             question.code,
@@ -185,10 +200,13 @@ class Admin:
 
     async def _ask_name_server(self, question: Question[T]) -> T:
         self._check_running()
+        _check_question(question)
         answer = await self.client.name_servers.ask(question.code, question.header, question.body)
         return _read(question, answer, "the name server")
 
     async def _brokers(self, cluster: str | None) -> dict[str, BrokerData]:
+        if cluster is not None:
+            arguments.text("cluster", cluster)
         info = await self._ask_name_server(names.cluster_info())
         if cluster is None:
             return dict(sorted(info.broker_addr_table.items()))
@@ -209,6 +227,10 @@ class Admin:
     def _check_running(self) -> None:
         if not self._is_running:
             raise NotRunning("the administrator was not started, or has been closed")
+
+
+def _check_question(question: Question[T]) -> None:
+    arguments.of_type("question", question, Question, "a question of mqgateway.admin, as topics.stats(...)")
 
 
 def _master(data: BrokerData) -> str:

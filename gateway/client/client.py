@@ -28,7 +28,7 @@ from mqgateway.gateway.client import served
 from mqgateway.gateway.client.asking import Asking, as_deferred
 from mqgateway.gateway.client.calls import Calls
 from mqgateway.gateway.client.credentials import credentials_of
-from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker
+from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, NotRunning
 from mqgateway.gateway.client.identity import MessageIds, own_ip
 from mqgateway.gateway.client.identity import client_id as made_up_id
 from mqgateway.gateway.client.members import ConsumerMember, ProducerMember
@@ -40,7 +40,8 @@ from mqgateway.gateway.client.routes import MASTER, Endpoint, Member, RouteTable
 from mqgateway.gateway.codec.bodies import HeartbeatData, MessageQueue, ProducerData, TopicRouteData
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.tls import ClientTls
+from mqgateway.gateway.remoting.ssl_context import ContextTls
+from mqgateway.gateway.remoting.tls import UNUSABLE, ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -120,11 +121,13 @@ class Client:
         self._rebalanced_at = -INTERVAL_SECONDS_MIN
         self._rebalance_call = self.schedule.later(0, int)
         self._is_running = False
+        self._is_closed = False
 
     # Its life
 
     def start(self) -> None:
         """Begin with what is done again and again; harmless when that has begun."""
+        self.check_open()
         if self._is_running:
             return
         self._is_running = True
@@ -134,10 +137,15 @@ class Client:
         every(OFFSETS_FIRST_SECONDS, options.persist_consumer_offset_interval / 1000, self._commit_offsets)
         self.rebalance_soon(INTERVAL_SECONDS)
 
+    def check_open(self) -> None:
+        """Raise `NotRunning` if it was closed: nothing of it works any more."""
+        if self._is_closed:
+            raise NotRunning(f"the client {self.client_id} was closed and cannot start again: make a new one")
+
     @as_deferred
     async def close(self) -> None:
         """End everything; members have left before."""
-        self._is_running = False
+        self._is_running, self._is_closed = False, True
         self.requests.close()
         self.schedule.stop()
         await self._remoting.close()
@@ -352,8 +360,28 @@ def _brief(route: TopicRouteData) -> str:
     )
 
 
-def _tls(options: ClientOptions, tls: TlsOptions | None, environment: Environment) -> ClientTls | None:
+def _tls(
+    options: ClientOptions, tls: TlsOptions | None, environment: Environment
+) -> ClientTls | ContextTls | None:
+    """How connections are made with TLS; None without. Raises `BadArgument` for files that are unusable."""
+    if options.ssl_context is not None:
+        return ContextTls(options.ssl_context)
     if not options.use_tls:
         return None
-    tls = tls or TlsOptions(tls_client_trust_cert_path=options.tls_client_trust_cert_path)
-    return ClientTls(tls, environment.disk, check_host=options.check_host_name)
+    shows = bool(options.tls_client_cert_path or options.tls_client_key_path)
+    tls = tls or TlsOptions(
+        tls_test_mode_enable=not shows,
+        tls_client_trust_cert_path=options.tls_client_trust_cert_path,
+        tls_client_cert_path=options.tls_client_cert_path,
+        tls_client_key_path=options.tls_client_key_path or options.tls_client_cert_path,
+        tls_client_key_password=options.tls_client_key_password,
+    )
+    try:
+        return ClientTls(tls, environment.disk, check_host=options.check_host_name)
+    except UNUSABLE as error:
+        paths = [
+            f"{name}={value}"
+            for name in ("tls_client_cert_path", "tls_client_key_path", "tls_client_trust_cert_path")
+            if (value := getattr(options, name))
+        ]
+        raise BadArgument(f"{', '.join(paths)}: cannot be used: {error or type(error).__name__}") from error

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Averagely, Strategy
 from mqgateway.gateway.client.client import Client, Environment, together
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
@@ -27,7 +28,7 @@ from mqgateway.gateway.client.rebalance import LOCK_RETRY_SECONDS, changes, shar
 from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.client.running import TICK_SECONDS, ConsumerStats
 from mqgateway.gateway.client.sending import check_group, check_topic
-from mqgateway.gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.client.subscriptions import Sql, Topics, subscription
 from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,
     ConsumerData,
@@ -77,7 +78,12 @@ class GroupConsumer(ABC):
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
     ) -> None:
-        check_group(group, RESERVED_GROUP)
+        check_group(arguments.text("group", group), RESERVED_GROUP)
+        is_strategy = callable(getattr(strategy, "allocate", None)) and not isinstance(strategy, type)
+        if strategy is not None and not is_strategy:
+            arguments.refuse("strategy", strategy, "pass one of mqgateway.allocation, as Averagely()")
+        if on_queues_changed is not None and not callable(on_queues_changed):
+            arguments.refuse("on_queues_changed", on_queues_changed, "pass a function")
         self.settings = options
         self.group = with_namespace(options.namespace, group)
         self.is_broadcasting = options.message_model is MessageModel.BROADCASTING
@@ -98,6 +104,7 @@ class GroupConsumer(ABC):
             self.spans = Spans(group, self.client.client_id, options, is_broadcasting=self.is_broadcasting)
         self.puller = Puller(self.client, self.group)
         self.is_running = False
+        self.is_closed = False
         self.is_paused = False
         self._has_joined = False
         self._started_at = 0
@@ -128,6 +135,8 @@ class GroupConsumer(ABC):
 
     async def _join(self) -> None:
         """Become a member, and learn the routes of what is subscribed."""
+        if self.is_closed:
+            raise NotRunning(f"the consumer {self.group} was closed and cannot start again: make a new one")
         if self.is_running:
             raise NotRunning(f"the consumer {self.group} was started before")
         if self._local is not None:
@@ -156,7 +165,7 @@ class GroupConsumer(ABC):
 
     async def _part(self) -> None:
         """Leave the group; what was consumed is committed."""
-        self.is_running = False
+        self.is_running, self.is_closed = False, True
         await self.commit_offsets(wait=True)
         for process in self.held.values():
             process.dropped = True
@@ -191,17 +200,26 @@ class GroupConsumer(ABC):
         check_topic(topic)
         self.subscriptions[topic] = subscription(topic, wanted, self.client.steady.now())
 
-    async def _subscribe_now(self, topic: str, wanted: str | Sql) -> None:
-        """Subscribe, and tell the brokers if we are running."""
-        self._subscribe(with_namespace(self.settings.namespace, topic), wanted)
+    async def _subscribe_now(self, topic: Topics, wanted: str | Sql) -> None:
+        """Subscribe to a topic or several, and tell the brokers if we are running."""
+        full = self._full_names(topic)
+        for name in full:
+            check_topic(name)
+        for name in full:
+            self._subscribe(name, wanted)
         if self.is_running:
-            await self._learn([with_namespace(self.settings.namespace, topic)])
+            await self._learn(full)
             await self.client.heartbeat()
             self.client.rebalance_soon()
 
-    def _unsubscribe(self, topic: str) -> None:
-        self.subscriptions.pop(with_namespace(self.settings.namespace, topic), None)
+    def _unsubscribe(self, topic: Topics) -> None:
+        for name in self._full_names(topic):
+            self.subscriptions.pop(name, None)
         self.client.rebalance_soon()
+
+    def _full_names(self, topic: Topics) -> list[str]:
+        """A topic, or several, as brokers call them. Raises `BadArgument`."""
+        return [with_namespace(self.settings.namespace, name) for name in arguments.topics(topic)]
 
     def topics(self) -> list[str]:
         """What it subscribes to."""
@@ -438,7 +456,8 @@ class GroupConsumer(ABC):
 
     def _check_running(self) -> None:
         if not self.is_running:
-            raise NotRunning(f"the consumer {self.group} is not running")
+            remedy = "it was closed: make a new one" if self.is_closed else "call start(), or use `with`"
+            raise NotRunning(f"the consumer {self.group} is not running: {remedy}")
 
     def restore_topics(self, messages: Iterable[ReceivedMessage]) -> None:
         """Give messages that come again the topic they were sent to, without its namespace."""

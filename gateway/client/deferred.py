@@ -21,6 +21,7 @@ from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.pull import PullConsumer
 from mqgateway.gateway.client.push import PushConsumer
+from mqgateway.gateway.client.simple import SimpleConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
@@ -33,6 +34,7 @@ __all__ = [
     "Producer",
     "PullConsumer",
     "PushConsumer",
+    "SimpleConsumer",
     "TransactionProducer",
     "environment",
 ]

@@ -73,3 +73,31 @@ class TooBusy(ClientError):
 
 class ReplyTimedOut(ClientError):
     """A request was sent, but nobody replied in time."""
+
+
+for _error in (
+    ClientError,
+    NotRunning,
+    BadArgument,
+    NoRoute,
+    NoBroker,
+    Unreachable,
+    TimedOut,
+    BrokerError,
+    SendFailed,
+    TooBusy,
+    ReplyTimedOut,
+):
+    _error.__module__ = "mqgateway"  # where programs import them from, and what tracebacks show
+
+
+def trimmed(error: ClientError) -> ClientError:
+    """The same error without the client's own frames: its traceback begins again where it is raised.
+
+    What caused it loses them too, if the client raised that on purpose; of anything else all is kept.
+    """
+    one: BaseException | None = error
+    while isinstance(one, ClientError):
+        one.__traceback__ = None
+        one = one.__cause__ or one.__context__
+    return error

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Collection, Iterable
-from typing import NamedTuple, Unpack
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Unpack
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.assigned import Assigned, Batch
 from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
+from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import PullStatus, ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.offsets import NONE
@@ -26,7 +30,7 @@ from mqgateway.gateway.client.options import LitePullOptions, made
 from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.client.settings import LitePullSettings
-from mqgateway.gateway.client.subscriptions import Sql, subscription
+from mqgateway.gateway.client.subscriptions import Sql, Topics, subscription
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
 from mqgateway.gateway.codec.codes import ResponseCode
 
@@ -36,24 +40,7 @@ FLOW_CONTROL_SECONDS = 0.05
 BROKER_FLOW_CONTROL_SECONDS = 0.02
 PAUSED_SECONDS = 1.0
 NO_OFFSET_SECONDS = 3.0
-
-
-class Assigned:
-    """A queue that is read. `round` changes with every seek, so that answers to earlier pulls are known."""
-
-    def __init__(self, queue: MessageQueue, process: ProcessQueue) -> None:
-        self.queue = queue
-        self.process = process
-        self.is_paused = False
-        self.pull_offset = NONE
-        self.consumed = NONE
-        self.round = 0
-
-
-class _Batch(NamedTuple):
-    assigned: Assigned
-    round: int
-    messages: list[ReceivedMessage]
+QUEUE = "MessageQueue"
 
 
 class LitePullConsumer(GroupConsumer):
@@ -87,7 +74,10 @@ class LitePullConsumer(GroupConsumer):
         self._assigned: dict[MessageQueue, Assigned] = {}
         self._filters: dict[str, SubscriptionData] = {}
         self._is_chosen: bool | None = None  # None: neither assigned nor subscribed yet
-        self._ready: deque[_Batch] = deque()
+        self._ready: deque[Batch] = deque()
+        self._hand: Hand | None = None
+        self._hand_batch: Batch | None = None
+        self.is_ending = False
         self._polls: deque[Deferred[None]] = deque()
         self._next_commit = 0
 
@@ -102,9 +92,11 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def close(self) -> None:
-        """Stop; what was polled is committed, if that is done by itself."""
+        """Stop; what was polled is committed, if that is done by itself. Of the messages that a loop goes
+        through, those are committed that it has handled."""
         if not self.is_running:
             return
+        self._settle_hand()
         if self.settings.auto_commit:
             self._note_consumed(self._assigned)
         await self._part()
@@ -112,24 +104,28 @@ class LitePullConsumer(GroupConsumer):
             self._polls.popleft().callback(None)
 
     @as_deferred
-    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
-        """Share the queues of a topic with the group. Raises `BadArgument` after `assign`."""
-        self._choose(False)
+    async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
+        """Share the queues of a topic, or of several, with the group. Raises `BadArgument` after `assign`."""
+        if self._is_chosen:
+            self._choose(False)
         await self._subscribe_now(topic, wanted)
+        self._choose(False)
 
-    def unsubscribe(self, topic: str) -> None:
-        """Want no more of a topic."""
+    def unsubscribe(self, topic: Topics) -> None:
+        """Want no more of a topic, or of several."""
         self._unsubscribe(topic)
-        full = with_namespace(self.settings.namespace, topic)
-        for queue in [queue for queue in self._assigned if queue.topic == full]:
+        full = self._full_names(topic)
+        for queue in [queue for queue in self._assigned if queue.topic in full]:
             self._drop(queue)
 
     def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
         """Read these queues and no others. Raises `BadArgument` after `subscribe`, or for none."""
-        self._choose(True)
-        chosen = {self._full(queue) for queue in queues}
+        chosen = {
+            self._full(queue) for queue in arguments.each_of_type("queues", queues, MessageQueue, QUEUE)
+        }
         if not chosen:
-            raise BadArgument("no queues to read")
+            raise BadArgument("queues=[]: pass at least one queue to read")
+        self._choose(True)
         for queue in set(self._assigned) - chosen:
             self._drop(queue)
         now = self.client.steady.now()
@@ -146,34 +142,90 @@ class LitePullConsumer(GroupConsumer):
 
         Raises `BadArgument` when nothing was subscribed to or assigned, as nothing would ever come.
         """
+        batch = await self._next(timeout)
+        if batch is None:
+            return []
+        self._note_handled(batch, batch.messages)
+        return batch.messages
+
+    @as_deferred
+    async def take(self) -> Hand | None:
+        """The messages that a loop over the consumer goes through next; None when it is closed or ending.
+
+        What the loop was given before counts as handled.
+        """
+        while not (self.is_closed or self.is_ending):
+            batch = await self._next(None)
+            if batch is not None and self.is_running:
+                self._hand = Hand(batch.messages, batch.is_current)
+                self._hand_batch = batch
+                return self._hand
+        return None
+
+    def end_iteration(self) -> None:
+        """Let a loop over the consumer end after the message that it is at."""
+        self.is_ending = True
+        if self._hand is not None:
+            self._hand.is_ended = True
+        while self._polls:
+            self._polls.popleft().callback(None)
+
+    def handled(self) -> None:
+        """A loop was left in good order: what it was given is handled."""
+        if self._hand is not None:
+            self._hand.settle()
+
+    async def _next(self, timeout: float | None) -> Batch | None:
         self._check_running()
+        limit = self.settings.poll_timeout_millis / 1000
+        if timeout is not None:
+            limit = arguments.seconds("timeout", timeout)
         if self._is_chosen is None:
             raise BadArgument(
                 f"the consumer {self.group} reads nothing: subscribe to a topic, or assign queues"
             )
+        rest = self._rest_of_hand()
         if self.settings.auto_commit:
             self._commit_now_and_then()
-        limit = self.settings.poll_timeout_millis / 1000 if timeout is None else timeout
+        if rest is not None:
+            return rest
         deadline, began = self.client.schedule.seconds() + limit, self.client.clock.millis()
         while self.is_running:
             while self._ready:
                 batch = self._ready.popleft()
-                if not batch.assigned.process.dropped and batch.round == batch.assigned.round:
-                    return self._given(batch, began)
+                if batch.is_current():
+                    self.restore_topics(batch.messages)
+                    if self.spans is not None:
+                        self.spans.received(batch.messages, began)
+                    return batch
             left = deadline - self.client.schedule.seconds()
-            if left <= 0:
+            if left <= 0 or self.is_ending:
                 break
             await self._something(left)
-        return []
+        return None
 
-    def _given(self, batch: _Batch, began: int) -> list[ReceivedMessage]:
+    def _note_handled(self, batch: Batch, messages: Sequence[ReceivedMessage]) -> None:
         now = self.client.steady.now()
-        batch.assigned.consumed = batch.assigned.process.remove(batch.messages, now)
-        self.stats.consumed(batch.assigned.queue.topic, 0, len(batch.messages), 0, now)
-        self.restore_topics(batch.messages)
-        if self.spans is not None:
-            self.spans.received(batch.messages, began)
-        return batch.messages
+        batch.assigned.consumed = batch.assigned.process.remove(messages, now)
+        self.stats.consumed(batch.assigned.queue.topic, 0, len(messages), 0, now)
+
+    def _settle_hand(self) -> None:
+        """Take over how far a loop has come with its messages."""
+        hand, batch = self._hand, self._hand_batch
+        if hand is not None and batch is not None:
+            done = hand.newly_done()
+            if done and batch.round == batch.assigned.round:
+                self._note_handled(batch, done)
+
+    def _rest_of_hand(self) -> Batch | None:
+        """What a loop was given is handled now; what it was not given is next, if there is any."""
+        hand, batch = self._hand, self._hand_batch
+        self.handled()
+        self._settle_hand()
+        self._hand = self._hand_batch = None
+        if hand is None or batch is None or hand.is_empty or not batch.is_current():
+            return None
+        return batch._replace(messages=list(hand.messages[hand.given :]))
 
     def _something(self, seconds: float) -> Deferred[None]:
         """Fires when messages have come, or time is up."""
@@ -211,10 +263,11 @@ class LitePullConsumer(GroupConsumer):
         """Go on with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
         offset."""
         assigned = self._assigned_one(queue)
+        arguments.whole("offset", offset)
         low = await self.client.calls.min_offset(assigned.queue)
         high = await self.client.calls.max_offset(assigned.queue)
         if not low <= offset <= high:
-            raise BadArgument(f"{queue} has offsets from {low} to {high}, not {offset}")
+            raise BadArgument(f"offset={offset}: {queue} has offsets from {low} to {high}")
         assigned.round += 1
         assigned.process.clear()
         assigned.pull_offset = assigned.consumed = offset
@@ -234,14 +287,15 @@ class LitePullConsumer(GroupConsumer):
     # Offsets
 
     @as_deferred
-    async def commit(self, offsets: dict[MessageQueue, int] | None = None) -> None:
+    async def commit(self, offsets: Mapping[MessageQueue, int] | None = None) -> None:
         """Commit what was polled, or these offsets; brokers have answered when this is done."""
         self._check_running()
         if offsets is None:
             self._note_consumed(self._assigned)
             queues: Collection[MessageQueue] = list(self._assigned)
         else:
-            full = {self._full(queue): offset for queue, offset in offsets.items()}
+            arguments.mapping("offsets", offsets, "offsets by queue, as {queue: 7}")
+            full = {self._full(queue): arguments.whole("offset", offsets[queue]) for queue in offsets}
             for queue, offset in full.items():
                 self.offsets.update(queue, offset)
             queues = list(full)
@@ -258,7 +312,7 @@ class LitePullConsumer(GroupConsumer):
     async def queues(self, topic: str) -> list[MessageQueue]:
         """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
         self._check_running()
-        full = with_namespace(self.settings.namespace, topic)
+        full = with_namespace(self.settings.namespace, arguments.text("topic", topic))
         await self.client.update_route(full)
         route = self.client.routes.route(full)
         if route is None:
@@ -266,10 +320,12 @@ class LitePullConsumer(GroupConsumer):
         return sorted(self._shown(queue) for queue in queues_to_read(full, route))
 
     @as_deferred
-    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """The offset of the first message stored at a time (ms since the epoch) or later."""
+    async def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
+        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
+        later."""
         self._check_running()
-        return await self.client.calls.search_offset(self._full(queue), timestamp)
+        millis = arguments.search_millis("timestamp", timestamp)
+        return await self.client.calls.search_offset(self._full(queue), millis)
 
     async def commit_offsets(self, *, wait: bool = False) -> None:
         """Tell the brokers, or write down, what was committed; `wait` is for their answers."""
@@ -293,6 +349,7 @@ class LitePullConsumer(GroupConsumer):
         self._add(queue, process).pull_offset = offset
 
     async def _give_up(self, queue: MessageQueue) -> bool:
+        self._settle_hand()
         if queue in self._assigned and self.settings.auto_commit:
             # It is dropped, so nothing of it is polled any more.
             consumed = self._assigned[queue].consumed
@@ -378,7 +435,7 @@ class LitePullConsumer(GroupConsumer):
         assigned.pull_offset = result.next_offset
         if result.messages:
             assigned.process.put(result.messages)
-            self._ready.append(_Batch(assigned, number, result.messages))
+            self._ready.append(Batch(assigned, number, result.messages))
             if self._polls:
                 self._polls.popleft().callback(None)
         return 0.0
@@ -401,7 +458,8 @@ class LitePullConsumer(GroupConsumer):
         self._is_chosen = is_chosen
 
     def _those(self, queues: Iterable[MessageQueue]) -> list[Assigned]:
-        return [self._assigned[full] for queue in queues if (full := self._full(queue)) in self._assigned]
+        given = arguments.each_of_type("queues", queues, MessageQueue, QUEUE)
+        return [self._assigned[full] for queue in given if (full := self._full(queue)) in self._assigned]
 
     def _assigned_one(self, queue: MessageQueue) -> Assigned:
         self._check_running()
@@ -411,6 +469,7 @@ class LitePullConsumer(GroupConsumer):
         return assigned
 
     def _full(self, queue: MessageQueue) -> MessageQueue:
+        arguments.of_type("queue", queue, MessageQueue, f"a {QUEUE}")
         topic = with_namespace(self.settings.namespace, queue.topic)
         return MessageQueue(topic, queue.broker_name, queue.queue_id)
 

@@ -7,8 +7,10 @@ a meaning have an attribute here. Standard: `Message`, `MessageExt`, `MessageCli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -33,11 +35,14 @@ from mqgateway.engine.message import (
     offset_message_id,
     parse_properties,
 )
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.bodies import MessageQueue
 
 PROPERTY_CORRELATION_ID = "CORRELATION_ID"
 PROPERTY_TTL = "TTL"
+DELAY_LEVEL_MAX = 18
+"""The last of the standard's delay levels; a broker may have others, which a property DELAY can name."""
 REPLY_TYPE = "reply"
 REPLY_TOPIC_SUFFIX = "_REPLY_TOPIC"
 
@@ -50,8 +55,10 @@ class Message:
 
     `body` may be text, which is sent as UTF-8. `tags` is one tag (consumers choose by it); `keys` one key or
     several without blanks (administrators find by them). A message waits at the broker with `delay_level`
-    (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), `delay_millis`, or until `deliver_at`; only one of the three.
+    (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), `delay_millis` (a number or a timedelta), or until `deliver_at`
+    (milliseconds since the epoch or an aware datetime); only one of the three.
     `sharding_key` says what is to stay in order. `flag` is a number of the sender's own.
+    With a `serializer`, as `json.dumps`, `body` is whatever that makes bytes or text of.
     Raises `BadArgument` for what cannot be written, `TypeError` for a body or keys of another kind.
     """
 
@@ -60,24 +67,28 @@ class Message:
     def __init__(
         self,
         topic: str,
-        body: bytes | str = b"",
+        body: Any = b"",
         *,
         tags: str | None = None,
         keys: str | Iterable[str] | None = None,
         properties: Mapping[str, str] | None = None,
         flag: int = 0,
         delay_level: int = 0,
-        delay_millis: int = 0,
-        deliver_at: int = 0,
+        delay_millis: int | timedelta = 0,
+        deliver_at: int | datetime = 0,
         sharding_key: str | None = None,
         wait_store: bool = True,
+        serializer: Callable[[Any], bytes | str] | None = None,
     ) -> None:
-        self.topic = topic
-        self.body = body if type(body) is bytes else _octets(body)
-        self.flag = flag
+        self.topic = topic if type(topic) is str else arguments.text("topic", topic)
+        if serializer is not None:
+            body = _serialized(serializer, body)
+        self.body: bytes = body if type(body) is bytes else _octets(body)
+        self.flag = flag if flag == 0 else arguments.whole("flag", flag, -(2**31), arguments.INT_MAX)
         own: dict[str, str] = {}
         self.properties = own
         if properties:
+            arguments.mapping("properties", properties, "a mapping of text to text")
             for name, value in properties.items():
                 self.put(name, value)
         if tags:
@@ -86,23 +97,36 @@ class Message:
             self._put_if(PROPERTY_KEYS, keys if isinstance(keys, str) else _joined(keys))
         if sharding_key:
             self.put(PROPERTY_SHARDING_KEY, sharding_key)
-        if delay_level or delay_millis or deliver_at:
-            if bool(delay_level) + bool(delay_millis) + bool(deliver_at) > 1:
-                raise BadArgument("a message has one delay: a level, milliseconds, or a time")
-            self._put_if(PROPERTY_DELAY_TIME_LEVEL, str(delay_level) if delay_level else None)
-            self._put_if(PROPERTY_TIMER_DELAY_MS, str(delay_millis) if delay_millis else None)
-            self._put_if(PROPERTY_TIMER_DELIVER_MS, str(deliver_at) if deliver_at else None)
+        if not delay_level == delay_millis == deliver_at == 0:
+            self._put_delay(delay_level, delay_millis, deliver_at)
         if PROPERTY_WAIT_STORE_MSG_OK not in own:
+            if not isinstance(wait_store, bool):
+                arguments.refuse("wait_store", wait_store, "pass True or False")
             own[PROPERTY_WAIT_STORE_MSG_OK] = "true" if wait_store else "false"
 
     def put(self, name: str, value: str) -> None:
         """Set a property; neither name nor value may be empty, or have the two characters that divide
         them."""
-        if not isinstance(value, str) or not name or not value:
+        if not (isinstance(value, str) and isinstance(name, str) and name and value):
             raise BadArgument(f"the property {name!r} needs a name and a text: {value!r}")
         if any(mark in text for mark in (NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR) for text in (name, value)):
             raise BadArgument(f"the property {name!r} has a character that divides properties")
         self.properties[name] = value
+
+    def _put_delay(self, level: int, millis: int | timedelta, at: int | datetime) -> None:
+        """Set the one delay that was given. Raises `BadArgument`."""
+        level = arguments.whole("delay_level", level, 0, DELAY_LEVEL_MAX)
+        millis = arguments.duration_millis("delay_millis", millis)
+        at = arguments.time_millis("deliver_at", at) if at != 0 or isinstance(at, bool) else 0
+        if bool(level) + bool(millis) + bool(at) > 1:
+            raise BadArgument("a message has one delay: delay_level, delay_millis or deliver_at")
+        for name, value in (
+            (PROPERTY_DELAY_TIME_LEVEL, level),
+            (PROPERTY_TIMER_DELAY_MS, millis),
+            (PROPERTY_TIMER_DELIVER_MS, at),
+        ):
+            if value:
+                self.put(name, str(value))
 
     def _put_if(self, name: str, value: str | None) -> None:
         if value:
@@ -138,6 +162,17 @@ class Message:
     def __repr__(self) -> str:
         tags = f", tags {self.tags}" if self.tags else ""
         return f"{type(self).__name__}({self.topic!r}, {len(self.body)} bytes{tags})"
+
+
+def _serialized(serializer: Callable[[Any], bytes | str], body: object) -> bytes | str:
+    """A body as a serializer makes it. Raises `BadArgument` for what is none."""
+    if not callable(serializer):
+        arguments.refuse("serializer", serializer, "pass a function that makes bytes or text, as json.dumps")
+    made = serializer(body)
+    if not isinstance(made, bytes | str):
+        kind = type(made).__name__
+        arguments.refuse("serializer", serializer, f"it must return bytes or text, and returned {kind}")
+    return made
 
 
 def _octets(body: object) -> bytes:
@@ -279,6 +314,14 @@ class ReceivedMessage(Message):
             self._added = (*self._added, added)
         else:
             self._properties.update(added)
+
+    def text(self) -> str:
+        """Its body as text. Raises `UnicodeDecodeError` for bytes that are not UTF-8."""
+        return self.body.decode()
+
+    def json(self) -> Any:
+        """Its body read as JSON. Raises `ValueError` for a body that is not JSON."""
+        return json.loads(self.body)
 
     @property
     def born_host(self) -> str:

@@ -7,21 +7,27 @@ format and place: `<folder>/<client id>/<group>/offsets.json`. For clustering br
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.tables.jsonfile import TableFile, load_table
+from mqgateway.engine.lenient_json import JsonError, loads
+from mqgateway.engine.tables.jsonfile import TableFile, set_aside
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.client.errors import ClientError
+from mqgateway.gateway.client.arguments import LONG_MAX
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.errors import BodyError
 
+log = logging.getLogger(__name__)
+
 NONE = -1
 """Of a queue that has no offset."""
+
+
+BACKUP = ".bak"
 
 
 @dataclass(slots=True)
@@ -87,13 +93,41 @@ class LocalOffsets:
         return self._file.path
 
     def load(self) -> dict[MessageQueue, int]:
-        """What was kept. Raises `ClientError` when there is something that cannot be read."""
+        """What was kept: in the file, or in its backup (`.bak`).
+
+        A file that is damaged or cannot be read is set aside (`.broken`). If neither can be used, nothing was
+        kept: the consumer begins where a new one would. Standard: `LocalFileOffsetStore.readLocalOffset`.
+        """
+        self._kept = {}
+        lost = []
+        for path in (self.path, self.path + BACKUP):
+            try:
+                kept = _read(self._disk.read_bytes(path))
+            except FileNotFoundError:
+                continue
+            except (BodyError, JsonError, OSError, RecursionError, ValueError) as error:
+                lost.append(self._set_aside(path, error))
+                continue
+            if lost:
+                log.warning("the offsets of %s are used instead of those in %s", path, lost[0])
+            self._kept = kept
+            return dict(kept)
+        if lost:
+            log.warning(
+                "%s keeps no offsets of broadcasting any more: the consumer begins where a new one would, so "
+                "that messages may come again, or be left out",
+                self.path,
+            )
+        return {}
+
+    def _set_aside(self, path: str, error: Exception) -> str:
         try:
-            table = load_table(self._disk, self.path)
-            self._kept = OffsetTable.from_json(table or {}).offset_table
-        except (ConfigError, BodyError) as error:
-            raise ClientError(f"offsets of broadcasting cannot be read: {error}") from None
-        return dict(self._kept)
+            name = set_aside(self._disk, path)
+        except OSError as failure:
+            log.warning("%s cannot be read (%s), nor be set aside: %s", path, error, failure)
+            return path
+        log.warning("%s cannot be read: %s; kept as %s", path, error, name)
+        return name
 
     def get(self, queue: MessageQueue) -> int:
         """What was kept of a queue, or -1."""
@@ -106,3 +140,15 @@ class LocalOffsets:
             return
         self._kept.update(offsets)
         self._file.save(lambda: OffsetTable(dict(self._kept)).encode(), inline=inline)
+
+
+def _read(content: bytes) -> dict[MessageQueue, int]:
+    """The offsets in a file. Raises `BodyError`, `JsonError` or `ValueError` for a file that is damaged."""
+    table = loads(content)
+    if not isinstance(table, dict):
+        raise ValueError("it is no table of offsets")
+    kept = OffsetTable.from_json(table).offset_table
+    wrong = next((queue for queue, offset in kept.items() if not 0 <= offset <= LONG_MAX), None)
+    if wrong is not None:
+        raise ValueError(f"{kept[wrong]} is no offset of {wrong}")
+    return kept

@@ -8,16 +8,17 @@ said otherwise. `checked` refuses what is out of range. Standard: `ClientConfig`
 from __future__ import annotations
 
 import os
+import ssl
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from mqgateway.engine.message import DEFAULT_TOPIC, TRACE_TOPIC
 from mqgateway.engine.options.option import BadValue, closest, format_value, option, options_of, snake_case
-from mqgateway.engine.options.option_set import Options
+from mqgateway.engine.options.option_set import HIDDEN, Options
 from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import BadArgument
-from mqgateway.gateway.codec.codes import SerializeType
+from mqgateway.gateway.codec.codes import LanguageCode, SerializeType
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
 T = TypeVar("T", bound="ClientOptions")
@@ -53,6 +54,9 @@ class HeaderForm(StrEnum):
 class ClientOptions(Options):
     """What all clients have."""
 
+    ssl_context: ssl.SSLContext | None = None
+    """What connections are made with; it has no form in text."""
+
     namesrv_addr: str = option(
         "", "Name servers, `host:port` joined by `;`; without any, those in NAMESRV_ADDR."
     )
@@ -75,6 +79,13 @@ class ClientOptions(Options):
         "",
         "Authorities that host names' certificates are checked against; empty: the system's.",
         name="tls.client.trustCertPath",
+    )
+    tls_client_cert_path: str = option(
+        "", "Certificate chain that we show servers, PEM.", name="tls.client.certPath"
+    )
+    tls_client_key_path: str = option("", "Its private key, PEM.", name="tls.client.keyPath")
+    tls_client_key_password: str = option(
+        "", "Password of that key.", name="tls.client.keyPassword", secret=True
     )
     check_host_name: bool = option(
         False,
@@ -210,6 +221,18 @@ class PullOptions(ConsumerOptions):
     """Pull consumers have nothing beside."""
 
 
+class SimpleOptions(ConsumerOptions):
+    """What simple consumers have beside."""
+
+    pop_invisible_time: int = option(
+        60_000,
+        "Time after which a message comes again that was not acknowledged.",
+        unit="ms",
+        low=1_000,
+        high=43_200_000,
+    )
+
+
 class LitePullOptions(ConsumerOptions):
     """What lite pull consumers have beside."""
 
@@ -235,11 +258,30 @@ def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) ->
 
     `others` are arguments that are no settings; one of them may be what a misspelt name was meant to be.
     """
-    known = {one.attribute for one in options_of(kind)}
+    known = {one.attribute for one in options_of(kind)} | {"ssl_context"}
     unknown = sorted(set(given) - known)
     if unknown:
         raise BadArgument("; ".join(_no_setting(name, [*known, *others]) for name in unknown))
-    return checked(kind(**given))
+    context = given.get("ssl_context")
+    if context is not None and not isinstance(context, ssl.SSLContext):
+        raise BadArgument(f"ssl_context={context!r}: pass an ssl.SSLContext, not {type(context).__name__}")
+    options = checked(kind(**given))
+    if options.language not in LanguageCode.__members__:
+        raise BadArgument(f"language={options.language}: not one of {', '.join(LanguageCode.__members__)}")
+    if bool(options.access_key) != bool(options.secret_key):
+        given_one, other = (
+            ("access_key", "secret_key") if options.access_key else ("secret_key", "access_key")
+        )
+        raise BadArgument(f"{other} is missing: {given_one} needs it, and requests are signed with both")
+    for address in split_addresses(options.namesrv_addr):
+        _check_address(address)
+    return options
+
+
+def _check_address(address: str) -> None:
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 65536) or "/" in host:
+        raise BadArgument(f"namesrv_addr={address}: pass host:port, several joined by ';', as 127.0.0.1:9876")
 
 
 def _no_setting(name: str, known: list[str]) -> str:
@@ -255,8 +297,9 @@ def checked(options: T) -> T:
             isinstance(value, str) if isinstance(one.default, str) else type(value) is type(one.default)
         )
         if not is_right:
-            expected = type(one.default).__name__
-            raise BadArgument(f"{one.attribute} is of type {expected}, not {type(value).__name__}")
+            expected, given = type(one.default).__name__, type(value).__name__
+            written = HIDDEN if one.secret else repr(value)
+            raise BadArgument(f"{one.attribute}={written}: pass {expected}, not {given}")
         try:
             parsed = value if type(one.default) is str else one.parse(format_value(value))
         except BadValue as error:
@@ -274,6 +317,6 @@ def name_servers_of(options: ClientOptions) -> list[str]:
 def shown(options: ClientOptions) -> dict[str, str]:
     """Every setting as text by the standard's name, secrets hidden: what an administrator may see."""
     return {
-        one.name: "******" if one.secret else format_value(getattr(options, one.attribute))
+        one.name: HIDDEN if one.secret else format_value(getattr(options, one.attribute))
         for one in options_of(type(options))
     }

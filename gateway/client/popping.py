@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.client import Client
@@ -27,12 +27,13 @@ from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
 from mqgateway.gateway.client.process_queue import PULL_IDLE_MILLIS
 from mqgateway.gateway.client.reading import read_messages
-from mqgateway.gateway.client.receipts import given, pause, stamp
+from mqgateway.gateway.client.receipts import given, pause, restamp, stamp
 from mqgateway.gateway.codec.bodies import MessageQueue, PopProcessQueueInfo, SubscriptionData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
+    ChangeInvisibleTimeResponseHeader,
     PopMessageRequestHeader,
     PopMessageResponseHeader,
 )
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 ANSWER_SECONDS = 10.0
 """Time for the answer beyond what the broker waits."""
 ACKNOWLEDGE_SECONDS = 3.0
+CLOCK_MARGIN_MILLIS = 86_400_000
+"""How far our clock may be behind the broker's where nothing waits there."""
 FROM_MIN, FROM_MAX = 0, 1
 """Where a group begins that has consumed nothing yet."""
 _NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.PULL_NOT_FOUND)
@@ -56,6 +59,21 @@ class PopStatus(StrEnum):
     """Too many wait at the broker."""
 
 
+class PopRequest(NamedTuple):
+    """What a pop asks for: how many messages, hidden for how long, and how long the broker waits for some."""
+
+    messages_max: int
+    invisible_millis: int
+    wait_millis: int
+    init_mode: int
+    is_ordered: bool = False
+
+
+def init_mode_of(where: ConsumeFrom) -> int:
+    """Where a group begins that has consumed nothing yet; a pop knows no time."""
+    return FROM_MIN if where is ConsumeFrom.FIRST_OFFSET else FROM_MAX
+
+
 class Popper:
     """Pops and acknowledgements of one group."""
 
@@ -64,25 +82,28 @@ class Popper:
         self._group = group
 
     async def pop(
-        self, queue: MessageQueue, subscribed: SubscriptionData, options: PushOptions
+        self, queue: MessageQueue, subscribed: SubscriptionData, request: PopRequest
     ) -> tuple[PopStatus, list[ReceivedMessage]]:
         """Messages of a queue, or of any of its broker's (-1). Raises as `gateway.client.calls`."""
         place = await self._client.place_of(queue, only_this=True)
-        begins = options.consume_from_where is ConsumeFrom.FIRST_OFFSET
+        # A broker answers a request that is overdue by its own clock with nothing. One that does not wait is
+        # never overdue, however wrong our clock is.
+        margin = 0 if request.wait_millis else CLOCK_MARGIN_MILLIS
         header = PopMessageRequestHeader(
             consumer_group=self._group,
             topic=queue.topic,
             queue_id=queue.queue_id,
-            max_msg_nums=options.pop_batch_nums,
-            invisible_time=options.pop_invisible_time,
-            poll_time=options.broker_suspend_max_time_millis,
-            born_time=self._client.clock.millis(),
-            init_mode=FROM_MIN if begins else FROM_MAX,
+            max_msg_nums=request.messages_max,
+            invisible_time=request.invisible_millis,
+            poll_time=request.wait_millis,
+            born_time=self._client.clock.millis() + margin,
+            init_mode=request.init_mode,
             exp_type=subscribed.expression_type,
             exp=subscribed.sub_string,
+            order=request.is_ordered,
             bname=queue.broker_name,
         )
-        seconds = options.broker_suspend_max_time_millis / 1000 + ANSWER_SECONDS
+        seconds = request.wait_millis / 1000 + ANSWER_SECONDS
         answer = await self._client.asking.ask(
             place.address, RequestCode.POP_MESSAGE, header, timeout=seconds
         )
@@ -113,8 +134,8 @@ class Popper:
             address, RequestCode.ACK_MESSAGE, header, timeout=ACKNOWLEDGE_SECONDS
         )
 
-    async def hide(self, message: ReceivedMessage, topic: str, seconds: int) -> None:
-        """It comes again after so long. Raises as `acknowledge`."""
+    async def hide(self, message: ReceivedMessage, topic: str, millis: int) -> None:
+        """It comes again after so long; the message has its new receipt then. Raises as `acknowledge`."""
         told = given(message, topic, self._group)
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self._group,
@@ -122,13 +143,14 @@ class Popper:
             queue_id=told.queue_id,
             extra_info=told.text,
             offset=told.offset,
-            invisible_time=seconds * 1000,
+            invisible_time=millis,
             bname=told.broker_name,
         )
         address = await self._client.master_of(MessageQueue(topic, told.broker_name, told.queue_id))
-        await self._client.asking.expect(
+        answer = await self._client.asking.expect(
             address, RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, timeout=ACKNOWLEDGE_SECONDS
         )
+        restamp(message, told, decode_header(ChangeInvisibleTimeResponseHeader, answer))
 
 
 class PopQueue:
@@ -165,6 +187,12 @@ class Popping:
         self._consumption = consumption
         self._times_max = times_max
         self._popper = Popper(consumer.client, consumer.group)
+        self._request = PopRequest(
+            options.pop_batch_nums,
+            options.pop_invisible_time,
+            options.broker_suspend_max_time_millis,
+            init_mode_of(options.consume_from_where),
+        )
         self.held: dict[MessageQueue, PopQueue] = {}
 
     def take_over(self, topic: str, wanted: Collection[MessageQueue]) -> bool:
@@ -228,7 +256,7 @@ class Popping:
         steady = self._consumer.client.steady
         began = steady.now()
         try:
-            status, messages = await self._popper.pop(queue, subscribed, self._options)
+            status, messages = await self._popper.pop(queue, subscribed, self._request)
         except ClientError as error:
             if not self._consumer.is_running:
                 return 0  # the pop that waited at the broker, ended by our leaving
@@ -291,7 +319,7 @@ class Popping:
                 log.warning("%r was refused too often, and is given up", message)
                 self._acknowledge(message, queue.topic)
             else:
-                self._consumer.client.spawn(self._popper.hide(message, queue.topic, seconds))
+                self._consumer.client.spawn(self._popper.hide(message, queue.topic, seconds * 1000))
 
     def _acknowledge(self, message: ReceivedMessage, topic: str) -> None:
         self._consumer.client.spawn(self._popper.acknowledge(message, topic))

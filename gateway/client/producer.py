@@ -8,8 +8,6 @@ Standard: `DefaultMQProducer`, `DefaultMQProducerImpl`.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -18,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 from twisted.internet.defer import Deferred, fail
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.batches import split_by_size
 from mqgateway.gateway.client.client import Client, Environment
+from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import (
     BadArgument,
     BrokerError,
@@ -36,6 +36,7 @@ from mqgateway.gateway.client.options import ClientOptions, ProducerOptions, mad
 from mqgateway.gateway.client.publishing import PublishInfo
 from mqgateway.gateway.client.routes import MASTER, queues_to_send
 from mqgateway.gateway.client.selectors import Selector
+from mqgateway.gateway.client.send_arguments import check_send, handle_parts, own_queue
 from mqgateway.gateway.client.sending import (
     Prepared,
     check_group,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ZLIB_LEVEL_MAX = 9
 RESERVED_GROUP = "DEFAULT_PRODUCER"
 
 
@@ -76,7 +78,10 @@ class Producer:
         **settings: Unpack[ProducerSettings],
     ) -> None:
         self.options = made(ProducerOptions, settings)
-        check_group(group, RESERVED_GROUP)
+        if self.options.compress_type is Compression.ZLIB and self.options.compress_level > ZLIB_LEVEL_MAX:
+            level = self.options.compress_level
+            raise BadArgument(f"compress_level={level}: ZLIB has levels up to {ZLIB_LEVEL_MAX}")
+        check_group(arguments.text("group", group), RESERVED_GROUP)
         self.group = with_namespace(self.options.namespace, group)
         self._owns_client = client is None
         self.client = client or Client(self.options, environment)
@@ -87,6 +92,7 @@ class Producer:
         )
         self._infos: dict[str, PublishInfo] = {}
         self._is_running = False
+        self._is_closed = False
         self.tracer: Tracer | None = None
         if self.options.enable_trace:
             self.tracer = traced(self.client, self.options, environment, group)
@@ -103,7 +109,10 @@ class Producer:
 
     @as_deferred
     async def start(self, topics: Iterable[str] = ()) -> None:
-        """Begin; routes of `topics` are looked up now, so that the first send need not."""
+        """Begin; routes of `topics` are looked up now, so that the first send need not. Raises `NotRunning`
+        when it was started before, or closed."""
+        if self._is_closed:
+            raise NotRunning(f"the producer {self.group} was closed and cannot start again: make a new one")
         if self._is_running:
             raise NotRunning(f"the producer {self.group} was started before")
         self.client.add_producer(self)
@@ -123,7 +132,7 @@ class Producer:
         """Leave the brokers; harmless when that has been done. Sends that are under way fail."""
         if not self._is_running:
             return
-        self._is_running = False
+        self._is_running, self._is_closed = False, True
         if self.tracer is not None:
             await self.tracer.close()
         await self.client.remove_producer(self)
@@ -150,6 +159,7 @@ class Producer:
         """
         try:
             self._check_running()
+            check_send(message, queue, selector, argument)
             if self.spans is None:
                 return self._send(message, queue, selector, argument, timeout, tries)
             work = partial(self._send, message, queue, selector, argument, timeout, tries)
@@ -167,8 +177,10 @@ class Producer:
         """
         try:
             self._check_running()
+            messages = arguments.each_of_type("messages", messages, Message, "Message")
             if not messages:
-                raise BadArgument("a batch without messages")
+                raise BadArgument("messages=[]: pass at least one message")
+            check_send(messages[0], queue, None)
             give_ids(messages, self.client.ids, self.client.clock.millis())
             if self.spans is None:
                 return self._send_together(messages, queue, timeout)
@@ -189,6 +201,7 @@ class Producer:
         """Send a message and do not wait; nobody learns whether it was stored. Raises `BadArgument`,
         `NoRoute`, `NoBroker`."""
         self._check_running()
+        check_send(message, queue, selector, argument)
 
         async def work() -> None:
             now = self.client.clock.millis()
@@ -208,10 +221,10 @@ class Producer:
         """Take back a message with a timer that was not delivered yet; its id. `handle` is from its
         `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
         self._check_running()
-        check_topic(topic)
+        check_topic(arguments.text("topic", topic))
         if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
-            raise BadArgument(f"nothing can be recalled from {topic}")
-        broker_name, message_id = _parts_of(handle)
+            raise BadArgument(f"topic={topic!r}: nothing can be recalled from retry topics and dead letters")
+        broker_name, message_id = handle_parts(handle)
         shown, topic = topic, with_namespace(self.options.namespace, topic)
         await self._info(topic)
         address = self.client.routes.master(broker_name) or await self.client.somebody(topic)
@@ -246,6 +259,7 @@ class Producer:
         Raises `ReplyTimedOut`, and what `send` raises.
         """
         self._check_running()
+        check_send(message, queue, selector, argument)
         topic = with_namespace(self.options.namespace, message.topic)
         limit = self._limit(timeout)
         if self.client.routes.route(topic) is None:
@@ -266,6 +280,7 @@ class Producer:
     async def queues(self, topic: str) -> list[MessageQueue]:
         """The queues that a topic can be sent to. Raises `NoRoute`."""
         self._check_running()
+        check_topic(arguments.text("topic", topic))
         info = await self._info(with_namespace(self.options.namespace, topic))
         return [self._shown(queue) for queue in info.queues]
 
@@ -321,7 +336,7 @@ class Producer:
     ) -> Deferred[list[SendResult]]:
         messages, body = part
         prepared = prepare_batch(messages, body, self.options)
-        chosen = None if queue is None else _own(queue, messages[0], prepared, self.options.namespace)
+        chosen = None if queue is None else own_queue(queue, messages[0], prepared, self.options.namespace)
         sent = self._tries.send(prepared, self._limit(timeout), queue=chosen)
         return sent.addCallback(self._part_sent, following, results, queue, timeout)
 
@@ -382,10 +397,12 @@ class Producer:
             assert selector is not None
             info = await self._info(prepared.topic)
             queue = selector([self._shown(one) for one in info.queues], message, argument)
-        return _own(queue, message, prepared, self.options.namespace)
+        return own_queue(queue, message, prepared, self.options.namespace)
 
     def _limit(self, timeout: float | None) -> float:
-        return self.options.send_msg_timeout / 1000 if timeout is None else timeout
+        return (
+            self.options.send_msg_timeout / 1000 if timeout is None else arguments.seconds("timeout", timeout)
+        )
 
     def _shown(self, queue: MessageQueue) -> MessageQueue:
         topic = without_namespace(self.options.namespace, queue.topic)
@@ -393,7 +410,8 @@ class Producer:
 
     def _check_running(self) -> None:
         if not self._is_running:
-            raise NotRunning(f"the producer {self.group} is not running")
+            remedy = "it was closed: make a new one" if self._is_closed else "call start(), or use `with`"
+            raise NotRunning(f"the producer {self.group} is not running: {remedy}")
 
     def _detect(self) -> None:
         """Look at brokers that failed. Standard: `MQClientInstance.detect` through the fault table."""
@@ -416,27 +434,8 @@ class Producer:
             self.faults.reached(broker)
 
 
-def _own(queue: MessageQueue, message: Message, prepared: Prepared, namespace: str) -> MessageQueue:
-    """A queue that was given, as brokers call it. Raises `BadArgument` when the message has another topic."""
-    if with_namespace(namespace, queue.topic) != prepared.topic:
-        raise BadArgument(f"a message of {message.topic} cannot go to a queue of {queue.topic}")
-    return MessageQueue(prepared.topic, queue.broker_name, queue.queue_id)
-
-
 def _has_broker(info: PublishInfo, broker: str) -> bool:
     return any(queue.broker_name == broker for queue in info.queues)
-
-
-def _parts_of(handle: str) -> tuple[str, str]:
-    """The broker and the message's id in a recall handle: version, topic, broker, time and key. Standard:
-    `RecallMessageHandle`."""
-    try:
-        parts = base64.urlsafe_b64decode(handle.encode()).decode().split(" ")
-    except (binascii.Error, ValueError):
-        parts = []
-    if len(parts) < 5 or parts[0] != "v1":
-        raise BadArgument(f"{handle!r} is no recall handle")
-    return parts[2], parts[4]
 
 
 def traced(client: Client, options: ClientOptions, environment: Environment, group: str) -> Tracer:

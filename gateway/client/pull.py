@@ -5,12 +5,14 @@ It belongs to a group only in that offsets are committed under its name. Standar
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Unpack
 
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import GroupConsumer
-from mqgateway.gateway.client.errors import BadArgument, NoRoute
+from mqgateway.gateway.client.errors import NoRoute
 from mqgateway.gateway.client.message import PullResult, ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace
 from mqgateway.gateway.client.options import PullOptions, made
@@ -51,7 +53,7 @@ class PullConsumer(GroupConsumer):
     async def queues(self, topic: str) -> list[MessageQueue]:
         """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
         self._check_running()
-        full = with_namespace(self.settings.namespace, topic)
+        full = with_namespace(self.settings.namespace, arguments.text("topic", topic))
         await self.client.update_route(full)
         route = self.client.routes.route(full)
         if route is None:
@@ -76,8 +78,8 @@ class PullConsumer(GroupConsumer):
         Raises `BadArgument`, `BrokerError`, `Unreachable`, `TimedOut`.
         """
         self._check_running()
-        if offset < 0 or count < 1:
-            raise BadArgument(f"{count} messages from {offset} on")
+        arguments.whole("offset", offset)
+        arguments.whole("count", count, 1, arguments.INT_MAX)
         queue = self._full(queue)
         options, began = self.settings, self.client.clock.millis()
         timeout = (
@@ -110,10 +112,12 @@ class PullConsumer(GroupConsumer):
         return await self.client.calls.min_offset(self._full(queue))
 
     @as_deferred
-    async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """The offset of the first message stored at a time (ms since the epoch) or later."""
+    async def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
+        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
+        later."""
         self._check_running()
-        return await self.client.calls.search_offset(self._full(queue), timestamp)
+        millis = arguments.search_millis("timestamp", timestamp)
+        return await self.client.calls.search_offset(self._full(queue), millis)
 
     @as_deferred
     async def committed(self, queue: MessageQueue) -> int:
@@ -126,6 +130,7 @@ class PullConsumer(GroupConsumer):
         """The group has consumed a queue up to here; the broker has answered when this is done."""
         self._check_running()
         queue = self._full(queue)
+        arguments.whole("offset", offset)
         self.offsets.update(queue, offset)
         await self._commit([queue], wait=True)
 
@@ -134,7 +139,8 @@ class PullConsumer(GroupConsumer):
         """The message that lies where its id says."""
         self._check_running()
         message = await self.client.calls.view(
-            with_namespace(self.settings.namespace, topic), offset_message_id
+            with_namespace(self.settings.namespace, arguments.text("topic", topic)),
+            arguments.text("offset_message_id", offset_message_id),
         )
         self.restore_topics([message])
         return message
@@ -156,5 +162,6 @@ class PullConsumer(GroupConsumer):
         return ConsumeMessageDirectlyResult(consume_result="CR_RETURN_NULL", remark="it has no listener")
 
     def _full(self, queue: MessageQueue) -> MessageQueue:
+        arguments.of_type("queue", queue, MessageQueue, "a MessageQueue")
         topic = with_namespace(self.settings.namespace, queue.topic)
         return MessageQueue(topic, queue.broker_name, queue.queue_id)

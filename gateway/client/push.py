@@ -8,11 +8,12 @@ Standard: `DefaultMQPushConsumerImpl`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Unpack
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.pop.names import retry_topic
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.client import Client, Environment
@@ -36,7 +37,7 @@ from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.returning import Returns
 from mqgateway.gateway.client.settings import PushSettings
-from mqgateway.gateway.client.subscriptions import Sql
+from mqgateway.gateway.client.subscriptions import Sql, Topics
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, ConsumerRunningInfo, MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
 
@@ -79,8 +80,10 @@ class PushConsumer(GroupConsumer):
     ) -> None:
         options = made(PushOptions, settings, ("is_ordered", "strategy", "on_queues_changed"))
         checked_time(options.consume_timestamp)
-        if options.consume_thread_min > options.consume_thread_max:
-            raise BadArgument("consume_thread_min is more than consume_thread_max")
+        _fit_threads(options, settings)
+        if not callable(listener):
+            arguments.refuse("listener", listener, "pass a function of messages and context")
+        arguments.of_type("is_ordered", is_ordered, bool, "True or False")
         super().__init__(
             group,
             options,
@@ -95,6 +98,8 @@ class PushConsumer(GroupConsumer):
         times_max = RECONSUME_TIMES if times == -1 else times
         self._returns = Returns(self, environment, times_max)
         make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
+        self.listeners_max = options.consume_thread_max
+        """Calls of the listener at once."""
         self._consumption = make(self, options, listener, self._returns)
         self._popping: Popping | None = None
         if isinstance(self._consumption, Concurrent) and not (
@@ -108,7 +113,7 @@ class PushConsumer(GroupConsumer):
     async def start(self) -> None:
         """Begin to consume. Raises `BadArgument`, also without any subscription, `Unreachable`,
         `BrokerError`."""
-        if not self.subscriptions:
+        if not (self.subscriptions or self.is_closed):
             raise BadArgument(f"the consumer {self.group} has no subscription: subscribe to a topic first")
         await self._join()
         await self._returns.start()
@@ -136,12 +141,13 @@ class PushConsumer(GroupConsumer):
         await self._part()
 
     @as_deferred
-    async def subscribe(self, topic: str, wanted: str | Sql = "*") -> None:
-        """Want messages of a topic: all, those with one of the tags (`"a || b"`), or by an expression."""
+    async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
+        """Want messages of a topic, or of several: all, those with one of the tags (`"a || b"`), or by an
+        expression."""
         await self._subscribe_now(topic, wanted)
 
-    def unsubscribe(self, topic: str) -> None:
-        """Want no more of a topic."""
+    def unsubscribe(self, topic: Topics) -> None:
+        """Want no more of a topic, or of several."""
         self._unsubscribe(topic)
 
     def suspend(self) -> None:
@@ -325,3 +331,16 @@ class PushConsumer(GroupConsumer):
             info.mq_pop_table = self._popping.infos()
         info.properties["PROP_THREADPOOL_CORE_SIZE"] = str(self.settings.consume_thread_min)
         return info
+
+
+def _fit_threads(options: PushOptions, given: Mapping[str, object]) -> None:
+    """Let the bound that was not given follow the one that was. Raises `BadArgument` for two that cross."""
+    low, high = options.consume_thread_min, options.consume_thread_max
+    if low <= high:
+        return
+    if "consume_thread_min" not in given:
+        options.consume_thread_min = high
+    elif "consume_thread_max" not in given:
+        options.consume_thread_max = low
+    else:
+        raise BadArgument(f"consume_thread_min={low}: is more than consume_thread_max={high}")

@@ -14,7 +14,7 @@ from mqgateway.engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
 from mqgateway.engine.pop.names import kind_of, real_topic
 from mqgateway.engine.pop.receipts import Receipt
 from mqgateway.gateway.client.message import ReceivedMessage
-from mqgateway.gateway.codec.headers import PopMessageResponseHeader
+from mqgateway.gateway.codec.headers import ChangeInvisibleTimeResponseHeader, PopMessageResponseHeader
 
 DELAY_SECONDS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """After which a message comes again that was refused once, twice, ..."""
@@ -38,6 +38,7 @@ def stamp(
 ) -> None:
     """Give messages of a pop their receipts, and the topic that was asked for."""
     starts = dict(_starts(told.start_offset_info or ""))
+    counts = _counts(told.order_count_info or "")
     firsts: dict[tuple[str, int], int] = {}
     for message in messages:
         properties, queue = message.properties, message.queue
@@ -47,6 +48,10 @@ def stamp(
             receipt = Receipt(start, told.pop_time, told.invisible_time, told.revive_qid, key[0], broker)
             properties[PROPERTY_POP_CK] = receipt.of_message(queue.queue_id, message.queue_offset)
         properties.setdefault(PROPERTY_FIRST_POP_TIME, str(told.pop_time))
+        if counts:
+            kind, number = kind_of(queue.topic), queue.queue_id
+            own = counts.get((kind, f"qo{number}%{message.queue_offset}"))
+            message.reconsume_times = counts.get((kind, str(number)), 0) if own is None else own
         message.topic = topic
 
 
@@ -58,6 +63,22 @@ def given(message: ReceivedMessage, topic: str, group: str) -> Given:
         raise ValueError("a receipt names a queue and an offset")
     topic = real_topic(topic, group, receipt.kind)
     return Given(topic, receipt.broker_name, int(fields[6]), int(fields[7]), receipt.invisible_time, text)
+
+
+def restamp(message: ReceivedMessage, told: Given, answer: ChangeInvisibleTimeResponseHeader) -> None:
+    """Give a message the receipt of its new invisible time; the one before counts no more.
+
+    Standard: `MQClientAPIImpl.changeInvisibleTimeAsync`.
+    """
+    receipt = Receipt(
+        told.offset,
+        answer.pop_time,
+        answer.invisible_time,
+        answer.revive_qid,
+        kind_of(told.topic),
+        told.broker_name,
+    )
+    message.properties[PROPERTY_POP_CK] = receipt.of_message(told.queue_id, told.offset)
 
 
 def pause(message: ReceivedMessage, level: int, times_max: int, now: int) -> int | None:
@@ -81,3 +102,9 @@ def _starts(text: str) -> Iterable[tuple[tuple[str, int], int]]:
         fields = one.split(" ")
         if len(fields) == 3:  # kind, queue, offset
             yield (fields[0], int(fields[1])), int(fields[2])
+
+
+def _counts(text: str) -> dict[tuple[str, str], int]:
+    """How often messages of an ordered pop were handed out before: by queue, and by `qo{queue}%{offset}`."""
+    several = (one.split(" ") for one in text.split(";"))
+    return {(fields[0], fields[1]): int(fields[2]) for fields in several if len(fields) == 3}

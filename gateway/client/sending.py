@@ -291,13 +291,13 @@ def check_topic(topic: str) -> None:
     """Refuse a name that cannot be that of a topic. Raises `BadArgument`."""
     refusal = validate_topic(topic)
     if refusal is not None:
-        raise BadArgument(refusal)
+        raise BadArgument(f"topic={topic!r}: {refusal}")
 
 
 def check_group(group: str, reserved: str) -> None:
     """Refuse a name that cannot be that of a group. Raises `BadArgument`."""
     refusal = validate_group(group)
     if refusal is not None:
-        raise BadArgument(refusal)
+        raise BadArgument(f"group={group!r}: {refusal}")
     if group == reserved:
-        raise BadArgument(f"a group may not be called {reserved}")
+        raise BadArgument(f"group={reserved!r}: is reserved, take another name")

@@ -7,6 +7,7 @@ keeps the two equal.
 
 from __future__ import annotations
 
+import ssl
 from typing import Literal, TypedDict
 
 from mqgateway.gateway.client.compression import Compression
@@ -31,7 +32,11 @@ class ClientSettings(TypedDict, total=False):
     vip_channel_enabled: bool
     use_tls: bool
     tls_client_trust_cert_path: str
+    tls_client_cert_path: str
+    tls_client_key_path: str
+    tls_client_key_password: str
     check_host_name: bool
+    ssl_context: ssl.SSLContext | None
     language: str
     serialize_type: HeaderForm | Literal["JSON", "ROCKETMQ"]
     send_latency_enable: bool
@@ -108,6 +113,12 @@ class PushSettings(ConsumerSettings, total=False):
 
 class PullSettings(ConsumerSettings, total=False):
     """Pull consumers have nothing beside."""
+
+
+class SimpleSettings(ConsumerSettings, total=False):
+    """What simple consumers have beside."""
+
+    pop_invisible_time: int
 
 
 class LitePullSettings(ConsumerSettings, total=False):

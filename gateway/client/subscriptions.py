@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters.tags import ALL, SQL92_TYPE, TAG_TYPE, compile_subscription
+from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.bodies import SubscriptionData
+
+Topics = str | Iterable[str]
+"""The name of a topic, or several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ def subscription(topic: str, wanted: str | Sql, version: int) -> SubscriptionDat
 
     Raises `BadArgument` for what cannot be read; expressions are read by the broker.
     """
+    if not isinstance(wanted.expression if isinstance(wanted, Sql) else wanted, str):
+        arguments.refuse("wanted", wanted, 'pass "*", tags ("a || b"), or Sql("price > 100")')
     expression, kind = (wanted.expression, SQL92_TYPE) if isinstance(wanted, Sql) else (wanted, TAG_TYPE)
     try:
         compiled = compile_subscription(topic, expression or ALL, kind)

@@ -205,11 +205,7 @@ class ClientTls:
 
     def wrap_factory(self, factory: Factory, host: str = "") -> Factory:
         """A factory whose protocols speak TLS with `host` outside and are those of `factory` inside."""
-        creator = self.for_host(host) if self._check_host else self
-        wrapper = _TlsFactory(creator, True, factory, clock=object())  # the clock is for others' protocols
-        wrapper.protocol = _TlsProtocol
-        made: Factory = wrapper
-        return made
+        return wrapping_factory(self.for_host(host) if self._check_host else self, factory)
 
     def for_host(self, host: str) -> IOpenSSLClientConnectionCreator:
         """What makes connections to one host, whose certificate must be for it."""
@@ -219,6 +215,15 @@ class ClientTls:
     def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
         """What the TLS layer asks for each connection."""
         return SSL.Connection(self._context, None)
+
+
+def wrapping_factory(creator: Any, factory: Factory) -> Factory:
+    """A factory whose protocols speak TLS outside, over connections of the creator's."""
+    wrapper: Factory = _TlsFactory(
+        creator, True, factory, clock=object()
+    )  # the clock is for others' protocols
+    wrapper.protocol = _TlsProtocol
+    return wrapper
 
 
 @implementer(IOpenSSLClientConnectionCreator)

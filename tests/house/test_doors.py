@@ -57,6 +57,7 @@ WALL_TIME = {
     "gateway/client/popping.py": "written: when a pop was asked for",
     "gateway/client/producer.py": "written: when messages were born",
     "gateway/client/pull.py": "shown: when a pull began, in its span",
+    "gateway/client/simple.py": "shown: when a receive began, in its span",
     "gateway/client/trace.py": "written: trace records",
     "gateway/client/tries.py": "written: when messages were born",
     "gateway/grpc/service/offsets.py": "told: when a message that waits a while is due",

@@ -41,6 +41,16 @@ class Unit(RawConfigParser):
         return optionstr
 
 
+def test_editable_installation_puts_the_packages_on_the_path_and_nothing_else() -> None:
+    """As plain folders, which type checkers see, and without `engine` or `gateway` at the top."""
+    links = sorted((PACKAGING / "editable").iterdir())
+    names = ["mqgateway", "pyspark_rocketmq", "pyspark_rocketmq_store"]
+    assert [link.name for link in links] == names
+    assert [link.resolve() for link in links] == [ROOT / name for name in names]
+    assert 'package_dir = {"": "packaging/editable"}' in (ROOT / "setup.py").read_text()
+    assert (links[0] / "py.typed").exists()
+
+
 @pytest.mark.parametrize("path", UNITS, ids=lambda path: path.stem)
 def test_a_unit_is_told_watched_reread_and_shut_in(path: Path) -> None:
     service = Unit(path)["Service"]

@@ -31,6 +31,20 @@ def test_the_short_names_are_those_of_the_client() -> None:
     assert all(getattr(mqgateway, name) is getattr(client, name) for name in mqgateway.__all__)
 
 
+def test_asyncio_has_every_name_of_the_blocking_api() -> None:
+    aio = import_module("mqgateway.aio")
+    assert set(aio.__all__) == set(mqgateway.__all__)
+    own = {name for name in aio.__all__ if getattr(aio, name) is not getattr(mqgateway, name)}
+    consumers = {"LitePullConsumer", "PullConsumer", "PushConsumer", "SimpleConsumer"}
+    assert own == {"Admin", "Producer", "TransactionListener", "TransactionProducer"} | consumers
+
+
+def test_administration_has_the_configurations_that_it_takes() -> None:
+    admin = import_module("mqgateway.admin")
+    assert admin.TopicConfig is mqgateway.TopicConfig
+    assert admin.SubscriptionGroupConfig is mqgateway.SubscriptionGroupConfig
+
+
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'mqgateway' has no attribute 'Prodcer'"):
         mqgateway.Prodcer  # noqa: B018

@@ -13,18 +13,15 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_groups, admin_names, admin_topics, blocking
 from mqgateway.gateway.client.blocking import (
     Admin,
-    LitePullConsumer,
     Producer,
-    PullConsumer,
     PushConsumer,
     TransactionProducer,
 )
 from mqgateway.gateway.client.errors import BadArgument, NotRunning
 from mqgateway.gateway.client.listening import Context
-from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
 from mqgateway.gateway.client.selectors import by_hash
-from tests.support.gateway.client.cluster import NAMESRV, bodies, queue_of
+from tests.support.gateway.client.cluster import NAMESRV, queue_of
 from tests.support.gateway.client.facing import faced, here
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
@@ -67,73 +64,6 @@ def test_a_request_gets_its_reply(monkeypatch: pytest.MonkeyPatch) -> None:
         replier.close()
 
 
-def test_listening_suspending_and_leaving(monkeypatch: pytest.MonkeyPatch) -> None:
-    with faced(monkeypatch) as cluster:
-        cluster.make_topic("T", queues=1)
-        got: list[bytes] = []
-        consumer = PushConsumer(
-            "G",
-            lambda messages, context: got.extend(one.body for one in messages),
-            NAMESRV,
-            **here(cluster),
-            consume_from_where=FIRST,
-        )
-        consumer.subscribe("T")
-        assert consumer.start() is consumer
-        with Producer("P", NAMESRV, **here(cluster)) as producer:
-            producer.send(Message("T", "a"))
-            cluster.wait_for(lambda: got == [b"a"])
-            consumer.suspend()
-            consumer.resume()
-            consumer.unsubscribe("T")
-        assert not consumer.wait(0)
-        consumer.close()
-        assert consumer.wait(0) and Loop.shared().pools[0].stopped  # type: ignore[attr-defined]
-
-
-def test_pulling(monkeypatch: pytest.MonkeyPatch) -> None:
-    with faced(monkeypatch) as cluster:
-        cluster.make_topic("T", queues=1)
-        with Producer("P", NAMESRV, **here(cluster)) as producer:
-            sent = producer.send(Message("T", "a"))
-        with PullConsumer("G", NAMESRV, **here(cluster)) as consumer:
-            (queue,) = consumer.queues("T")
-            assert bodies(consumer.pull(queue, 0).messages) == [b"a"]
-            assert (consumer.min_offset(queue), consumer.max_offset(queue)) == (0, 1)
-            assert consumer.search_offset(queue, 0) == 0
-            consumer.commit(queue, 1)
-            assert consumer.committed(queue) == 1
-            assert consumer.view("T", sent.offset_message_id).body == b"a"
-
-
-def test_polling(monkeypatch: pytest.MonkeyPatch) -> None:
-    with faced(monkeypatch) as cluster:
-        cluster.make_topic("T", queues=1)
-        with Producer("P", NAMESRV, **here(cluster)) as producer:
-            producer.send_batch([Message("T", f"{number}") for number in range(5)])
-        consumer = LitePullConsumer("G", NAMESRV, **here(cluster), consume_from_where=FIRST)
-        consumer.subscribe("T")
-        with consumer:
-            assert len(consumer.poll(20)) == 5
-            queue = queue_of("T")
-            assert consumer.assignment() == [queue] == consumer.queues("T")
-            consumer.pause([queue])
-            consumer.resume([queue])
-            consumer.seek(queue, 3)
-            stream = consumer.messages()
-            assert [next(stream).body for _ in range(2)] == [b"3", b"4"]
-            consumer.seek_to_begin(queue)
-            consumer.seek_to_end(queue)
-            consumer.commit()
-            assert consumer.committed(queue) == 5 and consumer.search_offset(queue, 0) == 0
-            consumer.unsubscribe("T")
-        assert list(consumer.messages()) == []
-        chosen = LitePullConsumer("H", NAMESRV, **here(cluster), consume_from_where=FIRST)
-        chosen.assign([queue])
-        with chosen:
-            assert len(chosen.poll(20)) == 5
-
-
 def test_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     class Listener:
         def execute(self, message: Message, argument: Any) -> TransactionState:
@@ -156,7 +86,9 @@ def test_wrong_settings_are_refused_when_it_is_made(monkeypatch: pytest.MonkeyPa
         Producer("P", NAMESRV, no_such_thing=1)
 
 
-@pytest.mark.parametrize("name", ["Producer", "PushConsumer", "PullConsumer", "LitePullConsumer"])
+@pytest.mark.parametrize(
+    "name", ["Producer", "PushConsumer", "PullConsumer", "LitePullConsumer", "SimpleConsumer"]
+)
 def test_the_face_has_what_the_core_has(name: str) -> None:
     from mqgateway.gateway.client import deferred
 
@@ -166,6 +98,8 @@ def test_the_face_has_what_the_core_has(name: str) -> None:
         *("check_transaction", "commit_offsets", "consume_directly", "consumed", "consumer_data", "lock"),
         *("rebalance", "reset_offsets", "restore_topics", "route_known", "running_info", "stored_offset"),
         *("topics", "where_to_begin"),
+        # What loops are made of.
+        *("end_iteration", "handled", "take"),
     }
     public = {
         method
@@ -191,11 +125,15 @@ def test_administration(monkeypatch: pytest.MonkeyPatch) -> None:
         assert admin.ask_name_server(admin_names.route("T")) is None
 
 
-def test_a_coroutine_function_cannot_listen_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None: ...
-
-    with faced(monkeypatch) as cluster:
-        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster))  # type: ignore[arg-type]
-        consumer.subscribe("T")
-        with pytest.raises(BadArgument, match="listener is a coroutine function"):
-            consumer.start()
+def test_delivery_is_reported_with_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster, Producer("P", NAMESRV, **here(cluster)) as producer:
+        cluster.make_topic("T", queues=1)
+        told: list[Any] = []
+        good, bad = Message("T", "good"), Message("T", "")
+        producer.send_async(good, on_delivery=lambda *said: told.append(said))
+        producer.send_async(bad, on_delivery=lambda *said: told.append(said))
+        several = [Message("T", "a"), Message("T", "b")]
+        producer.send_batch_async(several, on_delivery=lambda *said: told.append(said))
+        assert told[0][0] is good and told[0][1].queue.topic == "T" and told[0][2] is None
+        assert told[1][:2] == (bad, None) and isinstance(told[1][2], BadArgument)
+        assert told[2][0] is several and len(told[2][1]) == 1 and told[2][2] is None

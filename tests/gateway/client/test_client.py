@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
+import ssl
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.gateway.client.client import Client, together
+from mqgateway.gateway.client.client import Client, _tls, together
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, Unreachable
 from mqgateway.gateway.client.lite_pull import LitePullConsumer
 from mqgateway.gateway.client.message import Message
-from mqgateway.gateway.client.options import ClientOptions
+from mqgateway.gateway.client.options import ClientOptions, made
 from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.remoting.ssl_context import ContextTls
+from mqgateway.gateway.remoting.tls import ClientTls
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT
 from tests.gateway.client.test_popping import set_mode
+from tests.gateway.remoting.test_tls import FileShelf, Handshake, identity, mutual
 from tests.support.gateway.client.cluster import Cluster, requests_seen, topics_asked_for
 
 B_PORT = 20911
@@ -184,5 +189,32 @@ def test_authorities_are_read_only_where_host_names_are_to_be_checked() -> None:
     settings = {"use_tls": True, "tls_client_trust_cert_path": "/nowhere"}
     with Cluster() as cluster:
         cluster.producer(**settings)
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(BadArgument, match="tls_client_trust_cert_path=/nowhere: cannot be used"):
             cluster.producer(**settings, check_host_name=True, instance_name="other")
+
+
+def test_client_certificate_of_the_settings_is_shown() -> None:
+    key, certificate = identity("client")
+    around: Any = SimpleNamespace(disk=FileShelf(key=key, cert=certificate))
+    server = mutual("require", True, certificate)
+    settings = {"namesrv_addr": "a:1", "use_tls": True}
+    assert not Handshake(server, tls_of(settings, around)).succeeded
+    settings |= {"tls_client_cert_path": "cert", "tls_client_key_path": "key"}
+    assert Handshake(server, tls_of(settings, around)).succeeded
+    with pytest.raises(
+        BadArgument, match="tls_client_cert_path=cert, tls_client_key_path=none: cannot be used"
+    ):
+        tls_of({**settings, "tls_client_key_path": "none"}, around)
+
+
+def test_context_of_the_program_is_used_without_further_settings() -> None:
+    around: Any = SimpleNamespace(disk=FileShelf())
+    context = ssl.create_default_context()
+    assert isinstance(tls_of({"namesrv_addr": "a:1", "ssl_context": context}, around), ContextTls)
+    assert _tls(made(ClientOptions, {"namesrv_addr": "a:1"}), None, around) is None
+
+
+def tls_of(settings: dict[str, Any], around: Any) -> ClientTls:
+    tls = _tls(made(ClientOptions, settings), None, around)
+    assert tls is not None
+    return tls

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import pickle
+from importlib import import_module
 
 from mqgateway.gateway.client import errors
 from mqgateway.gateway.client.errors import (
@@ -12,6 +14,7 @@ from mqgateway.gateway.client.errors import (
     SendFailed,
     TimedOut,
     Unreachable,
+    trimmed,
 )
 
 
@@ -32,3 +35,26 @@ def test_a_failed_send_names_brokers_and_the_last_code() -> None:
     assert (failed.brokers, failed.code) == (("a", "b"), 14) and "2 tries" in str(failed)
     assert SendFailed("T", ["a"], TimedOut("late")).code == 0
     assert "T" in str(NoRoute("T")) and NoRoute("T").topic == "T"
+
+
+def test_errors_are_named_by_the_module_that_programs_import_them_from() -> None:
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, ClientError)]
+    for kind in kinds:
+        assert getattr(import_module(kind.__module__), kind.__name__) is kind
+        assert kind.__module__ == "mqgateway"
+    assert pickle.loads(pickle.dumps(TimedOut("late"))).args == ("late",)
+
+
+def test_trimmed_error_keeps_frames_of_what_others_raised() -> None:
+    def failed() -> ClientError:
+        try:
+            try:
+                raise KeyError("theirs")
+            except KeyError as cause:
+                raise Unreachable("ours") from cause
+        except ClientError as error:
+            return error
+
+    error = trimmed(failed())
+    assert error.__traceback__ is None
+    assert error.__cause__ is not None and error.__cause__.__traceback__ is not None

@@ -86,7 +86,7 @@ def test_subscribing_and_assigning_exclude_each_other() -> None:
             subscribed(cluster).assign([queue_of("T")])
         with pytest.raises(BadArgument, match="either"):
             cluster.run(assigned(cluster, 0, group="H").subscribe("T"))
-        with pytest.raises(BadArgument, match="no queues"):
+        with pytest.raises(BadArgument, match=r"queues=\[\]"):
             make(cluster, "I").assign([])
 
 
@@ -264,3 +264,74 @@ def test_polling_what_was_never_chosen_is_refused() -> None:
         cluster.begin(consumer)
         with pytest.raises(BadArgument, match="the consumer G reads nothing"):
             cluster.run(consumer.poll())
+
+
+def committed(cluster: Cluster) -> int:
+    return cluster.broker.tables.offsets.query("G", "T", 0)
+
+
+def test_close_commits_what_a_loop_has_handled_and_no_more() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        send(cluster, 10)
+        consumer = subscribed(cluster)
+        loop = iter(cluster.run(consumer.take()))
+        assert [next(loop).body for _ in range(4)] == numbers(4)  # the fourth is in hand
+        cluster.run(consumer.close())
+        assert committed(cluster) == 3
+        assert cluster.run(consumer.take()) is None
+
+
+def test_loop_that_ended_in_good_order_has_handled_what_it_was_given() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        send(cluster, 10)
+        consumer = subscribed(cluster)
+        loop = iter(cluster.run(consumer.take()))
+        next(loop)
+        next(loop)
+        consumer.handled()
+        cluster.run(consumer.close())
+        assert committed(cluster) == 2
+
+
+def test_loop_and_poll_go_on_where_a_loop_was_left() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        send(cluster, 10)
+        consumer = subscribed(cluster)
+        loop = iter(cluster.run(consumer.take()))
+        got = [next(loop).body]
+        again = iter(cluster.run(consumer.take()))
+        got += [next(again).body, next(again).body]
+        got += bodies(cluster.run(consumer.poll(1.0)))
+        assert got == numbers(10)
+        cluster.run(consumer.commit())
+        assert committed(cluster) == 10
+
+
+def test_seek_ends_what_a_loop_was_at() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        send(cluster, 10)
+        consumer = subscribed(cluster)
+        loop = iter(cluster.run(consumer.take()))
+        next(loop)
+        cluster.run(consumer.seek(queue_of("T"), 8))
+        assert list(loop) == []
+        assert bodies(list(cluster.run(consumer.take()))) == [b"8", b"9"]
+
+
+def test_loop_ends_when_it_is_told_to() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        consumer = subscribed(cluster)
+        waiting = consumer.take()
+        cluster.settle(1.0)
+        consumer.end_iteration()
+        assert cluster.run(waiting) is None
+
+
+def test_loop_over_a_consumer_that_was_not_started_is_an_error() -> None:
+    with Cluster() as cluster, pytest.raises(NotRunning, match="start"):
+        cluster.run(make(cluster).take())

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
 import pytest
 
 from mqgateway.engine.message import StoredMessage, pack_host
@@ -88,3 +92,66 @@ def test_a_reply_goes_to_who_asked() -> None:
 def test_what_asks_for_no_reply_has_none() -> None:
     with pytest.raises(BadArgument, match="asks for no reply"):
         received(CLUSTER="c").reply(b"x")
+
+
+AWARE = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "value"),
+    [
+        ({"delay_level": 18}, "DELAY", "18"),
+        ({"delay_millis": timedelta(minutes=1.5)}, "TIMER_DELAY_MS", "90000"),
+        ({"delay_millis": 5}, "TIMER_DELAY_MS", "5"),
+        ({"deliver_at": AWARE}, "TIMER_DELIVER_MS", "1777636800000"),
+        ({"deliver_at": 1_777_636_800_000}, "TIMER_DELIVER_MS", "1777636800000"),
+    ],
+    ids=repr,
+)
+def test_message_waits_for_a_level_a_duration_or_a_time(given: Any, name: str, value: str) -> None:
+    assert Message("T", b"x", **given).properties[name] == value
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"delay_millis": -5}, "delay_millis=-5: must be from 0"),
+        ({"delay_millis": timedelta(seconds=-5)}, "delay_millis=-5000"),
+        ({"delay_millis": "5"}, "delay_millis='5'"),
+        ({"delay_level": 99}, "delay_level=99: must be from 0 to 18"),
+        ({"delay_level": -1}, "delay_level=-1"),
+        ({"delay_level": True}, "delay_level=True"),
+        ({"deliver_at": 1_777_636_800}, "deliver_at=1777636800: is not milliseconds.*seconds"),
+        ({"deliver_at": datetime(2026, 5, 1)}, "deliver_at=.*has no time zone: pass"),
+        ({"deliver_at": timedelta(seconds=5)}, "deliver_at=.*pass an aware datetime"),
+        ({"flag": 2**31}, "flag=2147483648"),
+        ({"properties": ["a"]}, "properties="),
+        ({"properties": {5: "a"}}, "property 5 needs"),
+        ({"wait_store": "no"}, "wait_store='no'"),
+        ({"serializer": "json"}, "serializer='json'"),
+        ({"serializer": lambda _: 5}, "it must return bytes or text, and returned int"),
+    ],
+    ids=lambda value: str(value)[:40].replace("0x", ""),
+)
+def test_wrong_argument_of_a_message_is_refused_when_it_is_made(given: Any, error: str) -> None:
+    with pytest.raises(BadArgument, match=error):
+        Message("T", b"x", **given)
+
+
+def test_topic_of_a_message_is_text() -> None:
+    with pytest.raises(BadArgument, match="topic=5: pass text"):
+        Message(5, b"x")  # type: ignore[arg-type]
+
+
+def test_serializer_makes_the_body_and_a_received_message_is_read_as_text_or_json() -> None:
+    made = Message("T", {"grün": 1}, serializer=json.dumps)
+    assert made.body == b'{"gr\\u00fcn": 1}'
+    assert Message("T", [1, 2], serializer=bytes).body == b"\x01\x02"
+    message = received()
+    message.body = made.body
+    assert message.json() == {"grün": 1} and message.text() == '{"gr\\u00fcn": 1}'
+    message.body = b"\xff"
+    with pytest.raises(UnicodeDecodeError):
+        message.text()
+    with pytest.raises(ValueError, match=r"."):
+        message.json()

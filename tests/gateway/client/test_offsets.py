@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.offsets import ConsumedOffsets, LocalOffsets
 from mqgateway.gateway.codec.bodies import MessageQueue
 
@@ -64,13 +66,65 @@ def test_the_backup_is_read_when_the_file_is_broken() -> None:
     assert LocalOffsets(disk, "/o", "c", "G").load() == {A: 3}
 
 
-def test_a_file_that_cannot_be_read_at_all_is_an_error() -> None:
+DAMAGES = {
+    "empty": b"",
+    "zeros": bytes(64),
+    "cut": b'{"offsetTable":{{"brokerName":"broker-a","queueId"',
+    "no JSON": b"\xff\xfeoffsets",
+    "no object": b"[1, 2]",
+    "text for a table": b'{"offsetTable":"none"}',
+    "text for an offset": b'{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:"three"}}',
+    "number for a queue": b'{"offsetTable":{"5":3}}',
+    "negative": b'{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:-7}}',
+    "too large": b'{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:99999999999999999999}}',
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_file_is_set_aside_and_nothing_was_kept(
+    damage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     disk = CrashDisk()
     offsets = LocalOffsets(disk, "/o", "c", "G")
     offsets.save({A: 3})
-    disk.open(offsets.path).truncate(5)
-    with pytest.raises(ClientError, match="cannot be read"):
-        LocalOffsets(disk, "/o", "c", "G").load()
+    write(disk, offsets.path, damage)
+    again = LocalOffsets(disk, "/o", "c", "G")
+    assert again.load() == {} and again.get(A) == -1
+    assert disk.read_bytes(offsets.path + ".broken") == damage and not disk.exists(offsets.path)
+    assert "kept as /o/c/G/offsets.json.broken" in caplog.text
+    assert "begins where a new one would" in caplog.text
+    again.save({A: 5})
+    assert LocalOffsets(disk, "/o", "c", "G").load() == {A: 5}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_backup_is_used_for_any_damage_and_both_may_be_damaged(damage: bytes) -> None:
+    disk = CrashDisk()
+    offsets = LocalOffsets(disk, "/o", "c", "G")
+    offsets.save({A: 3})
+    offsets.save({A: 4})
+    write(disk, offsets.path, damage)
+    assert LocalOffsets(disk, "/o", "c", "G").load() == {A: 3}
+    write(disk, offsets.path, damage)
+    write(disk, offsets.path + ".bak", damage)
+    assert LocalOffsets(disk, "/o", "c", "G").load() == {}
+    assert disk.exists(offsets.path + ".broken-2") and disk.exists(offsets.path + ".bak.broken")
+
+
+def test_file_that_the_disk_does_not_give_is_set_aside(tmp_path: Path) -> None:
+    offsets = LocalOffsets(RealDisk(), str(tmp_path), "c", "G")
+    offsets.save({A: 3})
+    Path(offsets.path).unlink()
+    Path(offsets.path).mkdir()  # reading a folder fails, also for root
+    assert LocalOffsets(RealDisk(), str(tmp_path), "c", "G").load() == {}
+    assert Path(offsets.path + ".broken").is_dir()
+
+
+def write(disk: CrashDisk, path: str, content: bytes) -> None:
+    file = disk.open(path, create=True)
+    file.truncate(0)
+    file.write(0, content)
 
 
 def test_nothing_is_written_when_nothing_changed() -> None:

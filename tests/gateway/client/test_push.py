@@ -518,7 +518,7 @@ def test_a_start_that_fails_says_why() -> None:
         with pytest.raises(Unreachable):
             begin(cluster, Inbox())
         cluster.mend(NAMESRV_PORT)
-        for wrong in ({"consume_thread_min": 30}, {"pull_batch_size": 0}):
+        for wrong in ({"consume_thread_min": 30, "consume_thread_max": 20}, {"pull_batch_size": 0}):
             with pytest.raises(BadArgument):
                 begin(cluster, Inbox(), "H", **wrong)
         with pytest.raises(BadArgument):
@@ -542,3 +542,63 @@ def allow(cluster: Cluster, *codes: int) -> None:
 
 
 REFUSED: dict[int, Any] = {}
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        ({"consume_thread_max": 4}, 4, 4),
+        ({"consume_thread_min": 50}, 50, 50),
+        ({"consume_thread_max": 64}, 20, 64),
+        ({"consume_thread_min": 2, "consume_thread_max": 3}, 2, 3),
+        ({}, 20, 20),
+    ],
+    ids=repr,
+)
+def test_bound_of_threads_that_was_not_given_follows_the_other(given: Any, least: int, most: int) -> None:
+    with Cluster() as cluster:
+        consumer = PushConsumer("G", cluster.around, Inbox(), **cluster.settings(given))
+        settings = consumer.settings
+        assert (settings.consume_thread_min, settings.consume_thread_max) == (least, most)
+        assert consumer.listeners_max == most
+
+
+def test_several_topics_are_subscribed_to_at_once() -> None:
+    with Cluster() as cluster:
+        for topic in ("T", "U"):
+            cluster.make_topic(topic, queues=1)
+        inbox = Inbox()
+        consumer = PushConsumer("G", cluster.around, inbox, **cluster.settings({"consume_from_where": FIRST}))
+        with pytest.raises(BadArgument, match="topic='a b'"):
+            cluster.run(consumer.subscribe(["T", "a b"]))
+        assert consumer.topics() == []
+        cluster.run(consumer.subscribe(["T", "U"], "a"))
+        cluster.begin(consumer)
+        producer = cluster.producer()
+        for topic in ("T", "U"):
+            cluster.run(producer.send(Message(topic, topic, tags="a")))
+        cluster.wait_for(lambda: sorted(one.body for one in inbox.got) == [b"T", b"U"])
+        consumer.unsubscribe(["T", "U"])
+        assert consumer.topics() == ["%RETRY%G"]
+
+
+def test_broadcasting_consumer_starts_with_a_damaged_file_of_offsets() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        send(cluster, 3)
+        settings = cluster.settings({"message_model": "BROADCASTING", "consume_from_where": FIRST})
+        first = PushConsumer("G", cluster.around, Inbox(), **settings)
+        assert first._local is not None
+        path = first._local.path
+        first._local.save({queue_of("T"): 2})
+        cluster.disk.open(path).truncate(7)
+        inbox = Inbox()
+        consumer = PushConsumer("G", cluster.around, inbox, **settings)
+        cluster.run(consumer.subscribe("T"))
+        cluster.begin(consumer)
+        cluster.wait_for(lambda: len(inbox.got) == 3)  # as a new consumer, from the first one
+        assert cluster.disk.exists(path + ".broken")
+        cluster.watch.complaints.clear()
+
+
+FIRST: Any = "CONSUME_FROM_FIRST_OFFSET"

@@ -6,9 +6,9 @@ import pytest
 
 from mqgateway.engine.message import PROPERTY_FIRST_POP_TIME, PROPERTY_POP_CK
 from mqgateway.gateway.client.message import ReceivedMessage
-from mqgateway.gateway.client.receipts import DELAY_SECONDS, given, pause, stamp
+from mqgateway.gateway.client.receipts import DELAY_SECONDS, given, pause, restamp, stamp
 from mqgateway.gateway.codec.bodies import MessageQueue
-from mqgateway.gateway.codec.headers import PopMessageResponseHeader
+from mqgateway.gateway.codec.headers import ChangeInvisibleTimeResponseHeader, PopMessageResponseHeader
 
 
 def message(topic: str = "T", queue_id: int = 0, offset: int = 0, **properties: str) -> ReceivedMessage:
@@ -81,3 +81,21 @@ def test_a_message_refused_too_often_is_given_up_when_it_is_old() -> None:
     assert pause(again, 0, 16, now=65_000) == 120
     assert pause(again, 0, 16, now=14_400_000) == 7200
     assert pause(again, 0, 16, now=14_401_001) is None
+
+
+def test_ordered_messages_have_their_counts_from_the_answer() -> None:
+    messages = [message(offset=7), message(offset=8), message(queue_id=2)]
+    answer = told("0 0 7;0 2 0")
+    answer.order_count_info = "0 0 1;0 qo0%8 3"
+    stamp(messages, "T", "b", answer)
+    assert [one.reconsume_times for one in messages] == [1, 3, 0]
+
+
+def test_new_invisible_time_gives_a_new_receipt() -> None:
+    one = message(POP_CK="5 1000 60000 3 1 b 4 6")
+    restamp(
+        one,
+        given(one, "T", "G"),
+        ChangeInvisibleTimeResponseHeader(pop_time=2000, invisible_time=9000, revive_qid=7),
+    )
+    assert one.properties[PROPERTY_POP_CK] == "6 2000 9000 7 1 b 4 6"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import subprocess
 import sys
 from enum import StrEnum
@@ -19,6 +20,7 @@ from mqgateway.gateway.client.options import (
     ProducerOptions,
     PullOptions,
     PushOptions,
+    SimpleOptions,
 )
 from mqgateway.gateway.client.settings import (
     ClientSettings,
@@ -27,6 +29,7 @@ from mqgateway.gateway.client.settings import (
     ProducerSettings,
     PullSettings,
     PushSettings,
+    SimpleSettings,
 )
 from tests.house.source import ROOT
 
@@ -36,6 +39,7 @@ PAIRS = [
     (ConsumerOptions, ConsumerSettings),
     (PushOptions, PushSettings),
     (PullOptions, PullSettings),
+    (SimpleOptions, SimpleSettings),
     (LitePullOptions, LitePullSettings),
 ]
 
@@ -61,7 +65,8 @@ WRONG_LINES = {6, 7, 8, 10, 11, 16}
 
 @pytest.mark.parametrize(("options", "settings"), PAIRS, ids=lambda kind: kind.__name__)
 def test_types_are_those_of_the_options(options: type[ClientOptions], settings: type[Any]) -> None:
-    assert get_type_hints(settings) == {one.attribute: _type_of(one) for one in options_of(options)}
+    of_options = {one.attribute: _type_of(one) for one in options_of(options)}
+    assert get_type_hints(settings) == {**of_options, "ssl_context": ssl.SSLContext | None}
     assert not settings.__required_keys__
 
 

@@ -54,6 +54,47 @@ asyncio.run(main())
 """
 
 
+LOOPS = {
+    "blocking": """
+from mqgateway import CLASS
+
+consumer = CLASS("G", NAMESRV, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
+consumer.subscribe([TOPIC])
+with consumer:
+    for message in consumer:
+        print("got", message.text(), flush=True)
+        if hasattr(consumer, "ack"):
+            consumer.ack(message)
+print("closed", flush=True)
+""",
+    "aio": """
+import asyncio
+from mqgateway.aio import CLASS
+
+async def main():
+    consumer = CLASS("G", NAMESRV, consume_from_where="CONSUME_FROM_FIRST_OFFSET")
+    await consumer.subscribe([TOPIC])
+    async with consumer:
+        async for message in consumer:
+            print("got", message.text(), flush=True)
+            if hasattr(consumer, "ack"):
+                await consumer.ack(message)
+    print("closed", flush=True)
+
+asyncio.run(main())
+""",
+}
+PROGRAMS = {
+    "blocking": BLOCKING,
+    "aio": ASYNC,
+    **{
+        f"{face} loop over {kind}": program.replace("CLASS", kind)
+        for face, program in LOOPS.items()
+        for kind in ("LitePullConsumer", "SimpleConsumer")
+    },
+}
+
+
 @pytest.fixture
 def default_sigterm() -> Iterator[None]:
     """SIGTERM as a program finds it; what the test runner does then comes back afterwards."""
@@ -101,7 +142,7 @@ def test_other_threads_have_no_signals() -> None:
     assert found == [signal.SIG_DFL]
 
 
-@pytest.mark.parametrize("program", [BLOCKING, ASYNC], ids=["blocking", "aio"])
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_service_ends_in_order_and_quietly(program: str) -> None:
     """What was consumed is committed, the group is left, and not a word is said on standard error.
 

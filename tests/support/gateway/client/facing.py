@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -51,6 +52,9 @@ class HandLoop(Loop):
     def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.submit(function, *args, **kwargs).result()
 
+    def post(self, work: Callable[[], object]) -> None:
+        work()
+
     def pool(self, threads: int, name: str) -> InlinePool:  # type: ignore[override]
         self.pools.append(InlinePool())
         return self.pools[-1]
@@ -70,3 +74,24 @@ def here(cluster: Cluster, **given: Any) -> dict[str, Any]:
     settings = cluster.settings(given)
     del settings["namesrv_addr"]
     return settings
+
+
+def run(monkeypatch: pytest.MonkeyPatch, work: Callable[[Cluster], Awaitable[None]], **chosen: Any) -> None:
+    """Run a coroutine function on an asyncio loop of its own, with a cluster beside it."""
+
+    async def main() -> None:
+        with faced(monkeypatch, **chosen) as cluster:
+            cluster.make_topic("T", queues=1)
+            await work(cluster)
+
+    asyncio.run(main())
+
+
+async def until(cluster: Cluster, condition: Callable[[], object]) -> None:
+    """Let both kinds of time pass until something holds."""
+    for _ in range(200):
+        if condition():
+            return
+        cluster.settle(0.5)
+        await asyncio.sleep(0)
+    raise AssertionError("it did not come about")

@@ -1,0 +1,126 @@
+"""What all asyncio faces of the core do: live in the client's thread, start, close, await it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from twisted.internet.defer import Deferred, execute
+
+from mqgateway.gateway.client.arguments import refuse
+from mqgateway.gateway.client.errors import BadArgument, ClientError, NotRunning, trimmed
+from mqgateway.gateway.client.loop import Loop
+
+C = TypeVar("C", bound=Any)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Face(Generic[C]):
+    """What all faces of the core do: live in the client's loop, start, close."""
+
+    def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
+        if namesrv is not None:
+            settings = {"namesrv_addr": namesrv, **settings}
+        if namesrv is not None and not isinstance(namesrv, str):
+            refuse("namesrv", namesrv, 'pass text, as "127.0.0.1:9876"; several joined by ";"')
+        self._loop = Loop.shared()
+        try:
+            self._core: C = self._loop.do(lambda: make(**settings))
+        except ClientError as error:
+            raise trimmed(error)  # noqa: B904
+        self._callers: asyncio.AbstractEventLoop | None = None
+        self._begun: dict[str, Coroutine[Any, Any, Any]] = {}
+
+    @property
+    def client_id(self) -> str:
+        """What brokers call this client."""
+        client_id: str = self._core.client.client_id
+        return client_id
+
+    async def start(self) -> Self:
+        """Begin; gives itself. Raises `BadArgument` for what was called before and never awaited, as
+        `subscribe`."""
+        self._check_awaited()
+        self._callers = asyncio.get_running_loop()
+        await self._call(self._core.start)
+        return self
+
+    async def close(self) -> None:
+        """End in good order; harmless when that has been done."""
+        await self._call(self._core.close)
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        await self.close()
+
+    def _to_await(self, what: str, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same work, which must have been awaited when this is started."""
+        if self._callers is None:
+            self._begun[what] = work
+        return work
+
+    def _check_awaited(self) -> None:
+        forgotten = {
+            what: work
+            for what, work in self._begun.items()
+            if inspect.getcoroutinestate(work) == inspect.CORO_CREATED
+        }
+        self._begun = {}
+        for work in forgotten.values():
+            work.close()
+        if forgotten:
+            raise BadArgument("; ".join(f"{what} was not awaited: write `await ...`" for what in forgotten))
+
+    async def _call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What a function of the core comes to. An error that the client raises on purpose has no frames
+        below this one."""
+        try:
+            return await asyncio.wrap_future(self._loop.submit(function, *args, **kwargs))
+        except ClientError as error:
+            raise trimmed(error)  # noqa: B904
+
+    async def _do(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._call(lambda: execute(function, *args, **kwargs))
+
+    def _on_callers_loop(self, function: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Deferred[T]]:
+        """A coroutine function as one for the core: it runs on the caller's loop, and gives a Deferred."""
+
+        def call(*args: Any) -> Deferred[T]:
+            if self._callers is None:
+                raise NotRunning("it was not started")
+            outcome: Deferred[T] = Deferred()
+            running = asyncio.run_coroutine_threadsafe(function(*args), self._callers)
+
+            def done(future: Future[T]) -> None:
+                reactor: Any = self._loop.reactor
+                reactor.callFromThread(_settle, outcome, future)
+
+            running.add_done_callback(done)
+            return outcome
+
+        return call
+
+
+def check_coroutine_function(listener: Callable[..., Any]) -> None:
+    """Raises `BadArgument` for a function that would not run on a loop."""
+    called = getattr(listener, "__call__", None)  # noqa: B004
+    if not (inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)):
+        name = getattr(listener, "__qualname__", repr(listener))
+        raise BadArgument(f"{name} is no coroutine function: write `async def`, or use mqgateway")
+
+
+def _settle(outcome: Deferred[T], future: Future[T]) -> None:
+    if future.cancelled():
+        outcome.errback(NotRunning("the listener was cancelled"))
+        return
+    error = future.exception()
+    if error is None:
+        outcome.callback(future.result())
+    else:
+        outcome.errback(error)
