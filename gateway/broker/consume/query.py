@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.store.key_query import INDEX_KEY
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -17,7 +18,6 @@ from mqgateway.gateway.codec.bodies.consuming import ConsumeQueueData, QueryCons
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-INDEX_KEY, INDEX_UNIQUE = "K", "U"
 HALVING_ROUNDS = 64
 """How often something may be brought into memory for a search by time, which halves a queue of up to 2**32
 messages: a unit and a record for each step.
@@ -35,8 +35,9 @@ def query_message(
     max_num: int | None = None,
     index_type: str = INDEX_KEY,
 ) -> QueryResult | Deferred[QueryResult]:
-    """The records, stored in [begin, end] ms, whose key has the asked key's hash: whoever asks compares the
-    keys themselves. There may be none. `defaultQueryMaxNum` of them, if no number is said.
+    """Return the newest records of a topic with this key that were stored in [begin, end] ms.
+
+    There may be none. Without `max_num` there are `defaultQueryMaxNum` at most.
     """
     most = broker.store_options.default_query_max_num if max_num is None else max_num
 

@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.store.key_query import INDEX_KEY, INDEX_UNIQUE
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import offsets, query
@@ -208,7 +209,7 @@ def query_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         header.begin_timestamp,
         header.end_timestamp,
         None if is_old else header.max_num,
-        query.INDEX_UNIQUE if is_old else header.index_type or query.INDEX_KEY,
+        INDEX_UNIQUE if is_old else header.index_type or INDEX_KEY,
     )
     return then(found, _queried)
 

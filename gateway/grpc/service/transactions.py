@@ -12,11 +12,12 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, TRANS_HALF_TOPIC, parse_offset_message_id
+from mqgateway.engine.store.key_query import INDEX_UNIQUE
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume.query import INDEX_UNIQUE, query_message
+from mqgateway.gateway.broker.consume.query import query_message
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.produce.send import SendOutcome
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction

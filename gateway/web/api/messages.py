@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.message import (
-    PROPERTY_KEYS,
     PROPERTY_UNIQ_KEY,
     StoredMessage,
     format_host,
@@ -59,17 +58,10 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
 
 
 async def by_key(console: Console, call: Call) -> dict[str, Any]:
-    """Messages with a key, or the unique key that clients call the message's id: by the index."""
+    """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
-    found: dict[int, StoredMessage] = {}
-    for kind in (queries.INDEX_KEY, queries.INDEX_UNIQUE):
-        result = await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX, kind))
-        for record in result.records:
-            message = decode(record)
-            keys = message.properties.get(PROPERTY_KEYS, "").split()
-            if key in keys or message.properties.get(PROPERTY_UNIQ_KEY) == key:
-                found[message.physical_offset] = message
-    return {"rows": [shown.row(message) for message in found.values()], "isAll": len(found) < KEY_MAX}
+    found = (await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX))).records
+    return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
 
 
 async def message(console: Console, call: Call) -> dict[str, Any]:
