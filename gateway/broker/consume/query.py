@@ -12,7 +12,9 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.store.key_query import INDEX_KEY
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.cold import reading
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.records import record_at
 from mqgateway.gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
 
 if TYPE_CHECKING:
@@ -47,11 +49,11 @@ def query_message(
     return reading(broker, attempt)
 
 
-def view_message(broker: Broker, physical_offset: int) -> bytes | Deferred[bytes]:
-    """The record at a log offset, as it is stored. Raises `OperationError` where there is none."""
+def view_message(broker: Broker, physical_offset: int, may_use: MayUse | None) -> bytes | Deferred[bytes]:
+    """Return the record at a log offset, as it is stored. Raises `OperationError` where there is none."""
 
     def attempt(rounds: int) -> bytes:
-        record = broker.store.record_at(physical_offset, may_wait=not rounds)
+        record = record_at(broker, physical_offset, may_use, may_wait=not rounds)
         if record is None:
             why = f"can not find message by the offset, {physical_offset}"
             raise OperationError(Reason.SYSTEM_ERROR, why)

@@ -230,7 +230,8 @@ def view_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """33."""
     header = call.header
     assert isinstance(header, ViewMessageRequestHeader)
-    return then(query.view_message(broker, header.offset), lambda record: Reply(body=record))
+    record = query.view_message(broker, header.offset, call.may_use)
+    return then(record, lambda found: Reply(body=found))
 
 
 def query_consume_queue(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
