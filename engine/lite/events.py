@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 
 from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.lite.rules import Rules
 from mqgateway.engine.lite.subscriptions import Subscriber, Subscriptions
 from mqgateway.engine.options import BrokerOptions
@@ -106,18 +107,22 @@ class Events:
         for name, readers in self._subscriptions.readers(queue, group).items():
             self._offer_one(queue, name, readers, without)
 
-    def take(self, client_id: str) -> Iterator[str]:
-        """The queues that a client is to look into, each of which is taken as it comes."""
+    def take(self, client_id: str, parent: str) -> Iterator[str]:
+        """Yield the queues of a parent that a client is to look into, each of which is taken as it comes.
+
+        A client id is only what a request says: queues of another parent are left for one that names it.
+        """
+        prefix = light_queue(parent, "")
         if not self._options.enable_lite_event_mode:
             own = self._subscriptions.of(client_id)
-            yield from () if own is None else list(own.queues)
+            yield from () if own is None else [one for one in own.queues if one.startswith(prefix)]
             return
         waiting = self._waiting.get(client_id)
         if waiting is None:
             return
         waiting.popped, waiting.asked_at = self._clock.millis(), elapsed_millis(self._clock)
         for queue in list(waiting.queues):
-            if queue in waiting.queues:
+            if queue in waiting.queues and queue.startswith(prefix):
                 del waiting.queues[queue]
                 yield queue
 

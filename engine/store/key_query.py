@@ -1,26 +1,36 @@
 """Finding messages by key or tags, through the index.
 
-The index compares hashes and times only, so the reader must compare keys. Standard:
-`DefaultMessageStore.queryMessage`, `IndexService.queryOffset`.
+The index has hashes of topic and key only, so each record that it gives is read and compared before it counts
+as found: another topic or key may have the same hash. Standard: `DefaultMessageStore.queryMessage`,
+`IndexService.queryOffset`; there the comparison is left to `MQAdminImpl.queryMessage` of the client.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, PROPERTY_UNIQ_KEY
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.index_file import Index
-from mqgateway.engine.store.log import Log, store_time
+from mqgateway.engine.store.log import Log
+from mqgateway.engine.store.record import properties_of, topic_of
 from mqgateway.engine.store.results import QueryResult
 
 log = logging.getLogger(__name__)
 
-QUERY_MAX = 64
+QUERY_MAX: Final = 64
 """Messages of one query. Standard: maxMsgsNumBatch."""
-_ROUNDS = 3
+CANDIDATES_MAX: Final = 512
+"""Records of the asked hash that one query reads, the newest first."""
+CANDIDATE_BYTES_MAX: Final = 8 * 1024**2
+"""No further records are read once those of another topic or key have so many bytes."""
+INDEX_KEY: Final = "K"
+INDEX_UNIQUE: Final = "U"
+INDEX_TAG: Final = "T"
 
 
 class KeyQuery:
@@ -53,8 +63,10 @@ class KeyQuery:
         try:
             index.apply(self._clock.millis())
             hashes = index.hashes
-            key_hash = hashes.of_tags(topic, key) if index_type == "T" else hashes.of_key(topic, key)
-            records = self._records(index, key_hash, min(max_num, QUERY_MAX), begin, end, may_wait)
+            is_tag = index_type == INDEX_TAG
+            key_hash = hashes.of_tags(topic, key) if is_tag else hashes.of_key(topic, key)
+            wanted = Wanted(topic, key, index_type)
+            records = self._records(index, key_hash, wanted, min(max_num, QUERY_MAX), begin, end, may_wait)
         except OSError as error:
             log.error("the index cannot be read: %s", error)
         if not index.files:
@@ -62,20 +74,61 @@ class KeyQuery:
         return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
 
     def _records(
-        self, index: Index, key_hash: int, limit: int, begin: int, end: int, may_wait: bool
+        self, index: Index, key_hash: int, wanted: Wanted, limit: int, begin: int, end: int, may_wait: bool
     ) -> list[bytes]:
-        for _ in range(_ROUNDS):
-            offsets = sorted(set(index.find(key_hash, begin, end, limit, may_wait)))
-            try:
-                found = [self._record_at(offset, may_wait) for offset in offsets]
-            except ColdRead as cold:
-                rest = [(0, offset, 4) for offset in offsets if offset >= cold.position]
-                raise ColdRecords(cold.position, self._log.pieces(rest)) from None
-            records = [record for record in found if record is not None]
-            if records or not offsets:
-                return records
-            # All of these have gone from the log; older ones cannot be there, newer ones may.
-            end = min(end, store_time(self._log, offsets[0], may_wait))
-            if end < begin:
+        """Return the newest `limit` records that are wanted, oldest first.
+
+        The index is asked for as many entries as records are wanted, then for twice as many, and so on, since
+        almost always all of them are of the asked key.
+        """
+        found: dict[int, bytes] = {}
+        read: set[int] = set()
+        strange_bytes = 0
+        number = limit
+        while number > 0:
+            offsets = index.find(key_hash, begin, end, number, may_wait)
+            unread = sorted(set(offsets) - read)
+            for offset, record in zip(unread, self._read(unread, may_wait), strict=True):
+                if record is None:
+                    continue
+                if wanted.matches(record):
+                    found[offset] = record
+                else:
+                    strange_bytes += len(record)
+            read.update(unread)
+            is_enough = len(found) >= limit or strange_bytes >= CANDIDATE_BYTES_MAX
+            if is_enough or len(offsets) < number or number >= CANDIDATES_MAX:
                 break
-        return []
+            number = min(2 * number, CANDIDATES_MAX)
+        return [found[offset] for offset in sorted(found)[-limit:]] if found else []
+
+    def _read(self, offsets: list[int], may_wait: bool) -> list[bytes | None]:
+        try:
+            return [self._record_at(offset, may_wait) for offset in offsets]
+        except ColdRead as cold:
+            rest = [(0, offset, 4) for offset in offsets if offset >= cold.position]
+            raise ColdRecords(cold.position, self._log.pieces(rest)) from None
+
+
+class Wanted:
+    """What a query asks for."""
+
+    def __init__(self, topic: str, key: str, index_type: str) -> None:
+        self._topic = topic.encode("utf-8", "replace")
+        self._key = key
+        self._index_type = index_type
+
+    def matches(self, record: bytes) -> bool:
+        """Return True if a record has the topic, and the key where the index type looks for it.
+
+        Clients that ask by key get unique keys too: the index keeps both under one hash, and whoever has one
+        text in hand often cannot tell which it is.
+        """
+        if topic_of(record) != self._topic:
+            return False
+        properties, key = properties_of(record), self._key
+        if self._index_type == INDEX_TAG:
+            return properties.get(PROPERTY_TAGS) == key
+        if properties.get(PROPERTY_UNIQ_KEY) == key:
+            return True
+        return self._index_type != INDEX_UNIQUE and key in properties.get(PROPERTY_KEYS, "").split(" ")

@@ -157,7 +157,7 @@ class GetResult:
 
 
 class QueryResult(NamedTuple):
-    """Records that may have a key, by offset; the reader compares keys, as only hashes were compared.
+    """Records that have a topic and a key, by offset.
 
     The last two say how far the index had come: store time in ms and physical offset of its newest entry.
     """

@@ -35,7 +35,7 @@ class DueSlot:
         self.log_offset = log_offset
         self.next = slot.last
         self.positions = array("q")
-        self.deleted: set[str] = set()
+        self.deleted: set[tuple[str, str]] = set()
 
 
 class Dequeue:
@@ -128,7 +128,7 @@ class Dequeue:
         stored = self._delivery.look_up(unit.physical_offset)
         key = None if stored is None else stored.properties.get(PROPERTY_TIMER_DEL_UNIQKEY)
         if stored is not None and key is not None:
-            due.deleted.add(key)
+            due.deleted.add((stored.properties.get(PROPERTY_REAL_TOPIC, ""), key))
             self._metrics.add(stored.properties.get(PROPERTY_REAL_TOPIC, ""), 1, due.slot.time)
 
     def _finish(self, due: DueSlot, position: int, now: int) -> None:

@@ -161,13 +161,15 @@ def _copy(stored: StoredMessage, written: int, now: int) -> Message:
     )
 
 
-def delete_keys(stored: Message) -> tuple[str, str]:
-    """The values of TIMER_DEL_UNIQKEY that delete a timer: its key alone, or with its topic before it.
+def delete_keys(stored: Message) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return what deletes a timer: the topic of the deleting message, and its TIMER_DEL_UNIQKEY.
 
-    Standard: `TimerMessageStore.buildDeleteKey`, where appendTopicForTimerDeleteKey says which.
+    That is the timer's key alone, or with its topic before it. The deleting message must be of the same
+    topic: its sender was authorized for that one only. Standard: `TimerMessageStore.buildDeleteKey`, where
+    appendTopicForTimerDeleteKey says which, and any topic will do.
     """
-    key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
-    return key, f"{stored.properties.get(PROPERTY_REAL_TOPIC, '')}+{key}"
+    topic, key = stored.properties.get(PROPERTY_REAL_TOPIC, ""), stored.properties.get(PROPERTY_UNIQ_KEY, "")
+    return (topic, key), (topic, f"{topic}+{key}")
 
 
 class RecallHandle(NamedTuple):

@@ -74,8 +74,8 @@ REPEATED_MAX = 10_000
 ATTEMPTS_MAX = 3
 """In how many rounds an unreadable half message is tried before it is left out."""
 
-IsReachable = Callable[[str], bool]
-"""Whether anybody of a producer group is connected."""
+IsReachable = Callable[[str, str], bool]
+"""Whether a member of a producer group is connected that may be asked about messages of a topic."""
 
 
 class CheckBack(NamedTuple):
@@ -89,6 +89,7 @@ class CheckBack(NamedTuple):
     message_id: str
     record: bytes
     """The half message as its consumers would see it, stored where the copy is."""
+    topic: str
 
 
 class _Held(NamedTuple):
@@ -96,6 +97,7 @@ class _Held(NamedTuple):
 
     until: int
     group: str | None
+    topic: str = ""
 
 
 class _Round:
@@ -405,7 +407,7 @@ class TransactionLog:
         held = self._held.get(offset)
         if held is None or now >= held.until or walk.end - offset > SPREAD_MAX:
             return False
-        return held.group is None or not is_reachable(held.group)
+        return held.group is None or not is_reachable(held.group, held.topic)
 
     def _look_at(
         self, offset: int, walk: _Round, now: int, is_reachable: IsReachable, questions: list[CheckBack]
@@ -434,8 +436,8 @@ class TransactionLog:
         if due is Due.LATER:
             patient_until = now + half.patience(options.transaction_time_out) - half.age(now - ahead) + 1
             return self._hold(half, walk, now, _Held(min(patient_until, too_old), None))
-        if not is_reachable(half.group):
-            return self._hold(half, walk, now, _Held(too_old, half.group))
+        if not is_reachable(half.group, half.topic):
+            return self._hold(half, walk, now, _Held(too_old, half.group, half.topic))
         return self._ask(half, questions)
 
     def _hold(self, half: HalfMessage, walk: _Round, now: int, held: _Held) -> bool:
@@ -466,6 +468,7 @@ class TransactionLog:
                 copy.properties.get(PROPERTY_UNIQ_KEY),
                 result.message_id,
                 question_record(half, copy, result),
+                half.topic,
             )
         )
         return True

@@ -27,9 +27,11 @@ from mqgateway.gateway.access.memory import Outcomes
 from mqgateway.gateway.access.needs import Fields, Need, Row, needs_in
 from mqgateway.gateway.access.resources import (
     BY_BODY,
+    BY_RECORD,
     UNCHECKED_BY_STANDARD,
     BodyReader,
     needs_of_header,
+    needs_of_record,
     standard_needs_of_header,
 )
 from mqgateway.gateway.access.settings import AccessSettings
@@ -38,7 +40,7 @@ from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.remoting.call import Call, RequestError
+from mqgateway.gateway.remoting.call import Call, Peer, RequestError
 
 NO_NAME: Final = "username cannot be null."
 NOT_SIGNED: Final = "check signature failed."
@@ -72,6 +74,7 @@ class AccessControl:
         self.tables = tables
         self._audit = Audit(settings.audit_format)
         of_broker = needs_of_header if settings.is_strict else standard_needs_of_header
+        self._checks_records = settings.is_strict and needs is None
         self._needs_of_header = of_broker if needs is None else needs
         by_signature, by_policy = settings.authentication_memory, settings.authorization_memory
         self._signatures = None if by_signature is None else Outcomes(by_signature, clock)
@@ -116,6 +119,9 @@ class AccessControl:
             name = user = None
         if settings.authorizes and code not in settings.unchecked_codes:
             self._authorize_header(call, name, user, is_told)
+            if self._checks_records and code in BY_RECORD and self._needs_a_look(user):
+                group = command.ext_fields.get(BY_RECORD[code][1], "")
+                call.may_use = partial(self._may_use, call.peer, code, name, group)
 
     def guarded(self, table: Mapping[int, Any], options: BrokerOptions) -> dict[int, Any]:
         """A broker's table of request functions in which those stand behind a check whose bodies name
@@ -139,7 +145,7 @@ class AccessControl:
                 except Exception:
                     raise RequestError(ResponseCode.NO_PERMISSION, UNREADABLE) from None
                 for part in in_parts(list(dict.fromkeys(needs))):
-                    self._authorize(call, name, part)
+                    self._authorize(call.peer, call.command.code, name, part)
                     yield
             reply = function(broker, call)
             if isinstance(reply, Generator):
@@ -219,30 +225,38 @@ class AccessControl:
         settings, command = self._settings, call.command
         fields, code = command.ext_fields, command.code
         if name is None or self._decisions is not None or is_told:
-            self._authorize(call, name, self._needs_of_header(code, fields, settings.cluster_name))
+            self._authorize(call.peer, code, name, self._needs_of_header(code, fields, settings.cluster_name))
             return
         ip, acl = ip_of(call.peer), self.tables.acl_of(name)
         if self.allowed.knows(name, ip, code, fields, user, acl):
             return
         watched = Watched(fields)
-        self._authorize(call, name, self._needs_of_header(code, watched, settings.cluster_name))
+        self._authorize(call.peer, code, name, self._needs_of_header(code, watched, settings.cluster_name))
         self.allowed.add(name, ip, code, watched, user, acl)
 
-    def _authorize(self, call: Call, name: str | None, needs: Sequence[Need]) -> None:
+    def _authorize(self, peer: Peer, code: int, name: str | None, needs: Sequence[Need]) -> None:
         """Refuse a request that needs what its user may not do. Raises `RequestError`."""
         if not needs:
             return
         if name is None:
             raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
-        ip, address, code = ip_of(call.peer), call.peer.address, call.command.code
+        ip, address = ip_of(peer), peer.address
         for need in needs:
             if self._decisions is None:
                 refusal = self._decision(name, need, ip, address, code)
             else:
                 find = partial(self._decision, name, need, ip, address, code)
-                refusal = self._decisions.get(call.peer, (name, need, ip), find)
+                refusal = self._decisions.get(peer, (name, need, ip), find)
             if refusal:
                 raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+
+    def _may_use(self, peer: Peer, code: int, name: str | None, group: str, topic: str) -> bool:
+        """Return True if a user may do what a code stands for with records of a topic."""
+        try:
+            self._authorize(peer, code, name, needs_of_record(topic, BY_RECORD[code][0], group))
+        except RequestError:
+            return False
+        return True
 
     def _decision(self, name: str, need: Need, ip: str, address: str, request: int | str) -> str:
         tables, (resource, actions) = self.tables, need

@@ -1,8 +1,10 @@
 """What each request code of a broker needs: which resources, and one of which actions on each.
 
 Two tables, which together have every code that a broker serves: `BY_HEADER` for what header fields name, and
-`BY_BODY` for what a body names. Each need must be met. `UNCHECKED_BY_STANDARD` are the codes that the
-standard lets any user send who can sign; with `authorizationProfile=standard` so do we.
+`BY_BODY` for what a body names. Each need must be met. `BY_RECORD` is for requests that lead to a record of
+any topic: what that needs is known once it was read. `UNCHECKED_BY_STANDARD` are the codes that the standard
+lets any user send who can sign, and it has nothing like `BY_RECORD`; with `authorizationProfile=standard`
+neither have we.
 
 A retry topic is the group it belongs to. Standard: `DefaultAuthorizationContextBuilder`, and the annotations
 `RocketMQAction` and `RocketMQResource` of the header classes.
@@ -35,7 +37,7 @@ from mqgateway.gateway.access.needs import (
     needs_in,
     topic_in,
 )
-from mqgateway.gateway.access.policies import RETRY_PREFIX, cluster, group, topic
+from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, group, topic
 from mqgateway.gateway.codec.bodies import (
     HeartbeatData,
     LockBatchRequestBody,
@@ -61,9 +63,9 @@ def _sent(field: str) -> Row:
 
 
 def _message_by_offset(fields: Fields, cluster_name: str) -> Iterable[Need]:
-    """The topic of a message that is read by its place in the log; older clients do not tell it."""
+    """The topic of a message that is read by its offset in the log; older clients do not name it."""
     name = fields.get("topic")
-    return [Need(cluster(cluster_name) if name is None else topic(name), (GET,))]
+    return [] if name is None else [Need(topic(name), (GET,))]
 
 
 def _transaction(fields: Fields, cluster_name: str) -> Iterable[Need]:
@@ -346,6 +348,33 @@ UNCHECKED_BY_STANDARD = frozenset(
 """Codes that version 5.5.0 was seen to let any user send, or whose headers it has no rule for."""
 
 
+BY_RECORD: dict[int, tuple[tuple[Action, ...], str]] = {
+    RequestCode.VIEW_MESSAGE_BY_ID: ((GET, SUB), ""),
+    RequestCode.CONSUMER_SEND_MSG_BACK: ((SUB,), "group"),
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: ((SUB,), "consumerGroup"),
+    RequestCode.END_TRANSACTION: ((PUB,), ""),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: ((UPDATE,), ""),
+    # Producers are sent the half messages that they are asked about.
+    RequestCode.HEART_BEAT: ((PUB,), ""),
+}
+"""Codes whose requests lead to a record by more than topic and queue. The actions of which one is needed on
+the topic that the record itself belongs to, whatever topic the request names, and the field of the group.
+"""
+
+
+def needs_of_record(topic_name: str, actions: tuple[Action, ...], group_name: str) -> list[Need]:
+    """Return what a record of a topic needs; one of a retry topic needs `Sub` of the group it is for.
+
+    A retry topic of POP belongs to a group and a topic. Where the group is not known, only the spelling with
+    `+` tells them apart.
+    """
+    if not topic_name.startswith(RETRY_PREFIX):
+        return [Need(topic(topic_name), actions)]
+    if not group_name:
+        group_name = topic_name.removeprefix(RETRY_PREFIX).partition("+")[0]
+    return list(dict.fromkeys(_popped(group_name, topic_name)))
+
+
 def needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
     """What the header fields of a request need; nothing where `BY_BODY` has the code."""
     return needs_in(BY_HEADER, code, fields, cluster_name)
@@ -353,6 +382,4 @@ def needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
 
 def standard_needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
     """The same with the standard's holes."""
-    without_topic = code == RequestCode.VIEW_MESSAGE_BY_ID and "topic" not in fields
-    unchecked = without_topic or code in UNCHECKED_BY_STANDARD
-    return [] if unchecked else needs_of_header(code, fields, cluster_name)
+    return [] if code in UNCHECKED_BY_STANDARD else needs_of_header(code, fields, cluster_name)

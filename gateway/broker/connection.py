@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+MayUse = Callable[[str], bool]
+"""Whether a caller may do with records of a topic what it asks for; see `records`."""
+
 
 class ClientConnection(Protocol):
     """A client, as long as its connection lives; connections are compared by identity.

@@ -4,6 +4,7 @@ physical. Standard: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
 
 from __future__ import annotations
 
+from mqgateway.engine.message import is_lmq
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of, nothing
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
@@ -48,10 +49,10 @@ def by_key(
     """
 
     def read(answer: RemotingCommand) -> list[ReceivedMessage]:
-        # Brokers look by hash: others may be among them.
+        # Apache's brokers look by hash: other topics and keys may be among them.
         found = read_messages(answer.body, "")
         if kind == KEY:
-            return [one for one in found if key in one.keys]
+            return [one for one in found if key in one.keys and (one.topic == topic or is_lmq(topic))]
         return [one for one in found if one.message_id == key] if kind == UNIQUE_KEY else found
 
     header = QueryMessageRequestHeader(

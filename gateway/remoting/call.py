@@ -74,7 +74,7 @@ class Peer(Protocol):
 class Call:
     """One request. `now` is the wall time it was taken up, in ms; `header` None where the code has none."""
 
-    __slots__ = ("began", "body", "command", "header", "is_held", "is_late", "now", "peer")
+    __slots__ = ("began", "body", "command", "header", "is_held", "is_late", "may_use", "now", "peer")
 
     began: float
     """For who takes its time: when it was taken up, by the monotonic clock; who sets it sets both."""
@@ -92,6 +92,8 @@ class Call:
         self.peer = peer
         self.now = now
         self.is_late = False
+        self.may_use: Callable[[str], bool] | None = None
+        """Whether the caller may use records of a topic for this request; None where it may use all."""
 
     def __repr__(self) -> str:
         return f"Call(code={self.command.code}, header={self.header!r}, peer={self.peer.address})"

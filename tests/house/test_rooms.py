@@ -5,7 +5,7 @@ from pathlib import PurePath
 import pytest
 
 from tests.house.picture import PAGE, drawn
-from tests.house.source import circles, import_graph, imported_modules, source_files
+from tests.house.source import ROOT, circles, import_graph, imported_modules, source_files
 
 BROKER = "gateway.broker."
 PROTOCOLS = ("gateway.remoting", "gateway.codec.command", "gateway.codec.codes", "gateway.codec.headers")
@@ -74,3 +74,19 @@ def test_the_picture_of_the_rooms_is_true() -> None:
     """`python -m tests.house.picture` draws it anew."""
     text = PAGE.read_text()
     assert drawn(text) == text
+
+
+BY_OFFSET = (".record_at(", ".look_up(", ".transactions.find(")
+OF_QUEUES = {"gateway/web/scan.py", "gateway/web/api/tail.py", "gateway/broker/cluster/route_cache.py"}
+"""Files that read records of queues whose topic the caller was authorized for, or look up something else."""
+
+
+def test_records_are_read_by_offset_in_one_place() -> None:
+    """There the caller's rights on the record itself are checked."""
+    reading = {
+        path.as_posix()
+        for path in source_files()
+        if path.parts[0] == "gateway" and path.parts[1] in ("broker", "grpc", "web")
+        if any(call in (ROOT / path).read_text() for call in BY_OFFSET)
+    }
+    assert reading - OF_QUEUES == {"gateway/broker/records.py"}

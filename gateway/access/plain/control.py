@@ -8,6 +8,7 @@ of the exception and the place in it. Standard: `PlainAccessValidator`, `PlainPe
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred
@@ -21,9 +22,16 @@ from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.accounts import Account, Permission
 from mqgateway.gateway.access.plain.keeper import Keeper
-from mqgateway.gateway.access.plain.needs import BodyReader, needs_admin, needs_of_fields, readers
+from mqgateway.gateway.access.plain.needs import (
+    BodyReader,
+    needs_admin,
+    needs_of_fields,
+    needs_of_record,
+    readers,
+)
 from mqgateway.gateway.access.plain.rules import TRACES, PlainNeed, refused_need, shown
 from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.access.resources import BY_RECORD
 from mqgateway.gateway.access.signature import ACCESS_KEY, is_signed
 from mqgateway.gateway.access.slowing import LateRefusals, Pause, ip_of
 from mqgateway.gateway.codec.codes import ResponseCode
@@ -89,6 +97,9 @@ class PlainControl:
             sentence = f"Need admin permission for request code={code}, but accessKey={name} is not"
             self._refuse(call, account, "admin", "", sentence, 580)
         self._check(call, account, needs)
+        if self._is_strict and code in BY_RECORD:
+            group = call.command.ext_fields.get(BY_RECORD[code][1], "")
+            call.may_use = partial(self._may_use, call.peer.address, code, account, group)
 
     def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
         """A table of request functions in which those stand behind a check whose bodies name resources."""
@@ -116,6 +127,15 @@ class PlainControl:
             return reply
 
         return serve
+
+    def _may_use(self, address: str, code: int, account: Account, group: str, topic: str) -> bool:
+        """Return True if an account may do what a code stands for with records of a topic."""
+        need = refused_need(account, needs_of_record(code, topic, group))
+        if need is not None:
+            action, resource = need.permission.name or "", shown(need.resource)
+            sentence = f"No default permission for {resource}"
+            self._audit.authorized(account.access_key, address, code, action, resource, sentence)
+        return need is None
 
     def _account(self, call: Call) -> Account | None:
         """Whose request it is; None where its address is enough. Raises `RequestError`."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps
+from mqgateway.gateway.access import resources
 from mqgateway.gateway.access.plain.accounts import Permission
 from mqgateway.gateway.access.plain.rules import PlainNeed
 from mqgateway.gateway.access.policies import Action, Resource, ResourceType, group, topic
@@ -75,6 +76,16 @@ def needs_of_fields(code: int, fields: Fields, is_strict: bool) -> list[PlainNee
     if row is not None:
         return [_need(make(fields[name]), permission) for make, name, permission in row if name in fields]
     return _translated(needs_of_header(code, fields, "")) if is_strict else []
+
+
+def needs_of_record(code: int, topic_name: str, group_name: str) -> list[PlainNeed]:
+    """Return what a record of a topic needs: `SUB` where it is read, `PUB` where it is changed."""
+    actions = resources.BY_RECORD[code][0]
+    permission = SUB if Action.SUB in actions else PUB
+    return [
+        _need(need.resource, permission)
+        for need in resources.needs_of_record(topic_name, actions, group_name)
+    ]
 
 
 def readers(is_strict: bool) -> dict[int, BodyReader]:

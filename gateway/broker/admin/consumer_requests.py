@@ -112,6 +112,7 @@ def consume_directly(broker: Broker, call: Call) -> Deferred[Reply]:
         header.topic,
         header.msg_id or "",
         call.command.ext_fields,
+        may_use=call.may_use,
     )
     return asked.addCallback(_reply)
 

@@ -13,7 +13,9 @@ from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, DirectConsumption, NotAnswered
 from mqgateway.gateway.broker.clients.table import Client, ConsumerGroup
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.records import record_at
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
 
 
@@ -74,6 +76,8 @@ def consume_directly(
     topic: str | None,
     message_id: str,
     fields: Mapping[str, str] = NOTHING_ELSE,
+    *,
+    may_use: MayUse | None,
 ) -> Deferred[ClientAnswer]:
     """Give a consumer one stored message; it tells what became of it. `message_id` is the broker's own,
     `fields` what else the asker says, for the consumer."""
@@ -83,7 +87,7 @@ def consume_directly(
         group=group,
         client_id=client_id,
         message_id=message_id,
-        record=_record(broker, message_id),
+        record=_record(broker, message_id, may_use),
         broker_name=broker.options.broker_name,
         topic=topic,
         topic_sys_flag=None if known is None else known.topic_sys_flag,
@@ -116,12 +120,12 @@ def consumer_status(
     return DeferredList(asked, consumeErrors=True).addCallback(answered)
 
 
-def _record(broker: Broker, message_id: str) -> bytes:
+def _record(broker: Broker, message_id: str, may_use: MayUse | None) -> bytes:
     try:
         offset = parse_offset_message_id(message_id)[2]
     except ValueError as error:
         raise OperationError(Reason.SYSTEM_ERROR, f"msgId[{message_id}]: {error}") from None
-    record = broker.store.record_at(offset)
+    record = record_at(broker, offset, may_use)
     if record is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"can not find message by the offset, {offset}")
     return record

@@ -1,7 +1,7 @@
 """Whole tables by request: 21 topics, 201 consumer groups, 45 delay offsets.
 
-Topics and groups come page by page to who sends the fields for that; clients before 5.5 send none and get
-everything. Standard: `AdminBrokerProcessor`.
+Topics and groups come page by page to clients that send a field of a page; clients before 5.5 send none and
+get everything. The fields of a signature do not count. Standard: `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
@@ -22,10 +22,9 @@ from mqgateway.gateway.remoting.call import Call, Reply
 
 def all_topics(broker: Broker, call: Call) -> Reply:
     """21 GET_ALL_TOPIC_CONFIG."""
-    fields, page = call.command.ext_fields, None
-    if broker.options.enable_split_metadata and fields:
-        wish = GetAllTopicConfigRequestHeader.decode(fields)
-        page = tables.Page(wish.topic_seq, wish.max_topic_num, _version(wish.data_version))
+    header = call.header
+    assert isinstance(header, GetAllTopicConfigRequestHeader)
+    page = _page(broker, header.topic_seq, header.max_topic_num, header.data_version)
     found = tables.all_topics(broker, page)
     body = TopicConfigAndMappingSerializeWrapper(
         topic_config_table={name: config.to_json() for name, config in found.configs.items()},
@@ -38,10 +37,9 @@ def all_topics(broker: Broker, call: Call) -> Reply:
 
 def all_groups(broker: Broker, call: Call) -> Reply:
     """201 GET_ALL_SUBSCRIPTIONGROUP_CONFIG."""
-    fields, page = call.command.ext_fields, None
-    if broker.options.enable_split_metadata and fields:
-        wish = GetAllSubscriptionGroupRequestHeader.decode(fields)
-        page = tables.Page(wish.group_seq, wish.max_group_num, _version(wish.data_version))
+    header = call.header
+    assert isinstance(header, GetAllSubscriptionGroupRequestHeader)
+    page = _page(broker, header.group_seq, header.max_group_num, header.data_version)
     found = tables.all_groups(broker, page)
     body = SubscriptionGroupWrapper(
         subscription_group_table={name: config.to_json() for name, config in found.configs.items()},
@@ -55,6 +53,13 @@ def all_groups(broker: Broker, call: Call) -> Reply:
 def delay_offsets(broker: Broker, call: Call) -> Reply:
     """45 GET_ALL_DELAY_OFFSET: delayOffset.json."""
     return Reply(body=lenient_json.dumps(tables.delay_offsets(broker)))
+
+
+def _page(broker: Broker, start: int | None, size: int | None, version: str | None) -> tables.Page | None:
+    """Return the page that a request asks for; None, which is the whole table, where no field names one."""
+    if not broker.options.enable_split_metadata or (start is None and size is None and version is None):
+        return None
+    return tables.Page(start or 0, size, _version(version))
 
 
 def _version(text: str | None) -> DataVersion | None:

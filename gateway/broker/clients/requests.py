@@ -40,7 +40,7 @@ def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
     outgoing = RemotingOutgoing(peer, command.version)
 
     def new_client(client_id: str) -> Client:
-        return Client(peer, client_id, command.language.name, command.version, outgoing)
+        return Client(peer, client_id, command.language.name, command.version, outgoing, may_use=call.may_use)
 
     is_outdated = yield from heartbeats.heart_beat(broker, peer, heartbeat, new_client)
     if is_outdated is None:

@@ -14,7 +14,7 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.clients.locks import QueueLocks
 from mqgateway.gateway.broker.clients.outgoing import UNREACHABLE, Outgoing
-from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.connection import ClientConnection, MayUse
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,8 @@ class Client:
     heartbeat, `heard_at` that of the monotonic clock; both in ms.
 
     `outgoing` is the way to it for what the broker says of its own accord. `release` is the version that it
-    says, as `v5_2_0`, where that is not what `version` is about.
+    says, as `v5_2_0`, where that is not what `version` is about. `may_use` decides of which topics a producer
+    is sent the half messages that it is asked about.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Client:
         "heard_at",
         "language",
         "last_update",
+        "may_use",
         "outgoing",
         "peer",
         "protocol",
@@ -66,11 +68,13 @@ class Client:
         outgoing: Outgoing = UNREACHABLE,
         protocol: str = REMOTING,
         release: str = "",
+        may_use: MayUse | None = None,
     ) -> None:
         self.peer = peer
         self.protocol = protocol
         self.release = release
         self.outgoing = outgoing
+        self.may_use = may_use
         self.client_id = client_id
         self.language = language
         self.version = version
@@ -388,6 +392,7 @@ class ClientTable:
             log.error("The channel of %s in group %s now calls itself %s", known, group, client.client_id)
             client.subscribed = known.subscribed
             clients[client.peer] = known = client
+        known.may_use = client.may_use
         known.last_update, known.heard_at = self._clock.millis(), elapsed_millis(self._clock)
         return known, is_new
 

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.store.key_query import INDEX_KEY
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.cold import reading
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.records import record_at
 from mqgateway.gateway.codec.bodies.consuming import ConsumeQueueData, QueryConsumeQueueResponseBody
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-INDEX_KEY, INDEX_UNIQUE = "K", "U"
 HALVING_ROUNDS = 64
 """How often something may be brought into memory for a search by time, which halves a queue of up to 2**32
 messages: a unit and a record for each step.
@@ -35,8 +37,9 @@ def query_message(
     max_num: int | None = None,
     index_type: str = INDEX_KEY,
 ) -> QueryResult | Deferred[QueryResult]:
-    """The records, stored in [begin, end] ms, whose key has the asked key's hash: whoever asks compares the
-    keys themselves. There may be none. `defaultQueryMaxNum` of them, if no number is said.
+    """Return the newest records of a topic with this key that were stored in [begin, end] ms.
+
+    There may be none. Without `max_num` there are `defaultQueryMaxNum` at most.
     """
     most = broker.store_options.default_query_max_num if max_num is None else max_num
 
@@ -46,11 +49,11 @@ def query_message(
     return reading(broker, attempt)
 
 
-def view_message(broker: Broker, physical_offset: int) -> bytes | Deferred[bytes]:
-    """The record at a log offset, as it is stored. Raises `OperationError` where there is none."""
+def view_message(broker: Broker, physical_offset: int, may_use: MayUse | None) -> bytes | Deferred[bytes]:
+    """Return the record at a log offset, as it is stored. Raises `OperationError` where there is none."""
 
     def attempt(rounds: int) -> bytes:
-        record = broker.store.record_at(physical_offset, may_wait=not rounds)
+        record = record_at(broker, physical_offset, may_use, may_wait=not rounds)
         if record is None:
             why = f"can not find message by the offset, {physical_offset}"
             raise OperationError(Reason.SYSTEM_ERROR, why)

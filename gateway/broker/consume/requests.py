@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.lite.names import light_queue
+from mqgateway.engine.store.key_query import INDEX_KEY, INDEX_UNIQUE
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import offsets, query
@@ -208,7 +209,7 @@ def query_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
         header.begin_timestamp,
         header.end_timestamp,
         None if is_old else header.max_num,
-        query.INDEX_UNIQUE if is_old else header.index_type or query.INDEX_KEY,
+        INDEX_UNIQUE if is_old else header.index_type or INDEX_KEY,
     )
     return then(found, _queried)
 
@@ -229,7 +230,8 @@ def view_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """33."""
     header = call.header
     assert isinstance(header, ViewMessageRequestHeader)
-    return then(query.view_message(broker, header.offset), lambda record: Reply(body=record))
+    record = query.view_message(broker, header.offset, call.may_use)
+    return then(record, lambda found: Reply(body=found))
 
 
 def query_consume_queue(broker: Broker, call: Call) -> Reply | Deferred[Reply]:

@@ -144,7 +144,7 @@ def _pop(broker: Broker, request: PopLiteRequest, *, may_wait: bool) -> PopLiteO
     """
     now, most = broker.store.steady.now(), request.max_msg_num
     finds: list[LiteFind] = []
-    for queue in broker.lite.events.take(request.client_id) if most > 0 else ():
+    for queue in broker.lite.events.take(request.client_id, request.topic) if most > 0 else ():
         try:
             find = _pop_queue(broker, request, queue, most, now, may_wait)
         except ColdRead:

@@ -85,7 +85,7 @@ def send_back(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     assert isinstance(header, ConsumerSendMsgBackRequestHeader)
     turns = header.max_reconsume_times if call.command.version >= V3_4_9 else None
     request = SendBack(header.group, header.offset, header.delay_level, turns, header.unit_mode)
-    waiting = store_again(broker, request)
+    waiting = store_again(broker, request, call.may_use)
     return Reply() if waiting is None else waiting.addCallback(lambda _: Reply())
 
 

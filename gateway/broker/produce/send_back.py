@@ -28,8 +28,10 @@ from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.produce.new_topics import once_registered
+from mqgateway.gateway.broker.records import look_up
 
 DLQ_QUEUES = 1
 FIRST_LEVEL = 3
@@ -52,18 +54,18 @@ class SendBack:
     unit_mode: bool = False
 
 
-def send_back(broker: Broker, request: SendBack) -> Deferred[None] | None:
+def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Deferred[None] | None:
     """Store the message again for its group; nothing is stored for a group without retry queues.
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
     `OperationError`.
     """
     version = broker.tables.topics.data_version.counter
-    _store_again(broker, request)
+    _store_again(broker, request, may_use)
     return None if broker.tables.topics.data_version.counter == version else once_registered(broker, None)
 
 
-def _store_again(broker: Broker, request: SendBack) -> None:
+def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None) -> None:
     group = broker.tables.groups.find(request.group)
     if group is None:
         raise OperationError(
@@ -77,7 +79,7 @@ def _store_again(broker: Broker, request: SendBack) -> None:
     if group.retry_queue_nums <= 0:
         return
     retry_topic = _retry_topic(broker, request, group)
-    original = broker.store.look_up(request.offset)
+    original = look_up(broker, request.offset, may_use)
     if original is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
     turns = request.max_reconsume_times

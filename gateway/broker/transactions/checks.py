@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, parse_offset_message_id
-from mqgateway.engine.transactions import CheckBack
+from mqgateway.engine.transactions import CheckBack, HalfMessage
 from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.records import check_topic, look_up
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -26,22 +28,23 @@ RESUME_FAILED = f"Put message back to {TRANS_HALF_TOPIC} failed."
 RESUME_IMPOSSIBLE = f"Exception was thrown when putting message back to {TRANS_HALF_TOPIC}."
 
 
-def resume_check(broker: Broker, message_id: str) -> None:
+def resume_check(broker: Broker, message_id: str, may_use: MayUse | None) -> None:
     """Check a transaction anew whose half message was given up. Raises `OperationError`."""
     try:
         _, _, offset = parse_offset_message_id(message_id)
     except ValueError:
         raise OperationError(Reason.SYSTEM_ERROR, RESUME_IMPOSSIBLE) from None
-    given_up = broker.store.look_up(offset)
+    given_up = look_up(broker, offset, may_use)
     if given_up is None:
         raise OperationError(Reason.SYSTEM_ERROR, RESUME_IMPOSSIBLE)
+    check_topic(offset, HalfMessage(given_up).topic, may_use)
     if not broker.transactions.resume(given_up):
         raise OperationError(Reason.SYSTEM_ERROR, RESUME_FAILED)
 
 
-def is_reachable(clients: ClientTable, group: str) -> bool:
-    """Whether anybody of a producer group can be asked."""
-    return any(client.outgoing.is_open for client in clients.producer_groups.get(group, {}).values())
+def is_reachable(clients: ClientTable, group: str, topic: str) -> bool:
+    """Return True if a member of a producer group can be asked about a message of a topic."""
+    return bool(_members(clients, group, topic))
 
 
 def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
@@ -55,7 +58,14 @@ def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
 
 
 def _asked(clients: ClientTable, check: CheckBack) -> Client | None:
-    members = [
-        client for client in clients.producer_groups.get(check.group, {}).values() if client.outgoing.is_open
-    ]
+    members = _members(clients, check.group, check.topic)
     return members[check.number % len(members)] if members else None
+
+
+def _members(clients: ClientTable, group: str, topic: str) -> list[Client]:
+    """Return the members that can be asked. The message goes with the question: its topic must be allowed."""
+    return [
+        client
+        for client in clients.producer_groups.get(group, {}).values()
+        if client.outgoing.is_open and (client.may_use is None or client.may_use(topic))
+    ]

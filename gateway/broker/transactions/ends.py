@@ -16,8 +16,10 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.transactions import HalfMessage, as_committed
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.produce.durability import STORED
+from mqgateway.gateway.broker.records import half_at
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ class TransactionEnd:
     remark: str | None
 
 
-def end_transaction(broker: Broker, end: TransactionEnd, now: int) -> None:
+def end_transaction(broker: Broker, end: TransactionEnd, now: int, may_use: MayUse | None) -> None:
     """Commit or roll back a half message; it stays open where its producer does not know yet.
 
     `now` is the wall time in ms. Raises `OperationError`.
@@ -71,7 +73,7 @@ def end_transaction(broker: Broker, end: TransactionEnd, now: int) -> None:
         if end.remark:
             log.info("transaction %s stays open: %.500s", end.message_id, end.remark)
         return
-    half = _named(broker, end)
+    half = _named(broker, end, may_use)
     if end.resolution is Resolution.ROLLBACK:
         if not broker.store.is_writable:
             raise OperationError(*FAILED[PutStatus.SERVICE_NOT_AVAILABLE])
@@ -101,9 +103,9 @@ def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
             stats.meters.finish_latency.record((half.topic,), seconds)
 
 
-def _named(broker: Broker, end: TransactionEnd) -> HalfMessage:
+def _named(broker: Broker, end: TransactionEnd, may_use: MayUse | None) -> HalfMessage:
     """The half message a producer means, if it may end it now."""
-    half = broker.transactions.find(end.physical_offset)
+    half = half_at(broker, end.physical_offset, may_use)
     if half is None:
         raise OperationError(Reason.SYSTEM_ERROR, NOT_FOUND)
     if not end.is_answer and half.is_overdue(

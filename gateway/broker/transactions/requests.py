@@ -35,7 +35,7 @@ def end_transaction(broker: Broker, call: Call) -> Reply:
         message_id=header.msg_id,
         remark=call.command.remark,
     )
-    ends.end_transaction(broker, end, call.now)
+    ends.end_transaction(broker, end, call.now, call.may_use)
     return NO_REPLY if end.resolution is Resolution.UNKNOWN else Reply()
 
 
@@ -43,7 +43,7 @@ def resume_check(broker: Broker, call: Call) -> Reply:
     """323: check a transaction anew whose half message was given up."""
     header = call.header
     assert isinstance(header, ResumeCheckHalfMessageRequestHeader)
-    checks.resume_check(broker, header.msg_id or "")
+    checks.resume_check(broker, header.msg_id or "", call.may_use)
     return Reply()
 
 

@@ -1,7 +1,7 @@
 """Administration of a broker: topics, groups, statistics, queues.
 
-The two paged requests (21 and 201) are not in the registry: clients before 5.5 send them without any field
-and mean everything, so who answers them decodes the header itself, when fields came.
+The two paged requests (21 and 201) declare where they start as required, but Apache's broker takes them
+without it: clients before 5.5 send none of the fields and get everything.
 
 Standard: the classes of the same names.
 """
@@ -45,10 +45,10 @@ class DeleteSubscriptionGroupRequestHeader(RpcRequestHeader, code=RequestCode.DE
     clean_offset: Bool = False
 
 
-class GetAllTopicConfigRequestHeader(Header):
-    """A page of the topics from `topic_seq` on."""
+class GetAllTopicConfigRequestHeader(Header, code=RequestCode.GET_ALL_TOPIC_CONFIG):
+    """A page of the topics from `topic_seq` on; all topics without any field."""
 
-    topic_seq: Int
+    topic_seq: Int | None = None
     data_version: str | None = None  # JSON text
     max_topic_num: Int | None = None
 
@@ -59,10 +59,10 @@ class GetAllTopicConfigResponseHeader(Header):
     total_topic_num: Int | None = None
 
 
-class GetAllSubscriptionGroupRequestHeader(Header):
-    """A page of the consumer groups from `group_seq` on."""
+class GetAllSubscriptionGroupRequestHeader(Header, code=RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG):
+    """A page of the consumer groups from `group_seq` on; all groups without any field."""
 
-    group_seq: Int
+    group_seq: Int | None = None
     data_version: str | None = None  # JSON text
     max_group_num: Int | None = None
 

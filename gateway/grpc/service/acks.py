@@ -14,6 +14,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.pop import Receipt
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
@@ -220,10 +221,17 @@ class Acknowledger:
         """Make a message a dead letter of its group; once it is, it counts as consumed."""
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-        stored = self._broker.store.look_up(handle.log_offset)
-        if stored is not None and stored.topic != handle.topic(topic, group):
-            raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "the message is of another topic")
-        buried = send_back(self._broker, SendBack(group, handle.log_offset, DEAD, 0))
+        expected = handle.topic(topic, group)
+        try:
+            buried = send_back(
+                self._broker,
+                SendBack(group, handle.log_offset, DEAD, 0),
+                lambda stored_topic: stored_topic == expected,
+            )
+        except OperationError as error:
+            if error.reason is not Reason.NO_PERMISSION:
+                raise
+            raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, error.message) from None
         self.consumed(handle, topic, group, lite_topic)
         return buried
 

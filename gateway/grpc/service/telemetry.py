@@ -187,6 +187,7 @@ class Clients:
         """Put a client into the tables, or renew that it is there. Raises `OperationError`."""
         heartbeat = HeartbeatData(session.client_id)
         settings = session.settings
+        published: dict[str, None] = {}
         if session.is_consumer:
             is_active = settings.client_type in _ACTIVE
             heartbeat.consumer_data_set = [
@@ -199,13 +200,14 @@ class Clients:
                 )
             ]
         else:
-            names = dict.fromkeys(topic.name for topic in settings.publishing.topics)
-            heartbeat.producer_data_set = [ProducerData(name) for name in names]
+            published = dict.fromkeys(topic.name for topic in settings.publishing.topics)
+            heartbeat.producer_data_set = [ProducerData(name) for name in published]
         outgoing = self.outgoing(session)
 
         def client(client_id: str) -> Client:
             release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
-            return Client(session, client_id, session.language, CURRENT_VERSION, outgoing, GRPC, release)
+            version, may_use = CURRENT_VERSION, published.__contains__
+            return Client(session, client_id, session.language, version, outgoing, GRPC, release, may_use)
 
         run(heartbeats.heart_beat(self._broker, session, heartbeat, client))
 

@@ -12,13 +12,15 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import PROPERTY_UNIQ_KEY, TRANS_HALF_TOPIC, parse_offset_message_id
+from mqgateway.engine.store.key_query import INDEX_UNIQUE
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume.query import INDEX_UNIQUE, query_message
+from mqgateway.gateway.broker.consume.query import query_message
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.produce.send import SendOutcome
+from mqgateway.gateway.broker.records import half_at
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_topic
@@ -91,7 +93,9 @@ class Transactions:
             message_id=request.message_id,
             remark=None,
         )
-        end_transaction(self._broker, end, self._broker.clock.millis())
+        # The caller was authorized for this topic, and the place may be of a transaction of another one.
+        now = self._broker.clock.millis()
+        end_transaction(self._broker, end, now, lambda half_topic: half_topic == topic)
         if resolution is not Resolution.UNKNOWN:
             self._places.pop(request.transaction_id, None)
 
@@ -110,7 +114,7 @@ class Transactions:
         newest: Place | None = None
         for record in found.records:
             stored = decode(record)
-            half = self._broker.transactions.find(stored.physical_offset)
+            half = half_at(self._broker, stored.physical_offset, None)
             if half is None or half.topic != topic or stored.properties.get(PROPERTY_UNIQ_KEY) != key:
                 continue
             if newest is None or stored.queue_offset > newest.queue_offset:

@@ -100,7 +100,8 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
     for message_id in ids:
         await breathe()
         try:
-            stored = await find(console, str(message_id))
+            # The caller may read what is given up by the group: another message is refused below.
+            stored = await find(console, str(message_id), None)
             if stored.topic != DLQ_PREFIX + group:
                 raise ApiError(400, f"it is no dead letter of {group}")
             target = _target(stored, group, call.body["to"])

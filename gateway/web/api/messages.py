@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.message import (
-    PROPERTY_KEYS,
     PROPERTY_UNIQ_KEY,
     StoredMessage,
     format_host,
@@ -15,6 +14,8 @@ from mqgateway.engine.store.record import decode
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
+from mqgateway.gateway.access.resources import needs_of_record
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.consume import query as queries
 from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.web import messages as shown
@@ -59,24 +60,15 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
 
 
 async def by_key(console: Console, call: Call) -> dict[str, Any]:
-    """Messages with a key, or the unique key that clients call the message's id: by the index."""
+    """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
-    found: dict[int, StoredMessage] = {}
-    for kind in (queries.INDEX_KEY, queries.INDEX_UNIQUE):
-        result = await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX, kind))
-        for record in result.records:
-            message = decode(record)
-            keys = message.properties.get(PROPERTY_KEYS, "").split()
-            if key in keys or message.properties.get(PROPERTY_UNIQ_KEY) == key:
-                found[message.physical_offset] = message
-    return {"rows": [shown.row(message) for message in found.values()], "isAll": len(found) < KEY_MAX}
+    found = (await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX))).records
+    return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
 
 
 async def message(console: Console, call: Call) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
-    stored = await find(console, call.path["id"])
-    needs = [Need(topic_resource(stored.topic), (Action.SUB,))]
-    console.entrance.check_needs(call.caller, needs)
+    stored = await find(console, call.path["id"], _may_read(console, call))
     offsets = console.broker.tables.offsets
     groups = sorted(offsets.groups_of(stored.topic))
     return {
@@ -94,9 +86,9 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
 async def trace(console: Console, call: Call) -> dict[str, Any]:
     """What clients said of a message that they traced; times are in ms since the epoch."""
     broker = console.broker
-    stored, topic = await find(console, call.path["id"]), broker.options.msg_trace_topic_name
-    needs = [Need(topic_resource(name), (Action.SUB,)) for name in (stored.topic, topic)]
-    console.entrance.check_needs(call.caller, needs)
+    stored = await find(console, call.path["id"], _may_read(console, call))
+    topic = broker.options.msg_trace_topic_name
+    console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
     told: list[Told] = []
     result = await settled(queries.query_message(broker, topic, key, 0, FOREVER, KEY_MAX)) if key else None
@@ -115,15 +107,28 @@ async def trace(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def find(console: Console, message_id: str) -> StoredMessage:
-    """The message with an id of ours. Raises `ApiError`."""
+def _may_read(console: Console, call: Call) -> MayUse:
+    """Return what decides whether the caller may read messages of a topic."""
+
+    def may_use(topic: str) -> bool:
+        try:
+            console.entrance.check_needs(call.caller, needs_of_record(topic, (Action.SUB,), ""))
+        except ApiError:
+            return False
+        return True
+
+    return may_use
+
+
+async def find(console: Console, message_id: str, may_use: MayUse | None) -> StoredMessage:
+    """Return the message with an id of ours. Raises `ApiError`, and `OperationError` for a refusal."""
     try:
         offset = parse_offset_message_id(message_id)[2]
     except ValueError:
         raise ApiError(
             400, f"{message_id} is no id that a broker gave; look for it by key in its topic"
         ) from None
-    record = await settled(queries.view_message(console.broker, offset))
+    record = await settled(queries.view_message(console.broker, offset, may_use))
     stored = decode(record)
     if stored.message_id != message_id.upper():
         raise ApiError(404, f"there is no message {message_id} on this broker")

@@ -1,7 +1,9 @@
 """Who is told of messages in lite topics."""
 
+import pytest
+
 from mqgateway.engine.lite.subscriptions import Subscriber
-from tests.support.engine.lite.worlds import World, queue
+from tests.support.engine.lite.worlds import PARENT, World, queue
 
 
 def test_one_client_of_each_group_is_told_once_until_it_looks() -> None:
@@ -21,7 +23,7 @@ def test_what_could_not_be_looked_into_comes_first_the_next_time() -> None:
     world.add("c1", "a", "b", "c")
     world.send("a", "b", "c")
     events = world.events
-    assert next(iter(events.take("c1"))) == queue("a")
+    assert next(iter(events.take("c1", PARENT))) == queue("a")
     events.give_back("c1", queue("a"))
     events.give_back("c9", queue("a"))
     assert world.take("c1") == ["a", "b", "c"]
@@ -113,3 +115,14 @@ def test_without_events_a_client_looks_through_all_it_subscribes_to() -> None:
     assert world.woken == []
     assert sorted(world.take("c1")) == ["a", "b"]
     assert world.take("none") == []
+
+
+def test_take_leaves_queues_of_another_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client id is no secret: whoever names one is given queues of the parent that is named beside it."""
+    world = World()
+    world.add("c1", "a")
+    world.send("a")
+    for is_by_event in (True, False):
+        monkeypatch.setattr(world.options, "enable_lite_event_mode", is_by_event)
+        assert list(world.events.take("c1", "Other")) == []
+        assert world.take("c1") == ["a"]

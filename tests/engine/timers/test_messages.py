@@ -111,7 +111,7 @@ def test_out_times_that_are_none() -> None:
 
 
 def test_keys_that_delete() -> None:
-    assert delete_keys(aside()) == ("k", "orders+k")
+    assert delete_keys(aside()) == (("orders", "k"), ("orders", "orders+k"))
 
 
 def test_handles_are_the_standards() -> None:

@@ -138,6 +138,18 @@ def test_deleted_by_topic_and_key() -> None:
     assert bench.bodies() == [b"stays"]
 
 
+@pytest.mark.parametrize("key", ["k1", "orders+k1"])
+def test_deletion_of_another_topic_deletes_nothing(key: str) -> None:
+    """The sender of a deletion was authorized for its own topic only."""
+    bench = Bench()
+    bench.set_at(b"stays", START + 2500, "k1")
+    deletion = message(b"0", "x", TIMER_DELIVER_MS=START + 2500, TIMER_DEL_UNIQKEY=key)
+    deletion.topic = "other"
+    bench.set(deletion)
+    bench.pass_time(4000)
+    assert bench.bodies() == [b"stays"]
+
+
 def test_a_deletion_in_the_past_is_refused() -> None:
     bench = Bench()
     assert bench.delete("k1", START) is PutStatus.WHEEL_TIMER_MSG_ILLEGAL

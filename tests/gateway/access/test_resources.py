@@ -16,6 +16,7 @@ from mqgateway.gateway.access.resources import (
     BY_HEADER,
     UNCHECKED_BY_STANDARD,
     needs_of_header,
+    needs_of_record,
     standard_needs_of_header,
 )
 from mqgateway.gateway.broker.requests import REQUESTS
@@ -64,7 +65,7 @@ def test_the_fields_that_are_looked_at_are_those_of_the_header(code: int) -> Non
         (11, {"topic": "%RETRY%g", "consumerGroup": "g"}, ["Group:g Sub"]),
         (12, {"topic": "t"}, ["Topic:t Sub|Get"]),
         (33, {"topic": "t"}, ["Topic:t Get"]),
-        (33, {}, ["Cluster:c Get"]),
+        (33, {}, []),
         (35, {"consumerGroup": "g"}, ["Group:g Sub"]),
         (35, {"producerGroup": "g"}, []),
         (38, {"consumerGroup": "g"}, ["Group:g Sub|Get"]),
@@ -158,3 +159,23 @@ def test_the_standards_holes() -> None:
     assert texts(standard_needs_of_header(33, {"topic": "t"}, "c")) == ["Topic:t Get"]
     assert standard_needs_of_header(361, {"topic": "t", "consumerGroup": "g"}, "c") == []
     assert texts(standard_needs_of_header(17, {"topic": "t"}, "c")) == [f"Topic:t {Action.CREATE}"]
+
+
+@pytest.mark.parametrize(
+    ("topic", "group", "needs"),
+    [
+        ("t", "", ["Topic:t Sub"]),
+        ("t", "g", ["Topic:t Sub"]),
+        ("%DLQ%g", "g", ["Topic:%DLQ%g Sub"]),
+        ("%RETRY%g", "", ["Group:g Sub"]),
+        ("%RETRY%g", "g", ["Group:g Sub"]),
+        ("%RETRY%other", "g", ["Group:g Sub", "Group:other Sub"]),
+        ("%RETRY%g_t", "g", ["Group:g Sub", "Topic:t Sub"]),
+        ("%RETRY%g+t", "", ["Group:g Sub", "Topic:t Sub"]),
+        ("%RETRY%g_t", "", ["Group:g_t Sub"]),
+    ],
+)
+def test_record_needs_its_own_topic_or_the_group_of_its_retry_topic(
+    topic: str, group: str, needs: list[str]
+) -> None:
+    assert texts(needs_of_record(topic, (Action.SUB,), group)) == needs

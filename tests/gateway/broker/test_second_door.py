@@ -126,7 +126,7 @@ def test_a_transaction_is_seen_once_it_is_committed(door: Door) -> None:
     end = TransactionEnd(
         Resolution.COMMIT, "PG", half.queue_offset, int(half.message_id[-16:], 16), False, "h", None
     )
-    end_transaction(door.broker, end, door.memory.clock.millis())
+    end_transaction(door.broker, end, door.memory.clock.millis(), None)
     door.broker.store.dispatch()
     assert bodies(outcome_of(door.pull()).body) == [b"h"]
 

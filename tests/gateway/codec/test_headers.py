@@ -19,8 +19,11 @@ PINNED = HERE / "headers_pinned.txt"
 
 CLASSES: dict[str, type[Header]] = {name: getattr(headers, name) for name in headers.__all__}
 
-# The standard marks these as required and then takes a request without them for one sent now.
+# The standard marks these as required. Without a time it takes a request for one sent now, without a place
+# for one of the whole table.
 OPTIONAL_IN_FACT = {
+    ("GetAllTopicConfigRequestHeader", "topicSeq"),
+    ("GetAllSubscriptionGroupRequestHeader", "groupSeq"),
     ("NotificationRequestHeader", "bornTime"),
     ("PopLiteMessageRequestHeader", "bornTime"),
     ("PopMessageRequestHeader", "bornTime"),

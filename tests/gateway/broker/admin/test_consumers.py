@@ -128,13 +128,13 @@ def test_a_client_is_given_a_message_with_what_is_known_of_its_topic(memory: Adm
     message_id = memory.send("T", body=b"again").ext["msgId"]
     client = Told()
     join(memory, client)
-    consumers.consume_directly(memory.broker, "g", "me", "T", message_id)
+    consumers.consume_directly(memory.broker, "g", "me", "T", message_id, may_use=None)
     (message,) = client.heard
     assert isinstance(message, DirectConsumption)
     assert (message.topic_sys_flag, message.group_sys_flag, message.broker_name) == (1, 0, "broker-a")
     assert b"again" in message.record
     with pytest.raises(OperationError) as refused:
-        consumers.consume_directly(memory.broker, "g", "nobody", "T", message_id)
+        consumers.consume_directly(memory.broker, "g", "nobody", "T", message_id, may_use=None)
     assert refused.value.message == "The Consumer <g> <nobody> not online"
 
 

@@ -90,10 +90,27 @@ def test_pages_may_be_switched_off(broker: AdminBroker) -> None:
     assert len(names(broker, TOPICS, header)[0]) == len(broker.broker.tables.topics)
 
 
-def test_fields_without_a_place_to_start_are_an_error(broker: AdminBroker) -> None:
-    """As in the standard, whose clients send the field whenever they send any."""
+def test_page_without_a_start_begins_with_the_first_name(broker: AdminBroker) -> None:
     answer = broker.ask(TOPICS, ext={"maxTopicNum": "1"})
-    assert answer.code == ResponseCode.SYSTEM_ERROR
+    assert (
+        list(loads(answer.arrived.body)["topicConfigTable"])
+        == sorted(broker.broker.tables.topics.names())[:1]
+    )
+
+
+@pytest.mark.parametrize("code", [TOPICS, GROUPS])
+def test_signed_request_without_fields_of_a_page_returns_the_whole_table(
+    broker: AdminBroker, code: RequestCode
+) -> None:
+    """A signature is made of fields too."""
+    answer = broker.ask(code, ext={"AccessKey": "root", "Signature": "x", "SecurityToken": "t"})
+    assert answer.code == ResponseCode.SUCCESS, answer.remark
+    table, names_of = (
+        (broker.broker.tables.topics, "topicConfigTable")
+        if code == TOPICS
+        else (broker.broker.tables.groups, "subscriptionGroupTable")
+    )
+    assert set(loads(answer.arrived.body)[names_of]) == set(table.names())
 
 
 def test_what_groups_may_not_read_goes_with_them(broker: AdminBroker) -> None:

@@ -16,7 +16,7 @@ from tests.support.gateway.broker.producing import TypedMessage
 def test_who_cannot_be_reached_is_told_nothing_and_answers_nothing() -> None:
     UNREACHABLE.members_changed("g")
     UNREACHABLE.reset_offsets(OffsetReset("g", "T", 0, {}))
-    UNREACHABLE.check_transaction(CheckBack(0, "g", 0, 0, None, "id", b""), "broker-a")
+    UNREACHABLE.check_transaction(CheckBack(0, "g", 0, 0, None, "id", b"", "T"), "broker-a")
     message = DirectConsumption("g", "me", "id", b"", "broker-a", None, None, None)
     asked: list[Deferred[object]] = [
         UNREACHABLE.offsets("g", "T").addCallback(lambda _: None),

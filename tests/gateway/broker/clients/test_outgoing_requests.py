@@ -129,7 +129,7 @@ def test_a_reply_is_taken_when_the_requester_says_so(code: int, error: str | Non
 
 def test_a_check_names_the_half_message() -> None:
     peer = FakePeer(ONE)
-    check = CheckBack(0, "PG", 7, 1234, "K1", "ID", b"record")
+    check = CheckBack(0, "PG", 7, 1234, "K1", "ID", b"record", "T")
     outgoing(peer).check_transaction(check, "broker-a")
     (command,) = peer.sent
     header = CheckTransactionStateRequestHeader.decode(command.ext_fields)

@@ -233,7 +233,7 @@ def test_queries_are_operations(memory: MemoryBroker) -> None:
     memory.send(body=b"x", properties={"KEYS": "k"})
     found = query.query_message(broker, "T", "k", 0, END)
     assert isinstance(found, QueryResult) and len(found.records) == 1
-    assert query.view_message(broker, 0) == found.records[0]
+    assert query.view_message(broker, 0, None) == found.records[0]
     assert [query.min_offset(broker, "T", 0), query.max_offset(broker, "T", 0)] == [0, 1]
     assert query.search_offset(broker, "T", 0, 0) == 0
     assert query.earliest_store_time(broker, "T", 0) == memory.clock.millis()
@@ -241,5 +241,5 @@ def test_queries_are_operations(memory: MemoryBroker) -> None:
     assert isinstance(stretch, QueryConsumeQueueResponseBody) and len(stretch.queue_data or ()) == 1
     assert query.query_consume_queue(broker, "T", 0, 1, 9) is None
     with pytest.raises(OperationError, match="can not find message by the offset, 7") as refusal:
-        query.view_message(broker, 7)
+        query.view_message(broker, 7, None)
     assert refusal.value.reason is Reason.SYSTEM_ERROR

@@ -75,11 +75,11 @@ def _send_dead_letter(memory: Waiting) -> object:
 
 
 def _send_back(memory: Waiting) -> object:
-    return send_back(memory.broker, SendBack("G", 0))
+    return send_back(memory.broker, SendBack("G", 0), None)
 
 
 def _send_back_dead_letter(memory: Waiting) -> object:
-    return send_back(memory.broker, SendBack("G", 0, delay_level=-1))
+    return send_back(memory.broker, SendBack("G", 0, delay_level=-1), None)
 
 
 @pytest.mark.parametrize(

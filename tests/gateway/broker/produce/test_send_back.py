@@ -187,7 +187,7 @@ def test_without_a_word_on_turns_the_groups_setting_counts() -> None:
     outcome = memory.send("T")
     offset = int(outcome.ext["msgId"][-16:], 16)
     for turns, topic in ((None, "SCHEDULE_TOPIC_XXXX"), (0, "%DLQ%G")):
-        send_back(memory.broker, SendBack("G", offset, max_reconsume_times=turns))
+        send_back(memory.broker, SendBack("G", offset, max_reconsume_times=turns), None)
         memory.broker.store.dispatch()
         assert len(memory.stored(topic, 2 if turns is None else 0)) == 1
 
@@ -195,5 +195,5 @@ def test_without_a_word_on_turns_the_groups_setting_counts() -> None:
 def test_refusals_have_reasons() -> None:
     memory = MemoryBroker(options={"auto_create_subscription_group": False})
     with pytest.raises(OperationError) as caught:
-        send_back(memory.broker, SendBack("unknown", 0))
+        send_back(memory.broker, SendBack("unknown", 0), None)
     assert caught.value.reason is Reason.SUBSCRIPTION_GROUP_NOT_EXIST

@@ -12,7 +12,7 @@ from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
 
 
 def check(number: int, group: str = "PG") -> CheckBack:
-    return CheckBack(number, group, 0, 0, "K", "ID", b"")
+    return CheckBack(number, group, 0, 0, "K", "ID", b"", "T")
 
 
 class Asked(RemotingOutgoing):
@@ -37,12 +37,26 @@ def test_the_clients_of_a_group_are_asked_in_turn() -> None:
     peers[1].is_open = False
     check_back(memory.broker, [check(0), check(1), check(2), check(3, "nobody")])
     assert asked == [(peers[at].address, number, "broker-a") for number, at in enumerate((0, 2, 0))]
-    assert is_reachable(memory.broker.clients, "PG")
-    assert not is_reachable(memory.broker.clients, "nobody")
+    assert is_reachable(memory.broker.clients, "PG", "T")
+    assert not is_reachable(memory.broker.clients, "nobody", "T")
 
 
 @pytest.mark.parametrize("message_id", ["", "zz", "7F00000100002A9F" + "F" * 16])
 def test_what_is_not_there_is_not_checked_anew(message_id: str) -> None:
     with pytest.raises(OperationError) as caught:
-        resume_check(MemoryBroker().broker, message_id)
+        resume_check(MemoryBroker().broker, message_id, None)
     assert caught.value.reason is Reason.SYSTEM_ERROR
+
+
+def test_producer_without_permission_is_not_asked_about_a_topic() -> None:
+    """The half message goes with the question, and any name may be that of a producer group."""
+    memory = MemoryBroker()
+    peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(2)]
+    asked: list[tuple[str, int, str]] = []
+    for peer, topic in zip(peers, ("T", "other"), strict=True):
+        client = Client(peer, peer.address, "RUST", 1, Asked(peer, asked), may_use=topic.__eq__)
+        memory.broker.clients.register_producer("PG", client)
+    check_back(memory.broker, [check(0), check(1)])
+    assert asked == [(peers[0].address, 0, "broker-a"), (peers[0].address, 1, "broker-a")]
+    assert is_reachable(memory.broker.clients, "PG", "other")
+    assert not is_reachable(memory.broker.clients, "PG", "third")

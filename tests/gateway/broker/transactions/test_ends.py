@@ -1,5 +1,7 @@
 """Conversations about transactions: half messages, their ends, and questions, with a clock moved by hand."""
 
+from functools import partial
+
 import pytest
 
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
@@ -61,7 +63,7 @@ class Talk(MemoryBroker):
         broker = self.broker
         for _ in range(0, millis, 1000):
             self.clock.advance(1000)
-            due = broker.transactions.tick(self.now, lambda group: is_reachable(broker.clients, group))
+            due = broker.transactions.tick(self.now, partial(is_reachable, broker.clients))
             check_back(broker, due)
             broker.store.tick()
 
@@ -251,7 +253,7 @@ def test_a_question_goes_nowhere_when_everybody_just_left() -> None:
     talk = Talk()
     talk.send_half()
     talk.clock.advance(31_000)
-    questions = talk.broker.transactions.tick(talk.now, lambda group: True)
+    questions = talk.broker.transactions.tick(talk.now, lambda group, topic: True)
     talk.producer.lose()
     check_back(talk.broker, questions)
     assert talk.producer.sent == []
@@ -356,7 +358,7 @@ def test_an_end_by_another_door(resolution: Resolution) -> None:
     sent = talk.send_half()
     offset = int(sent.ext["msgId"][-16:], 16)
     end = TransactionEnd(resolution, "PG", int(sent.ext["queueOffset"]), offset, False, "K1", None)
-    end_transaction(talk.broker, end, talk.now)
+    end_transaction(talk.broker, end, talk.now, None)
     talk.broker.store.dispatch()
     assert len(talk.stored("T", 2)) == (resolution is Resolution.COMMIT)
     is_open = resolution is Resolution.UNKNOWN
@@ -368,5 +370,5 @@ def test_an_end_of_another_group_has_a_reason() -> None:
     offset = int(talk.send_half().ext["msgId"][-16:], 16)
     end = TransactionEnd(Resolution.COMMIT, "another", 0, offset, False, "K1", None)
     with pytest.raises(OperationError) as caught:
-        end_transaction(talk.broker, end, talk.now)
+        end_transaction(talk.broker, end, talk.now, None)
     assert (caught.value.reason, caught.value.message) == (Reason.SYSTEM_ERROR, "The producer group wrong")

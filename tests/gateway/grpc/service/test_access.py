@@ -176,3 +176,24 @@ def test_the_profile_of_the_broker_counts() -> None:
         service = Service(guard, options={"authorization_profile": profile})
         service.ask(v2.ChangeInvisibleDurationRequest(topic=T, group=G), **signed())
     assert sorted(len(needs) for _, needs in guard.asked) == [1, 2]
+
+
+BINDS_TO_TOPIC = {
+    "AckMessageRequest": "the handle is of the queue of the topic and the group that are named",
+    "ChangeInvisibleDurationRequest": "the same",
+    "ForwardMessageToDeadLetterQueueRequest": "the record must be of the topic of the handle",
+    "EndTransactionRequest": "the half message must be of the topic that is named",
+    "RecallMessageRequest": "the handle must name the topic, and deletes timers of that one only",
+    "ReceiveMessageRequest": "lite topics are those of the parent that is named",
+}
+"""Methods that point at messages by more than queues, and what keeps them to the topic that was checked."""
+
+
+def test_every_method_that_points_at_messages_is_classified() -> None:
+    points = {"receipt_handle", "transaction_id", "recall_handle", "message_id", "entries"}
+    service = Service().service
+    requests = {path.rpartition("/")[2] + "Request" for path in service.methods()} - {"TelemetryRequest"}
+    pointing = {
+        name for name in requests if points & {field.name for field in getattr(v2, name).DESCRIPTOR.fields}
+    }
+    assert pointing | {"ReceiveMessageRequest"} == BINDS_TO_TOPIC.keys()

@@ -25,7 +25,9 @@ def verified(service: Service, stream: Stream) -> tuple[list[Any], str]:
     """A consumer is to consume a message now: where its answer will be, and how it is asked."""
     service.memory.send(body=b"a")
     (stored,) = (one for queue in range(4) for one in service.memory.stored("T", queue))
-    found = outcome(consumers.consume_directly(service.broker, "G", "c1", "T", stored.message_id))
+    found = outcome(
+        consumers.consume_directly(service.broker, "G", "c1", "T", stored.message_id, may_use=None)
+    )
     command = stream.heard[-1].verify_message_command
     assert command.message.body == b"a"
     return found, command.nonce

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.service.transactions import Place
 from tests.support.gateway.grpc.messaging import ID, Service
 
 COMMIT, ROLLBACK = v2.TransactionResolution.COMMIT, v2.TransactionResolution.ROLLBACK
@@ -46,7 +48,7 @@ def asked(made: Service) -> int:
     for _ in range(33):
         made.memory.clock.advance(1000)
         now = made.broker.store.steady.now()
-        checks = made.broker.transactions.tick(now, lambda group: is_reachable(clients, group))
+        checks = made.broker.transactions.tick(now, partial(is_reachable, clients))
         check_back(made.broker, checks)
         made.broker.store.dispatch()
         questions += len(checks)
@@ -108,8 +110,22 @@ def test_an_answer_whose_place_is_not_kept() -> None:
 def test_nobody_is_asked_whose_stream_is_gone() -> None:
     made = service()
     session = made.service.sessions.known("c1")
-    assert is_reachable(made.broker.clients, "X")
+    assert is_reachable(made.broker.clients, "X", "X")
     assert session._stream is not None
     session._stream.call.leave()  # type: ignore[attr-defined]
-    assert not is_reachable(made.broker.clients, "X")
+    assert not is_reachable(made.broker.clients, "X", "X")
     assert asked(made) == 0
+
+
+def test_transaction_of_another_topic_is_not_ended() -> None:
+    """Its producer group may have the name of the topic that the caller may send to."""
+    made = service()
+    made.topic("Y", "TRANSACTION", queues=1)
+    properties = {"TRAN_MSG": "true", "PGROUP": "Y", "UNIQ_KEY": "K2"}
+    half = made.memory.send("X", b"other", properties=properties, sys_flag=4, queue_id=0)
+    place = Place(int(half.ext["queueOffset"]), int(half.ext["msgId"][-16:], 16))
+    made.service.transactions._places["K2"] = place
+    request = v2.EndTransactionRequest(topic=v2.Resource(name="Y"), transaction_id="K2", resolution=COMMIT)
+    assert made.ask(request).status.code == v2.Code.INTERNAL_SERVER_ERROR
+    made.broker.store.dispatch()
+    assert bodies(made) == []

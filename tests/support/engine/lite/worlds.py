@@ -78,7 +78,7 @@ class World:
 
     def take(self, client_id: str) -> list[str]:
         """The names of the lite topics that a client is told of."""
-        return [name.rpartition("$")[2] for name in self.events.take(client_id)]
+        return [name.rpartition("$")[2] for name in self.events.take(client_id, PARENT)]
 
     def tick(self, millis: int) -> None:
         """Let time pass."""
