@@ -248,6 +248,11 @@ class Orders:
             self._is_dirty = True
         self._alarm_of.pop(key, None)
 
+    def forget_topic(self, topic: str) -> None:
+        """Forget the queues of a topic that is gone."""
+        for key in [key for key in self._table if key.topic == topic]:
+            self.forget(key)
+
     def freed(self, now: int) -> Iterator[OrderKey]:
         """The queues that are free since the last call, or were set free at once."""
         while self._alarms and self._alarms[0][0] <= now:

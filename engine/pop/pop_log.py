@@ -259,6 +259,8 @@ class PopLog:
         key, next_offset = point.key, int(text)
         if key.broker_name != self._options.broker_name:
             return False  # popped from another broker, whose offsets are not ours
+        if self._topics.is_past(key.topic, stored.physical_offset):
+            return False  # of a topic that was deleted: the one of that name begins with its first message
         if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
             return False
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
@@ -390,6 +392,8 @@ class PopLog:
         has_group = self._has_group if is_own else self._make_group
         if self._topics.get(normal_topic(key.topic, key.group)) is None or not has_group(key.group):
             log.info("%d messages of %s for %s are left out: one is gone", len(missing), key.topic, key.group)
+            return 1
+        if is_own and point.log_offset and self._topics.leaves_out(key.topic, point.log_offset):
             return 1
         for offset in missing:
             if not self._revive_message(point, offset, queue_id, now):

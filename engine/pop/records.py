@@ -6,7 +6,8 @@ before its acknowledgements, and everything about it when its time has come.
 
     check point {so: start offset, pt: pop time, it: invisible time, n: number of messages, d: their distances
                  from the start, bm: 0, q: queue, t: topic, c: group, bn: broker, ro: 0, sp: suspended,
-                 rp: how often it was put back, reviveTime: pt + it, which nobody reads}
+                 rp: how often it was put back, reviveTime: pt + it, which nobody reads,
+                 lo: ours, where the log ended when the messages were popped}
     ack         {so, pt, q, t, c, bn: those of its check point, ao: offset}
     batch ack   the same with ao: -1 and aol: offsets
 
@@ -55,7 +56,8 @@ class CheckPoint:
     """Messages of one queue that a group popped together. Times in ms.
 
     `distances` are those of the messages from the start offset, in order. A suspended message comes again
-    without being counted as given out once more; `reputs` is how often its revival failed.
+    without being counted as given out once more; `reputs` is how often its revival failed. `log_offset` is
+    where the log ended when they were popped; 0 where the standard's broker stored it, which does not say.
     """
 
     key: PointKey
@@ -63,6 +65,7 @@ class CheckPoint:
     distances: tuple[int, ...]
     is_suspended: bool = False
     reputs: int = 0
+    log_offset: int = 0
 
     @property
     def revive_time(self) -> int:
@@ -84,7 +87,7 @@ class CheckPoint:
         pause = REPUT_PAUSES[min(self.reputs, len(REPUT_PAUSES) - 1)] * 1000
         invisible_time = max(now - self.key.pop_time, self.invisible_time) + pause
         key = self.key._replace(start_offset=offset)
-        return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1)
+        return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1, self.log_offset)
 
     def encode(self) -> bytes:
         """The JSON of it."""
@@ -101,6 +104,8 @@ class CheckPoint:
             "reviveTime": self.revive_time,
             "ro": 0,
         }
+        if self.log_offset:
+            shape["lo"] = self.log_offset
         if self.reputs:
             shape["rp"] = str(self.reputs)
         shape |= {"so": key.start_offset, "sp": self.is_suspended, "t": key.topic}
@@ -124,6 +129,7 @@ class CheckPoint:
                 distances,
                 json_members.read(shape, "sp", False),
                 int(reputs) if reputs.isdecimal() and len(reputs) < 4 else len(REPUT_PAUSES),
+                json_members.read(shape, "lo", 0, LONG_BITS),
             )
         except (ConfigError, ValueError):
             return None

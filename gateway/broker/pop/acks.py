@@ -128,7 +128,10 @@ def change_invisible_time(
     changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=request.invisible_time)
     if validate_group(request.consumer_group) is not None:
         return changed  # nothing was popped by such a group, so there is nothing to store
-    point = CheckPoint(_point_key(key, changed), changed.invisible_time, (0,), request.suspend)
+    log_end = broker.store.max_physical_offset
+    point = CheckPoint(
+        _point_key(key, changed), changed.invisible_time, (0,), request.suspend, log_offset=log_end
+    )
     ack = Ack(_point_key(key, receipt), (offset,))
     put = broker.pop.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
     stored = _stored(broker, put)

@@ -144,8 +144,13 @@ class PopState:
         self.offer(OrderKey(topic, group, queue_id))
 
     def forget_topic(self, topic: str) -> None:
-        """The topic is gone."""
+        """The topic is gone, and what is written of it goes with it, lest a start take it for that of a new
+        topic of this name."""
         self.log.in_flight.forget(lambda key: key[0] == topic)
+        self.orders.forget_topic(topic)
+        self.persist()
+        self.parked.end(topic)
+        self.parked_notifications.end(topic)
 
     def forget_group(self, group: str) -> None:
         """The group is gone."""

@@ -12,6 +12,7 @@ from random import randrange
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.delays import topics_of
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -53,7 +54,8 @@ class SendBack:
 
 
 def send_back(broker: Broker, request: SendBack) -> Deferred[None] | None:
-    """Store the message again for its group; nothing is stored for a group without retry queues.
+    """Store the message again for its group; nothing is stored for a group without retry queues, or of a
+    topic that was deleted since.
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
     `OperationError`.
@@ -80,6 +82,8 @@ def _store_again(broker: Broker, request: SendBack) -> None:
     original = broker.store.look_up(request.offset)
     if original is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
+    if any(broker.tables.topics.leaves_out(topic, request.offset) for topic in topics_of(original)):
+        return
     turns = request.max_reconsume_times
     if turns is None:
         turns = group.retry_max_times
