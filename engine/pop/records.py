@@ -36,6 +36,8 @@ ACK_INTERVAL = 1000
 """Milliseconds by which a check point is delivered before its acknowledgements."""
 NEXT_OFFSET = "POP_NEXT_OFFSET"
 """Our own property of the check point of a pop: where its group goes on. Others have none."""
+REPLACED = "POP_REPLACED"
+"""Our own property of an acknowledgement that ends a check point because its message got another one."""
 REPUT_PAUSES = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """Seconds after which messages are tried again that could not be made visible, time after time."""
 
@@ -201,14 +203,29 @@ def check_point_message(
 
 
 def ack_message(
-    ack: Ack, revive_time: int, revive_topic: str, queue_id: int, host: bytes, now: int
+    ack: Ack,
+    revive_time: int,
+    revive_topic: str,
+    queue_id: int,
+    host: bytes,
+    now: int,
+    *,
+    is_replaced: bool = False,
 ) -> Message:
     """The message that stores an acknowledgement, with its timer."""
     key = ack.key
     first = -1 if ack.is_batch else ack.offsets[0]
     parts = (key.topic, key.queue_id, first, key.group, key.pop_time, key.broker_name)
     tag = BATCH_ACK_TAG if ack.is_batch else ACK_TAG
-    return _message(tag, parts, ack.encode(), revive_time, revive_topic, queue_id, host, now)
+    message = _message(tag, parts, ack.encode(), revive_time, revive_topic, queue_id, host, now)
+    if is_replaced:
+        message.properties[REPLACED] = "true"
+    return message
+
+
+def unique_key_of(parts: Sequence[object], kind: str) -> str:
+    """The unique key of a record: topic, queue, offset, group, pop time and broker of its check point."""
+    return "@".join(map(str, (*parts, kind)))
 
 
 def _message(
@@ -225,7 +242,7 @@ def _message(
     properties = {
         PROPERTY_TAGS: tag,
         PROPERTY_TIMER_DELIVER_MS: str(due),
-        PROPERTY_UNIQ_KEY: "@".join(map(str, (*parts, kind))),
+        PROPERTY_UNIQ_KEY: unique_key_of(parts, kind),
     }
     return Message(topic, queue_id, body, properties, now, host, host)
 
