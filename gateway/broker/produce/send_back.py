@@ -78,7 +78,7 @@ def _store_again(broker: Broker, request: SendBack) -> None:
         )
     if group.retry_queue_nums <= 0:
         return
-    retry_topic = _retry_topic(broker, request, group)
+    retry_topic, queues = _retry_topic(broker, request, group)
     original = broker.store.look_up(request.offset)
     if original is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
@@ -92,12 +92,16 @@ def _store_again(broker: Broker, request: SendBack) -> None:
         message = _again(broker, original, _dead_letter_topic(broker, request.group), 0, 0)
     else:
         level = level or FIRST_LEVEL + original.reconsume_times
-        message = _again(broker, original, retry_topic, randrange(group.retry_queue_nums), level)
+        message = _again(broker, original, retry_topic, randrange(queues), level)
     _put(broker, message, request.group)
 
 
-def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> str:
-    """The topic of a group's retries, made when it is not there yet, once it may be written to."""
+def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> tuple[str, int]:
+    """The topic of a group's retries, made when it is not there yet, once it may be written to; and how many
+    of its queues retries go to: those of the group, as far as the topic has them for writers and readers.
+
+    Departs from the standard, whose retries go to queues that nobody reads.
+    """
     name = RETRY_PREFIX + request.group
     unit_flag = UNIT_SUB_FLAG if request.unit_mode else 0
     topic = broker.tables.topics.create_for_send_back(
@@ -107,7 +111,8 @@ def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConf
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
     if not topic.perm & PERM_WRITE:
         raise OperationError(Reason.NO_PERMISSION, f"the topic[{name}] sending message is forbidden")
-    return name
+    queues = min(group.retry_queue_nums, topic.write_queue_nums, topic.read_queue_nums)
+    return name, max(1, queues)
 
 
 def _dead_letter_topic(broker: Broker, group: str) -> str:
