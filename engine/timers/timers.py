@@ -88,6 +88,7 @@ class Timers:
         self._leaves_out = leaves_out
         self._delivery = self._make_delivery()
         self._make_parts()
+        self._reached = 0
         self._caught_up_time = 0
         self._caught_up_offset = 0
         self._is_loaded = False
@@ -343,7 +344,8 @@ class Timers:
         self.enqueue.pending = pending
         self.enqueue.last_time = last_time
         if written or self._delivery.known:
-            latest = max(checkpoint.reached, checkpoint.read_time, self._delivery.latest, now)
+            self._reached = max(checkpoint.reached, checkpoint.read_time)
+            latest = max(self._reached, self._delivery.latest, now)
             self._caught_up_time = self.wheel.floor(latest) + precision
             self._caught_up_offset = self.enqueue.queue_offset + self.enqueue.behind
         checkpoint.stable = stable
@@ -482,7 +484,8 @@ class Timers:
         checkpoint = self.checkpoint
         checkpoint.read_time = checkpoint.reached = self.dequeue.read_time
         if self._is_catching_up:
-            checkpoint.reached = max(checkpoint.reached, self._caught_up_time)
+            # Not the time by which all is caught up, which is yet to come: the next start goes on from here.
+            checkpoint.reached = max(checkpoint.reached, self._reached)
         checkpoint.log_position = self.log.position
         checkpoint.queue_offset = checkpoint.master_queue_offset = self.enqueue.queue_offset
         checkpoint.data_version.next(self._clock.millis())
