@@ -29,6 +29,7 @@ from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
+    PROPERTY_RETRY_TOPIC,
     PROPERTY_TIMER_DELAY_MS,
     PROPERTY_TIMER_DELAY_SEC,
     PROPERTY_TIMER_DELIVER_MS,
@@ -134,8 +135,16 @@ def restored(stored: StoredMessage) -> Message:
     )
 
 
+def topics_of(message: Message) -> tuple[str, ...]:
+    """Return the topics that a message belongs to: its own, and of a retry the one it was first sent to."""
+    first = message.properties.get(PROPERTY_RETRY_TOPIC)
+    return (message.topic,) if first is None else (message.topic, first)
+
+
 Trace = tuple[str, str, int, str, str, int, int]
 OnDelivered = Callable[[str, int], None]
+LeavesOut = Callable[[str, int], bool]
+"""Return True for a record, by topic and log offset, whose topic was deleted since. See `TopicTable`."""
 
 
 def _trace(stored: StoredMessage) -> Trace:
@@ -197,7 +206,7 @@ class DelaySchedule:
 
     `max_per_tick` bounds the work of one tick; the version is raised every `version_step` deliveries.
     `file_size` is that of the log's files. `on_delivered` is told topic and bytes of each message that was
-    put into this log.
+    put into this log, `leaves_out` decides what is discarded.
     """
 
     def __init__(
@@ -213,9 +222,11 @@ class DelaySchedule:
         version_step: int = 200,
         file_size: int = 1 << 30,
         on_delivered: OnDelivered | None = None,
+        leaves_out: LeavesOut = lambda *_: False,
     ) -> None:
         self._store = store
         self._on_delivered = on_delivered
+        self._leaves_out = leaves_out
         self._file_size = file_size
         self.levels = levels
         self._clock = clock
@@ -470,6 +481,9 @@ class DelaySchedule:
             message = restored(stored)
         except MessageIllegal as error:
             log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, error)
+            self._advance(queue)
+            return True
+        if any(self._leaves_out(topic, physical_offset) for topic in topics_of(message)):
             self._advance(queue)
             return True
         result = self._store.put(message)

@@ -221,6 +221,14 @@ class Orders:
         self._set_alarm(key, order, now)
         return order.next_offset
 
+    def is_out(self, key: OrderKey, offset: int, pop_time: int) -> bool:
+        """Return True if a message is out since it was popped at a time; also where that is not known, as
+        after a kill."""
+        order = self._table.get(key)
+        if order is None:
+            return True
+        return order.pop_time == pop_time and offset in order.offsets and offset not in order.consumed
+
     def hide(self, key: OrderKey, offset: int, pop_time: int, until: int, now: int) -> None:
         """Change when a message is visible again; nothing for one that was popped again meanwhile.
 
@@ -247,6 +255,11 @@ class Orders:
         if self._table.pop(key, None) is not None:
             self._is_dirty = True
         self._alarm_of.pop(key, None)
+
+    def forget_topic(self, topic: str) -> None:
+        """Forget the queues of a topic that is gone."""
+        for key in [key for key in self._table if key.topic == topic]:
+            self.forget(key)
 
     def freed(self, now: int) -> Iterator[OrderKey]:
         """The queues that are free since the last call, or were set free at once."""

@@ -33,6 +33,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.foreign import ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
+from mqgateway.engine.pop.open_points import OpenPoints, ReceiptState, state_in_log
 from mqgateway.engine.pop.records import (
     ACK_TAG,
     BATCH_ACK_TAG,
@@ -103,6 +104,7 @@ class PopLog:
         self._turn = 0
         self.topic = revive_topic(options.broker_cluster_name)
         self.in_flight = InFlight(store.steady.now(), options.max_offsets)
+        self.points = OpenPoints(store.steady.now())
         self.foreign: ForeignMessages | None = None
         """How messages of other broker groups are read."""
         self.is_behind = False
@@ -140,6 +142,7 @@ class PopLog:
         key = point.key
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
         self.in_flight.add((key.topic, key.group, key.queue_id), len(point.distances))
+        self.points.popped(point, self._store.steady.now())
 
     def acknowledge(self, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store an acknowledgement of messages that are visible again at a time (ms)."""
@@ -153,25 +156,46 @@ class PopLog:
         """An acknowledgement is stored, here or elsewhere."""
         key = ack.key
         self.in_flight.remove((key.topic, key.group, key.queue_id), len(ack.offsets), key.pop_time)
+        self.points.acknowledged(key, ack.offsets)
 
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> PutResult:
         """Store the check point that a message has from now on, and end the one it had."""
         result = self._put(self.message_of(point, queue_id))
         self._count_in(point.key, CK, result)
         if result.status is PutStatus.PUT_OK:
-            result = self._put(self.message_of(ack, queue_id, revive_time))
+            result = self._put(self.message_of(ack, queue_id, revive_time, is_replaced=True))
             self._count_in(ack.key, ACK, result)
+        if result.status is PutStatus.PUT_OK:
+            self.changed(point, ack, revive_time)
         return result
 
+    def changed(self, point: CheckPoint, ack: Ack, revive_time: int) -> None:
+        """A message has a new check point; that and the end of its old one are stored, here or elsewhere."""
+        self.points.replaced(ack.key, ack.offsets[0], revive_time)
+        self.points.popped(point, self._store.steady.now())
+
+    def state(self, key: PointKey, offset: int, revive_time: int) -> ReceiptState:
+        """Return what the receipt of a message is worth that is visible again at a time (ms)."""
+        known = self.points.state(key, offset, revive_time, self._store.steady.now())
+        if known is not None:
+            return known
+        return state_in_log(self._store, key, offset, self._topics.is_past)
+
     def message_of(
-        self, what: CheckPoint | Ack, queue_id: int, revive_time: int = 0, *, next_offset: int | None = None
+        self,
+        what: CheckPoint | Ack,
+        queue_id: int,
+        revive_time: int = 0,
+        *,
+        next_offset: int | None = None,
+        is_replaced: bool = False,
     ) -> Message:
         """The message that stores a check point, or an acknowledgement of what is visible again at a time
         (ms). `put_aside` is to follow.
         """
         now, host = self._store.steady.now(), self._store_host
         if isinstance(what, Ack):
-            return ack_message(what, revive_time, self.topic, queue_id, host, now)
+            return ack_message(what, revive_time, self.topic, queue_id, host, now, is_replaced=is_replaced)
         return check_point_message(what, self.topic, queue_id, host, now, next_offset)
 
     def put_aside(self, message: Message) -> PutStatus | None:
@@ -208,7 +232,9 @@ class PopLog:
         """What `load` does, in steps."""
         self.in_flight = InFlight(self._store.steady.now(), self._options.max_offsets)
         self._retries.forget_copies()
-        yield from self._repeat_pops()
+        newest = yield from self._repeat_pops()
+        # Steady time may have gone back with the start, and receipts of before must not count as known.
+        self.points = OpenPoints(max(self._store.steady.now(), newest + 1))
         self._queues = []
         self._recovered = []
         oldest: list[int] = []
@@ -227,38 +253,44 @@ class PopLog:
         if oldest:
             self._retries.expect_copies(min(oldest))
 
-    def _repeat_pops(self) -> Steps[None]:
-        """Let groups go on behind what they popped before the broker died."""
+    def _repeat_pops(self) -> Steps[int]:
+        """Let groups go on behind what they popped before the broker died; gives when the last pop was (ms).
+        The mark lies behind a pop, which is looked at too."""
         mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
         self._is_marked = mark != UNKNOWN
         if not self._is_marked:
-            return
+            return 0
         store = self._store
-        offset = max(mark, store.min_offset(TIMER_TOPIC, 0))
+        offset = max(mark - 1, store.min_offset(TIMER_TOPIC, 0))
         end = store.max_offset(TIMER_TOPIC, 0)
-        count = 0
+        count = newest = 0
         while offset < end:
             units = store.consume_queue_units(TIMER_TOPIC, 0, offset, _UNITS)
             if not units:
                 break
-            for physical_offset, _, code in units:
+            for number, (physical_offset, _, code) in enumerate(units, offset):
                 yield
-                if code == CHECK_POINT_CODE:
-                    count += self._repeat(store.look_up(physical_offset))
+                stored = store.look_up(physical_offset) if code == CHECK_POINT_CODE else None
+                if stored is None or stored.properties.get(PROPERTY_REAL_TOPIC) != self.topic:
+                    continue
+                point = CheckPoint.decode(stored.body)
+                if point is not None:
+                    newest = max(newest, point.key.pop_time)
+                    count += number >= mark and self._repeat(stored, point)
             offset += len(units)
         if count:
             log.info("offsets follow %d pops that were not noted", count)
+        return newest
 
-    def _repeat(self, stored: StoredMessage | None) -> bool:
-        if stored is None or stored.properties.get(PROPERTY_REAL_TOPIC) != self.topic:
-            return False
-        point = CheckPoint.decode(stored.body)
+    def _repeat(self, stored: StoredMessage, point: CheckPoint) -> bool:
         text = stored.properties.get(NEXT_OFFSET, "")
-        if point is None or not text.isdecimal():
+        if not text.isdecimal():
             return False
         key, next_offset = point.key, int(text)
         if key.broker_name != self._options.broker_name:
             return False  # popped from another broker, whose offsets are not ours
+        if self._topics.is_past(key.topic, stored.physical_offset):
+            return False  # of a topic that was deleted: the one of that name begins with its first message
         if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
             return False
         self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
@@ -377,6 +409,7 @@ class PopLog:
                 break
             revived += count
             queue.done(open_point)
+            self.points.done(open_point.point.key)
         if queue.cursor < end:
             self.is_behind = True
         return revived
@@ -390,6 +423,8 @@ class PopLog:
         has_group = self._has_group if is_own else self._make_group
         if self._topics.get(normal_topic(key.topic, key.group)) is None or not has_group(key.group):
             log.info("%d messages of %s for %s are left out: one is gone", len(missing), key.topic, key.group)
+            return 1
+        if is_own and point.log_offset and self._topics.leaves_out(key.topic, point.log_offset):
             return 1
         for offset in missing:
             if not self._revive_message(point, offset, queue_id, now):

@@ -6,7 +6,8 @@ before its acknowledgements, and everything about it when its time has come.
 
     check point {so: start offset, pt: pop time, it: invisible time, n: number of messages, d: their distances
                  from the start, bm: 0, q: queue, t: topic, c: group, bn: broker, ro: 0, sp: suspended,
-                 rp: how often it was put back, reviveTime: pt + it, which nobody reads}
+                 rp: how often it was put back, reviveTime: pt + it, which nobody reads,
+                 lo: ours, where the log ended when the messages were popped}
     ack         {so, pt, q, t, c, bn: those of its check point, ao: offset}
     batch ack   the same with ao: -1 and aol: offsets
 
@@ -35,6 +36,8 @@ ACK_INTERVAL = 1000
 """Milliseconds by which a check point is delivered before its acknowledgements."""
 NEXT_OFFSET = "POP_NEXT_OFFSET"
 """Our own property of the check point of a pop: where its group goes on. Others have none."""
+REPLACED = "POP_REPLACED"
+"""Our own property of an acknowledgement that ends a check point because its message got another one."""
 REPUT_PAUSES = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """Seconds after which messages are tried again that could not be made visible, time after time."""
 
@@ -55,7 +58,8 @@ class CheckPoint:
     """Messages of one queue that a group popped together. Times in ms.
 
     `distances` are those of the messages from the start offset, in order. A suspended message comes again
-    without being counted as given out once more; `reputs` is how often its revival failed.
+    without being counted as given out once more; `reputs` is how often its revival failed. `log_offset` is
+    where the log ended when they were popped; 0 where the standard's broker stored it, which does not say.
     """
 
     key: PointKey
@@ -63,6 +67,7 @@ class CheckPoint:
     distances: tuple[int, ...]
     is_suspended: bool = False
     reputs: int = 0
+    log_offset: int = 0
 
     @property
     def revive_time(self) -> int:
@@ -84,7 +89,7 @@ class CheckPoint:
         pause = REPUT_PAUSES[min(self.reputs, len(REPUT_PAUSES) - 1)] * 1000
         invisible_time = max(now - self.key.pop_time, self.invisible_time) + pause
         key = self.key._replace(start_offset=offset)
-        return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1)
+        return CheckPoint(key, invisible_time, (0,), self.is_suspended, self.reputs + 1, self.log_offset)
 
     def encode(self) -> bytes:
         """The JSON of it."""
@@ -101,6 +106,8 @@ class CheckPoint:
             "reviveTime": self.revive_time,
             "ro": 0,
         }
+        if self.log_offset:
+            shape["lo"] = self.log_offset
         if self.reputs:
             shape["rp"] = str(self.reputs)
         shape |= {"so": key.start_offset, "sp": self.is_suspended, "t": key.topic}
@@ -124,6 +131,7 @@ class CheckPoint:
                 distances,
                 json_members.read(shape, "sp", False),
                 int(reputs) if reputs.isdecimal() and len(reputs) < 4 else len(REPUT_PAUSES),
+                json_members.read(shape, "lo", 0, LONG_BITS),
             )
         except (ConfigError, ValueError):
             return None
@@ -195,14 +203,29 @@ def check_point_message(
 
 
 def ack_message(
-    ack: Ack, revive_time: int, revive_topic: str, queue_id: int, host: bytes, now: int
+    ack: Ack,
+    revive_time: int,
+    revive_topic: str,
+    queue_id: int,
+    host: bytes,
+    now: int,
+    *,
+    is_replaced: bool = False,
 ) -> Message:
     """The message that stores an acknowledgement, with its timer."""
     key = ack.key
     first = -1 if ack.is_batch else ack.offsets[0]
     parts = (key.topic, key.queue_id, first, key.group, key.pop_time, key.broker_name)
     tag = BATCH_ACK_TAG if ack.is_batch else ACK_TAG
-    return _message(tag, parts, ack.encode(), revive_time, revive_topic, queue_id, host, now)
+    message = _message(tag, parts, ack.encode(), revive_time, revive_topic, queue_id, host, now)
+    if is_replaced:
+        message.properties[REPLACED] = "true"
+    return message
+
+
+def unique_key_of(parts: Sequence[object], kind: str) -> str:
+    """The unique key of a record: topic, queue, offset, group, pop time and broker of its check point."""
+    return "@".join(map(str, (*parts, kind)))
 
 
 def _message(
@@ -219,7 +242,7 @@ def _message(
     properties = {
         PROPERTY_TAGS: tag,
         PROPERTY_TIMER_DELIVER_MS: str(due),
-        PROPERTY_UNIQ_KEY: "@".join(map(str, (*parts, kind))),
+        PROPERTY_UNIQ_KEY: unique_key_of(parts, kind),
     }
     return Message(topic, queue_id, body, properties, now, host, host)
 

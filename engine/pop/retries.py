@@ -25,7 +25,7 @@ from mqgateway.engine.pop.names import normal_topic, retry_topic
 from mqgateway.engine.pop.records import CheckPoint
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
-from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicTable
+from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig, TopicTable
 
 log = logging.getLogger(__name__)
 
@@ -115,8 +115,10 @@ class Retries:
         if config is None:
             config = self._topics.create_for_send_back(topic, queues, PERM_READ | PERM_WRITE, 0)
             self._begin(topic, group, queues)
-        elif self._options.use_separate_retry_queue and config.write_queue_nums != queues:
-            self._topics.put(replace(config, read_queue_nums=queues, write_queue_nums=queues))
+        elif self._options.use_separate_retry_queue and _fewest(config) < queues:
+            # Never fewer: the others may hold messages.
+            read, write = max(queues, config.read_queue_nums), max(queues, config.write_queue_nums)
+            self._topics.put(replace(config, read_queue_nums=read, write_queue_nums=write))
             self._begin(topic, group, queues)
         return queue_id if self._options.use_separate_retry_queue and queue_id < queues else 0
 
@@ -145,3 +147,7 @@ class Retries:
                 known[stored.prepared_transaction_offset] += 1
             end = begin
         return known
+
+
+def _fewest(config: TopicConfig) -> int:
+    return min(config.read_queue_nums, config.write_queue_nums)

@@ -132,6 +132,15 @@ class Administration:
         """Topics of which the log has messages, but no light ones, with one more than their highest queue."""
         return self._queues.topics_with_messages()
 
+    def newest_place(self, topic: str) -> int:
+        """Return the log offset of the topic's newest message; -1 where there is none."""
+        places = [
+            queue.place(queue.max_offset - 1)
+            for queue in self._queues.table.get(topic, {}).values()
+            if queue.max_offset > queue.min_offset
+        ]
+        return max((place[0] for place in places if place is not None), default=-1)
+
     def attributes_of(self, topic: str) -> dict[str, str]:
         """What the files of a topic tell of its attributes."""
         if self._disk.is_dir(f"{self._store.root}/compaction/compactionLog/{topic}"):

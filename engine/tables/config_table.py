@@ -123,13 +123,17 @@ class ConfigTable(ABC, Generic[C]):
 
     def delete(self, name: str) -> bool:
         """Remove an entry with what lies beside it; false when there is none."""
-        beside = [side for side, table in self._sides.items() if table.pop(name, None) is not None]
+        beside = self._delete_beside(name)
         if self._table.pop(name, None) is None and not beside:
             return False
         self._texts.forget(name)
         self._others_of.pop(name, None)
-        self._changed([name], [(side, name) for side in beside])
+        self._changed([name], beside)
         return True
+
+    def _delete_beside(self, name: str) -> list[tuple[str, str]]:
+        """Change what is kept beside an entry that is deleted: the changed members, by side and name."""
+        return [(side, name) for side, table in self._sides.items() if table.pop(name, None) is not None]
 
     def adopt(self, reported: Mapping[str, Any]) -> bool:
         """Take over a master's table, as `to_json` gives it, whole; false where it is as new as ours.

@@ -5,6 +5,7 @@ goes to the journal of `topics.json` and tells `on_change`. Standard: `TopicConf
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.json_members import LONG_BITS
 from mqgateway.engine.message import (
     BENCHMARK_TOPIC,
     DEFAULT_TOPIC,
@@ -53,6 +55,10 @@ SCHEDULE_QUEUES = 18
 REVIVE_QUEUES = 8
 BENCHMARK_QUEUES = 1024
 _NAMES_MAX = 20
+DELETED = "deletedTopics"
+"""Member of the file, ours: of each deleted topic the log offset at which it ended. The standard's reader
+ignores it, and its next write leaves it out."""
+_LOG_OFFSET = "logOffset"
 
 
 @dataclass(slots=True)
@@ -133,6 +139,7 @@ class TopicTable(ConfigTable[TopicConfig]):
 
     entry = TopicConfig
     member = "topicConfigTable"
+    sides = (DELETED,)
 
     def __init__(
         self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
@@ -141,10 +148,83 @@ class TopicTable(ConfigTable[TopicConfig]):
         self._options = options
         self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
         self.has_lmq_topics = False
+        self.log_range: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        """Return where the log begins and ends now."""
+        self.left_out: Counter[str] = Counter()
+        """Messages and pops of deleted topics that were discarded since the start, by topic."""
         self._built_in = frozenset(self._table)
 
     def _implied(self, name: str) -> TopicConfig | None:
         return TopicConfig(name, 1, 1) if self.has_lmq_topics and is_lmq(name) else None
+
+    # Topics that were deleted. A record of the log belongs to the topic of its name as it is today, unless it
+    # lies before the offset at which a topic of that name ended: what is kept of it there (timers, delays,
+    # half messages, pops) is discarded, whether the topic was made again or not. A topic that is in no table,
+    # but was never deleted, is not treated so: its messages may be newer than the table.
+
+    def is_past(self, name: str, log_offset: int) -> bool:
+        """Return True if a record at `log_offset` belongs to a topic of this name that was deleted since."""
+        ended = self._sides[DELETED].get(name)
+        return ended is not None and log_offset < ended[_LOG_OFFSET]
+
+    def leaves_out(self, name: str, log_offset: int) -> bool:
+        """Return `is_past`; what is past counts as discarded, and the first of each topic is logged."""
+        if not self.is_past(name, log_offset):
+            return False
+        if name not in self.left_out:
+            log.warning("topic %s was deleted: what waited for it is discarded", name)
+        self.left_out[name] += 1
+        return True
+
+    def cut_ends(self) -> None:
+        """Let no topic end behind the end of the log, which a crash or a truncation may have moved; once the
+        log is this broker's to write."""
+        end = self.log_range()[1]
+        beyond = [name for name, ended in self._sides[DELETED].items() if ended[_LOG_OFFSET] > end]
+        for name in beyond:
+            self._sides[DELETED][name] = {_LOG_OFFSET: end}
+        if beyond:
+            self._changed(sides=[(DELETED, name) for name in beyond])
+
+    def ends(self) -> dict[str, dict[str, int]]:
+        """Return where topics ended, as brokers report it to slaves."""
+        return self._copied_sides().get(DELETED, {})
+
+    def adopt(self, reported: Mapping[str, Any], log_offset: int = 0) -> bool:
+        """As `ConfigTable.adopt`. A master of the standard does not say where topics ended: those that its
+        table lacks ended at `log_offset` at the earliest, where our log ended when it was asked."""
+        before, ended = set(self._table), self._sides[DELETED]
+        if not super().adopt(reported):
+            return False
+        if DELETED not in reported:
+            gone = [name for name in before - self._table.keys() if not self.is_system(name)]
+            self._sides[DELETED] = ended | {name: {_LOG_OFFSET: log_offset} for name in gone}
+            self._file.save(self._pieces)
+        return True
+
+    def _copied_sides(self) -> dict[str, dict[str, dict[str, Any]]]:
+        return {side: table for side, table in super()._copied_sides().items() if table}
+
+    def _read_sides(self, table: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+        sides = super()._read_sides(table)
+        for name, ended in sides[DELETED].items():
+            sides[DELETED][name] = {_LOG_OFFSET: json_members.read(ended, _LOG_OFFSET, 0, LONG_BITS)}
+        return sides
+
+    def _delete_beside(self, name: str) -> list[tuple[str, str]]:
+        """Note where the topic ends, and forget ends that no record lies before any more."""
+        ends, (begin, end) = self._sides[DELETED], self.log_range()
+        if name not in self._table:
+            return []
+        forgotten = [each for each, ended in ends.items() if ended[_LOG_OFFSET] <= begin]
+        if len(ends) - len(forgotten) >= self._options.max_topics:
+            forgotten.append(min(ends, key=lambda each: ends[each][_LOG_OFFSET]))
+        for each in set(forgotten):
+            del ends[each]
+            self.left_out.pop(each, None)
+        ends[name] = {_LOG_OFFSET: end}
+        self.left_out.pop(name, None)
+        return [(DELETED, each) for each in dict.fromkeys([*forgotten, name])]
 
     def restore(self, queues: Mapping[str, int], attributes_of: Callable[[str], dict[str, str]]) -> list[str]:
         """Add topics that have messages and are not in the table, with as many queues as are given; their

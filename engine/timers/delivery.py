@@ -12,7 +12,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mqgateway.engine.errors import EngineError, MessageIllegal
-from mqgateway.engine.message import PROPERTY_TIMER_OUT_MS, PROPERTY_UNIQ_KEY, TIMER_TOPIC, StoredMessage
+from mqgateway.engine.message import (
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_TIMER_OUT_MS,
+    PROPERTY_UNIQ_KEY,
+    TIMER_TOPIC,
+    StoredMessage,
+)
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
@@ -24,6 +30,8 @@ log = logging.getLogger(__name__)
 ATTEMPTS_MAX = 3
 """How often a message that cannot be read is tried before it is left out."""
 OnDelivered = Callable[[str, int], None]
+LeavesOut = Callable[[str, int], bool]
+"""Return True for a record, by topic and log offset, whose topic was deleted since. See `TopicTable`."""
 _OUT_TIME = PROPERTY_TIMER_OUT_MS.encode()
 _Trace = tuple[str, str, int, int, bool]
 
@@ -45,14 +53,20 @@ class Passed(NamedTuple):
 
 
 class Delivery:
-    """Delivers from a store; `on_delivered` is told topic and bytes of each message that was put."""
+    """Delivers from a store; `on_delivered` is told topic and bytes of each message that was put, and
+    `leaves_out` decides what is discarded."""
 
     def __init__(
-        self, store: MessageStore, options: StoreOptions, on_delivered: OnDelivered | None = None
+        self,
+        store: MessageStore,
+        options: StoreOptions,
+        on_delivered: OnDelivered | None = None,
+        leaves_out: LeavesOut = lambda *_: False,
     ) -> None:
         self._store = store
         self._options = options
         self._on_delivered = on_delivered
+        self._leaves_out = leaves_out
         self._attempts = 0
         self.known: set[int | _Trace] = set()
         """What was delivered before: places of the messages, or what those of the standard are known by."""
@@ -81,10 +95,14 @@ class Delivery:
     def deliver(self, stored: StoredMessage, written: int, now: int, *, anew: bool = False) -> None:
         """Put a message under its own topic, or with `anew` once more under the timers' one.
 
-        Nothing is done when that was done before a crash; one that no store would take is left out.
-        `written` is when it came into the wheel, in ms. Raises `NotNow`.
+        Nothing is done when that was done before a crash, or when the message's topic was deleted since; one
+        that no store would take is left out. `written` is when it came into the wheel, in ms. Raises
+        `NotNow`.
         """
         if self.is_done(stored):
+            return
+        # Before each roll too: the copy lies later in the log than the message itself.
+        if self._leaves_out(stored.properties.get(PROPERTY_REAL_TOPIC, ""), stored.physical_offset):
             return
         try:
             message = rolled(stored, written, now) if anew else given_back(stored, written, now)

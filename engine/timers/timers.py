@@ -30,7 +30,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, TimerProgress
-from mqgateway.engine.timers.delivery import Delivery, NotNow, NotYet, OnDelivered, Passed
+from mqgateway.engine.timers.delivery import Delivery, LeavesOut, NotNow, NotYet, OnDelivered, Passed
 from mqgateway.engine.timers.dequeue import Dequeue
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
 from mqgateway.engine.timers.lost_files import drop_wrong_wheel, lost_units
@@ -55,8 +55,9 @@ _NO_LIMIT = 2**31 - 1
 class Timers:
     """Timers of a store; nothing happens before `load`, which follows the start of the store.
 
-    `on_delivered` is told topic and size of what is delivered. With timerWheelEnable false timers are refused
-    and no file is touched. `slots` is how many the wheel has; the standard reads wheels of `SLOTS` only.
+    `on_delivered` is told topic and size of what is delivered; `leaves_out` decides what is discarded. With
+    timerWheelEnable false timers are refused and no file is touched. `slots` is how many the wheel has; the
+    standard reads wheels of `SLOTS` only.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Timers:
         worker: Worker,
         *,
         on_delivered: OnDelivered | None = None,
+        leaves_out: LeavesOut = lambda *_: False,
         slots: int = SLOTS,
     ) -> None:
         root = options.store_path_root_dir or os.path.expanduser("~/store")
@@ -83,8 +85,10 @@ class Timers:
         self.checkpoint = TimerCheckpoint(disk, f"{root}/config/timercheck")
         self.metrics = TimerMetrics(disk, f"{root}/config/timermetrics", worker)
         self._on_delivered = on_delivered
-        self._delivery = Delivery(store, options, on_delivered)
+        self._leaves_out = leaves_out
+        self._delivery = self._make_delivery()
         self._make_parts()
+        self._reached = 0
         self._caught_up_time = 0
         self._caught_up_offset = 0
         self._is_loaded = False
@@ -97,6 +101,9 @@ class Timers:
         """Told in how many ms a timer that was just set is due."""
         self.is_behind = False
         """Whether `tick` left something undone that is due: it should be called again soon."""
+
+    def _make_delivery(self) -> Delivery:
+        return Delivery(self._store, self._options, self._on_delivered, self._leaves_out)
 
     def _make_parts(self) -> None:
         options, store, root = self._options, self._store, self._root
@@ -195,7 +202,7 @@ class Timers:
         now = self._store.steady.now()
         checkpoint = self.checkpoint
         self.precision = self._options.timer_precision_ms
-        self._delivery = Delivery(self._store, self._options, self._on_delivered)
+        self._delivery = self._make_delivery()
         self._make_parts()
         checkpoint.load()
         if reason := self._lost_units():
@@ -281,7 +288,7 @@ class Timers:
         if self._disk.exists(f"{self._root}/timerwheel"):
             self._disk.unlink(f"{self._root}/timerwheel")
         self._disk.rmtree(f"{self._root}/timerlog")
-        self._delivery = Delivery(self._store, self._options, self._on_delivered)
+        self._delivery = self._make_delivery()
         self._delivery.passed = Passed(progress.queue_offset, time)
         self._make_parts()
         yield from self._open(self.precision, now)
@@ -337,7 +344,8 @@ class Timers:
         self.enqueue.pending = pending
         self.enqueue.last_time = last_time
         if written or self._delivery.known:
-            latest = max(checkpoint.reached, checkpoint.read_time, self._delivery.latest, now)
+            self._reached = max(checkpoint.reached, checkpoint.read_time)
+            latest = max(self._reached, self._delivery.latest, now)
             self._caught_up_time = self.wheel.floor(latest) + precision
             self._caught_up_offset = self.enqueue.queue_offset + self.enqueue.behind
         checkpoint.stable = stable
@@ -476,7 +484,8 @@ class Timers:
         checkpoint = self.checkpoint
         checkpoint.read_time = checkpoint.reached = self.dequeue.read_time
         if self._is_catching_up:
-            checkpoint.reached = max(checkpoint.reached, self._caught_up_time)
+            # Not the time by which all is caught up, which is yet to come: the next start goes on from here.
+            checkpoint.reached = max(checkpoint.reached, self._reached)
         checkpoint.log_position = self.log.position
         checkpoint.queue_offset = checkpoint.master_queue_offset = self.enqueue.queue_offset
         checkpoint.data_version.next(self._clock.millis())

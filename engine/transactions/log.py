@@ -248,9 +248,12 @@ class TransactionLog:
         self.counts.add(topic, 1)
 
     def find(self, physical_offset: int) -> HalfMessage | None:
-        """The half message at a log offset."""
+        """The half message at a log offset; None too where its topic was deleted since."""
         stored = self._store.look_up(physical_offset)
-        return None if stored is None or stored.topic != TRANS_HALF_TOPIC else HalfMessage(stored)
+        if stored is None or stored.topic != TRANS_HALF_TOPIC:
+            return None
+        half = HalfMessage(stored)
+        return None if self._topics.is_past(half.topic, physical_offset) else half
 
     def open_halves(self, most: int) -> list[HalfMessage]:
         """The oldest half messages that were not ended, of those that lie within `LISTED_SPREAD` offsets."""
@@ -261,7 +264,9 @@ class TransactionLog:
             if len(found) >= most:
                 break
             stored = None if offset in self._settled else self._half_at(offset)[0]
-            if stored is not None and not self._is_answered(half := HalfMessage(stored)):
+            if stored is None or self._is_answered(half := HalfMessage(stored)):
+                continue
+            if not self._topics.is_past(half.topic, stored.physical_offset):
                 found.append(half)
         return found
 
@@ -284,6 +289,10 @@ class TransactionLog:
     def resume(self, given_up: StoredMessage) -> bool:
         """Take a message that was given up back as a half message; false if that fails."""
         message = as_resumed(given_up)
+        if message is not None and self._topics.is_past(
+            HalfMessage(given_up).topic, given_up.physical_offset
+        ):
+            return False
         if message is None or self._put(message).status is not PutStatus.PUT_OK:
             return False
         self.prepared(HalfMessage(given_up).topic)
@@ -424,6 +433,11 @@ class TransactionLog:
                 self._settle(offset)
                 return True
             self._note_copy(half, offset)
+        # Before each question too: the copy lies later in the log than the half message.
+        if self._topics.leaves_out(half.topic, stored.physical_offset):
+            self._settle(offset)
+            self._newest.pop(half.origin, None)
+            return True
         options = self._options
         reserved = self._store_options.file_reserved_time * HOUR_MILLIS
         ahead = self._ahead(half)

@@ -66,7 +66,8 @@ def build_broker(
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
     produce = ProduceState(environment, store, role, _replicas(environment, store, ledger))
-    timers = _timers(environment, store, stats)
+    tables.topics.log_range = lambda: (store.min_physical_offset, store.max_physical_offset)
+    timers = _timers(environment, store, stats, tables.topics)
     broker = Broker(
         environment=environment,
         configuration=Configuration(settings, environment.disk, clock, options.broker_config_path),
@@ -83,7 +84,7 @@ def build_broker(
         consume=ConsumeState(environment),
         pop=PopState(environment, tables, store, timers, stats),
         lite=LiteState(environment, tables, store, cluster.writable_routes),
-        delays=_delays(environment, store, stats),
+        delays=_delays(environment, store, stats, tables.topics),
         timers=timers,
         transactions=_transactions(environment, tables, store, produce, stats),
     )
@@ -155,7 +156,9 @@ def _store(
     return store
 
 
-def _delays(environment: Environment, store: MessageStore, stats: BrokerStats) -> DelaySchedule:
+def _delays(
+    environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable
+) -> DelaySchedule:
     """What delivers messages with a delay level."""
     store_options = environment.store_options
 
@@ -174,10 +177,11 @@ def _delays(environment: Environment, store: MessageStore, stats: BrokerStats) -
         version_step=environment.options.delay_offset_update_version_step,
         file_size=store_options.mapped_file_size_commit_log,
         on_delivered=delivered,
+        leaves_out=topics.leaves_out,
     )
 
 
-def _timers(environment: Environment, store: MessageStore, stats: BrokerStats) -> Timers:
+def _timers(environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable) -> Timers:
     """What delivers messages with a timer, each of which counts as put into its topic."""
     return Timers(
         store,
@@ -186,6 +190,7 @@ def _timers(environment: Environment, store: MessageStore, stats: BrokerStats) -
         environment.clock,
         environment.worker,
         on_delivered=stats.timer_delivered,
+        leaves_out=topics.leaves_out,
     )
 
 

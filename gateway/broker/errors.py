@@ -31,6 +31,8 @@ class Reason(Enum):
     FILTER_DATA_NOT_LATEST = auto()
     QUERY_NOT_FOUND = auto()
     NO_MESSAGE = auto()
+    RECEIPT_STALE = auto()
+    """Ours: the receipt of a popped message is not current any more."""
     POLLING_TIMEOUT = auto()
     CONSUMER_NOT_ONLINE = auto()
     CONSUME_MSG_TIMEOUT = auto()

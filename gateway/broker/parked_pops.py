@@ -88,6 +88,13 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
                 break
         self._resume()
 
+    def end(self, topic: str) -> None:
+        """Let those answer that wait for a topic that is gone."""
+        waiting = [pop for place, at in self._places.items() if place.topic == topic for pop in at]
+        self._take_all_out(waiting)
+        self._ready.extend((pop, True) for pop in waiting)
+        self._resume()
+
     def due(self, now: int) -> None:
         """Let those answer whose time is up."""
         self._ready.extend((pop, True) for pop in self.take_expired(now))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mqgateway.engine.pop import Receipt
+from mqgateway.engine.pop import OrderKey, Orders, Receipt
+from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
-
-CONSUMED_ALREADY = Receipt(0, 0, 0, 0, "", "")
-"""What one is given who changes the time of a message that its group, which pops in order, is past."""
 
 
 class AckRequest(Protocol):
@@ -38,6 +36,21 @@ class InvisibleTimeRequest(AckRequest, Protocol):
     def invisible_time(self) -> int: ...
     @property
     def suspend(self) -> bool: ...
+
+
+def is_out(broker: Broker, orders: Orders, key: OrderKey, offset: int, pop_time: int) -> bool:
+    """Return True if a message that was popped in order at a time (ms) may still be acknowledged."""
+    consumed = broker.tables.offsets.query(key.group, key.topic, key.queue_id)
+    return offset >= consumed and orders.is_out(key, offset, pop_time)
+
+
+def stale() -> OperationError:
+    """The refusal of a receipt that is not current: whatever is asked with it, nothing changes."""
+    return OperationError(
+        Reason.RECEIPT_STALE,
+        "the receipt is no longer current: its message was acknowledged, has another receipt since its "
+        "invisible time was changed, or is visible again",
+    )
 
 
 def parse_receipt(text: str) -> Receipt:

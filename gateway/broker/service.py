@@ -42,6 +42,7 @@ from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
+from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
@@ -270,7 +271,7 @@ class BrokerService:
 
     def _open_store(self) -> Steps[None]:
         """Load and recover, in steps; what the disk does not take is held back until it does."""
-        broker, topics = self.broker, self.broker.tables.topics
+        broker = self.broker
         self._disk.begin()
         broker.tables.load_topics()
         progress = logged(broker.clock)
@@ -282,8 +283,9 @@ class BrokerService:
         report = yield from broker.store.starting(note)
         self.recovery_seconds = report.seconds
         if broker.role.is_master:
-            topics.restore(broker.store.admin.topics_with_messages(), broker.store.admin.attributes_of)
+            restore_topics(broker)
         broker.tables.load()
+        broker.tables.forget_deleted()
         self._load_access()
         broker.delays.load()
         self.group.services.load()

@@ -40,6 +40,12 @@ class Tables:
         for table in (self.groups, self.offsets, self.filters, self.request_modes):
             table.load()
 
+    def forget_deleted(self) -> None:
+        """Forget offsets in topics that are deleted: a process may have ended before that was written."""
+        for name in self.topics.ends():
+            if name not in self.topics:
+                self.offsets.remove_topic(name)
+
     def retry(self) -> None:
         """Write again what could not be written; and filters, which are written now and then only."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):

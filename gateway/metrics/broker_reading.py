@@ -178,6 +178,10 @@ class BrokerReading:
         """Requests refused because there was too much to do, by cause."""
         return dict(self._broker.flow_control.totals)
 
+    def discarded(self) -> dict[str, int]:
+        """Messages and pops that were discarded because their topic was deleted, by topic."""
+        return dict(self._broker.tables.topics.left_out)
+
     # How far groups are.
 
     def progress(self) -> Iterator[Sequence[Progress]]:

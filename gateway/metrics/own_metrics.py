@@ -183,6 +183,12 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         lambda reading: [((cause,), count) for cause, count in reading.flow_control().items()],
         labels=("cause",),
     ),
+    counter(
+        "mqgateway_discarded_messages_total",
+        "Delayed messages, retries, half messages and pops discarded because their topic was deleted.",
+        lambda reading: [((topic,), count) for topic, count in reading.discarded().items()],
+        labels=("topic",),
+    ),
     gauge(
         "mqgateway_inconsistent_groups",
         "Consumer groups whose members subscribe to different things.",

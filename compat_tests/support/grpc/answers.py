@@ -52,6 +52,8 @@ DEPARTURES: dict[str, str] = {
     "send: wrong digest": "MESSAGE_CORRUPTED the digest of the message body is not that of the body",
     "receive: without settings": "MESSAGE_NOT_FOUND no new message",
     "change: without settings": "OK OK",
+    "dead letter: expired": "INVALID_RECEIPT_HANDLE org.apache.rocketmq.proxy.common.ProxyException: receipt "
+    "handle is expired",
     "pull": _NOT_FOUND,
     "update offset": "ILLEGAL_TOPIC The specified topic is blank",
     "get offset": "ILLEGAL_TOPIC The specified topic is blank",

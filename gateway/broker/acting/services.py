@@ -161,7 +161,7 @@ class SpecialServices:
         log.warning("this broker becomes the master")
         store.raw.drop_partial()
         store.dispatch_all()
-        broker.tables.topics.restore(store.admin.topics_with_messages(), store.admin.attributes_of)
+        restore_topics(broker)
         yield from broker.delays.going_on()
         broker.transactions.load()
         yield from broker.timers.loading()
@@ -214,6 +214,19 @@ class SpecialServices:
             check_back(broker, due)
         elif self._now() >= self._transactions_from:
             self._transactions.tick()
+
+
+def restore_topics(broker: Broker) -> None:
+    """Let topics be known that have messages; queues of topics that were deleted go, as a slave has them
+    when it replicates messages after it heard that their topic was deleted."""
+    topics, admin = broker.tables.topics, broker.store.admin
+    topics.cut_ends()
+    found = admin.topics_with_messages()
+    past = [name for name in found if name not in topics and topics.is_past(name, admin.newest_place(name))]
+    admin.delete_topics(past)
+    for name in past:
+        del found[name]
+    topics.restore(found, admin.attributes_of)
 
 
 def _wanted(state: RoleState) -> RoleKind | None:

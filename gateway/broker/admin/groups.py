@@ -4,8 +4,9 @@ Standard: `AdminBrokerProcessor`, `SubscriptionGroupManager`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from mqgateway.engine.message import validate_group, validate_topic
+from mqgateway.engine.message import RETRY_PREFIX, validate_group, validate_topic
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import AttributeRefused
 from mqgateway.engine.tables.groups import FORBIDDEN_READ, SubscriptionGroupConfig
@@ -45,6 +46,26 @@ def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) ->
         yield from groups.update_in_steps(configs)
     except AttributeRefused as refusal:
         raise BadAttribute(str(refusal)) from None
+    for part in in_parts(configs):
+        for config in part:
+            _widen_retry_topic(broker, config)
+        yield
+
+
+def _widen_retry_topic(broker: Broker, group: SubscriptionGroupConfig) -> None:
+    """Let the retry topic of a group, if it is there, have as many queues as the group's retries go to; never
+    fewer than before, as they may hold messages."""
+    topics, queues = broker.tables.topics, group.retry_queue_nums
+    topic = topics.get(RETRY_PREFIX + group.group_name)
+    if topic is None or min(topic.read_queue_nums, topic.write_queue_nums) >= queues:
+        return
+    topics.put(
+        replace(
+            topic,
+            read_queue_nums=max(queues, topic.read_queue_nums),
+            write_queue_nums=max(queues, topic.write_queue_nums),
+        )
+    )
 
 
 def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> None:

@@ -31,6 +31,7 @@ def all_topics(broker: Broker, call: Call) -> Reply:
         data_version=found.version.to_json(),
         topic_queue_mapping_detail_map={name: one.to_json() for name, one in found.mappings.items()},
         mapping_data_version=found.mapping_version.to_json(),
+        deleted_topics=broker.tables.topics.ends(),
     )
     return Reply(header=GetAllTopicConfigResponseHeader(total_topic_num=found.total), body=body.encode())
 

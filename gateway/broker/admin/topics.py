@@ -121,9 +121,11 @@ def _delete(broker: Broker, topic: str) -> None:
     broker.tables.topics.delete(topic)
     broker.tables.mappings.delete(topic)
     broker.tables.offsets.remove_topic(topic)
-    broker.pop.forget_topic(topic)
     broker.tables.request_modes.remove_topic(topic)
     broker.store.admin.delete_topics([topic])
+    # Requests that wait look once more, so the queues are gone before.
+    broker.pop.forget_topic(topic)
+    broker.consume.topic_deleted(topic)
     broker.transactions.topic_deleted(topic)
     if broker.options.auto_delete_unused_stats:
         broker.stats.topic_deleted(topic)

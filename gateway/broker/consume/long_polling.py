@@ -104,6 +104,12 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
         self._take_all_out(woken)
         return woken
 
+    def of_topic(self, topic: str) -> list[HeldPull]:
+        """Take out the pulls of a topic."""
+        held = [each for place, of_queue in self._places.items() if place[0] == topic for each in of_queue]
+        self._take_all_out(held)
+        return held
+
     def due(self, now: int, max_offset: Callable[[str, int], int]) -> list[HeldPull]:
         """Take out the pulls whose time is up and, every 5 seconds, those whose queue has grown.
 

@@ -26,6 +26,10 @@ class ConsumeState:
         """Let those read who wait for these messages."""
         resume_all(self.held_pulls.arrived(arrivals))
 
+    def topic_deleted(self, topic: str) -> None:
+        """Answer pulls that wait for messages of a topic that is gone."""
+        resume_all(self.held_pulls.of_topic(topic))
+
     def answer_due(self, elapsed: int, store: MessageStore) -> None:
         """Answer who has waited until `elapsed` (ms), and let those read whose queue has grown."""
         if self.held_pulls:

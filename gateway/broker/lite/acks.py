@@ -10,10 +10,11 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
 from mqgateway.gateway.broker.receipts import (
-    CONSUMED_ALREADY,
     AckRequest,
     InvisibleTimeRequest,
+    is_out,
     parse_receipt,
+    stale,
 )
 
 
@@ -35,11 +36,12 @@ def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
         next_offset = state.orders.consume(key, offset, receipt.pop_time, now)
     except ValueError:
         raise OperationError(Reason.MESSAGE_ILLEGAL, "ack offset illegal.") from None
-    if next_offset is not None:
-        if not broker.tables.offsets.has_reset(group, queue, QUEUE_ID):
-            broker.tables.offsets.commit(group, queue, QUEUE_ID, next_offset)
-        if not state.orders.is_blocked(key, None, now):
-            state.offer(group, queue)
+    if next_offset is None:
+        raise stale()
+    if not broker.tables.offsets.has_reset(group, queue, QUEUE_ID):
+        broker.tables.offsets.commit(group, queue, QUEUE_ID, next_offset)
+    if not state.orders.is_blocked(key, None, now):
+        state.offer(group, queue)
 
 
 def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) -> Receipt | None:
@@ -51,9 +53,9 @@ def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) ->
     if offset > state.max_offset(queue):
         return None
     receipt = parse_receipt(request.extra_info)
-    if offset < broker.tables.offsets.query(group, queue, QUEUE_ID):
-        return CONSUMED_ALREADY
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
+    if not is_out(broker, state.orders, key, offset, receipt.pop_time):
+        raise stale()
     until = now + request.invisible_time
     if request.suspend:
         state.orders.suspend(key, receipt.pop_time, until, now)

@@ -1,9 +1,11 @@
 """Acknowledgements, one by one and many at once, and changes of the time for which a message is invisible.
 
 What was acknowledged is in the log before the outcome; with SYNC_FLUSH the outcome waits until it is on disk.
-What was popped in order has no check point: its acknowledgement moves the group's offset. An acknowledgement
-that comes too late changes nothing, and is answered as any other. Standard: `AckMessageProcessor`,
-`ChangeInvisibleTimeProcessor`.
+What was popped in order has no check point: its acknowledgement moves the group's offset.
+
+A receipt that is not current changes nothing and is refused (`RECEIPT_STALE`), whatever is asked with it;
+only a repeated acknowledgement is answered as the first one was. The standard answers success, and the
+message comes again. Standard: `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`.
 """
 
 from collections.abc import Iterable
@@ -12,8 +14,10 @@ from typing import NamedTuple
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
+from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.message import validate_group
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt
+from mqgateway.engine.pop.open_points import ReceiptState
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.gateway.broker.broker import Broker
@@ -22,10 +26,11 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
 from mqgateway.gateway.broker.pop.checks import known_topic, no_queue
 from mqgateway.gateway.broker.receipts import (
-    CONSUMED_ALREADY,
     AckRequest,
     InvisibleTimeRequest,
+    is_out,
     parse_receipt,
+    stale,
 )
 
 
@@ -55,28 +60,62 @@ def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnectio
     receipt = _receipt(broker, request.extra_info)
     key = OrderKey(topic, request.consumer_group, queue_id)
     if receipt.is_ordered:
-        _consume_in_order(broker, connection, key, offset, receipt.pop_time)
+        if not _consume_in_order(broker, connection, key, offset, receipt.pop_time):
+            raise stale()
         return None
     if validate_group(request.consumer_group) is not None:
         return None
     point = _point_key(key, receipt)
+    state = broker.pop.log.state(point, offset, receipt.revive_time)
+    if state is ReceiptState.STALE:
+        raise stale()
+    if state is ReceiptState.ACKNOWLEDGED:
+        return None
     put = broker.pop.acknowledge_one(point, offset, receipt.revive_queue_id, receipt.revive_time)
     return _stored(broker, put)
+
+
+def check_receipt(broker: Broker, request: AckRequest) -> None:
+    """Refuse a receipt that is not current, as one whose message was acknowledged is not."""
+    receipt = parse_receipt(request.extra_info)
+    key = OrderKey(request.topic, request.consumer_group, request.queue_id)
+    if request.lite_topic:
+        key = key._replace(topic=light_queue(request.topic, request.lite_topic))
+        is_current = is_out(broker, broker.lite.orders, key, request.offset, receipt.pop_time)
+    elif receipt.is_ordered:
+        is_current = is_out(broker, broker.pop.orders, key, request.offset, receipt.pop_time)
+    else:
+        point = _point_key(key, receipt)
+        state = broker.pop.log.state(point, request.offset, receipt.revive_time)
+        is_current = state is ReceiptState.CURRENT
+    if not is_current:
+        raise stale()
 
 
 def acknowledge_batch(
     broker: Broker, acks: Iterable[BatchAck], connection: ClientConnection
 ) -> Steps[Deferred[None] | None]:
-    """Many messages were consumed, of several pops; those of each are a step."""
-    waiting = []
+    """Many messages were consumed, of several pops; those of each are a step.
+
+    Where receipts are not current the others count, and the whole is refused.
+    """
+    waiting: list[Deferred[None]] = []
+    are_current = True
     for ack in acks:
-        done = _acknowledge_many(broker, connection, ack)
+        done, is_current = _acknowledge_many(broker, connection, ack)
+        are_current &= is_current
         if done is not None:
             waiting.append(done)
         yield
+
+    def stored(_: object) -> None:
+        if not are_current:
+            raise stale()
+
     if not waiting:
+        stored(None)
         return None
-    return gatherResults(waiting, consumeErrors=True).addCallbacks(lambda _: None, _first)
+    return gatherResults(waiting, consumeErrors=True).addCallbacks(stored, _first)
 
 
 def _first(failure: Failure) -> Failure:
@@ -84,25 +123,35 @@ def _first(failure: Failure) -> Failure:
     return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
-def _acknowledge_many(broker: Broker, connection: ClientConnection, ack: BatchAck) -> Deferred[None] | None:
-    """Messages of one check point; those that are not there, or not any more, are passed over."""
+def _acknowledge_many(
+    broker: Broker, connection: ClientConnection, ack: BatchAck
+) -> tuple[Deferred[None] | None, bool]:
+    """Messages of one check point; those that are not there, or not any more, are passed over. With whether
+    the receipts of all others were current."""
     topic, group, queue_id, receipt, offsets = ack
     config = broker.tables.topics.get(topic)
     if config is None or not 0 <= queue_id < config.read_queue_nums:
-        return None
+        return None, True
     low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
     offsets = [offset for offset in offsets if low <= offset <= high]
     key = OrderKey(topic, group, queue_id)
     if receipt.is_ordered:
-        for offset in offsets:
-            _consume_in_order(broker, connection, key, offset, receipt.pop_time)
-        return None
+        consumed = [
+            _consume_in_order(broker, connection, key, offset, receipt.pop_time) for offset in offsets
+        ]
+        return None, all(consumed)
     if not offsets or validate_group(group) is not None:
-        return None
+        return None, True
     _check_revive_queue(broker, receipt)
     point = _point_key(key, receipt)
-    acks = Ack.of_all(point, offsets, is_batch=True)
-    return _stored(broker, broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time))
+    states = {offset: broker.pop.log.state(point, offset, receipt.revive_time) for offset in offsets}
+    current = [offset for offset, state in states.items() if state is ReceiptState.CURRENT]
+    is_current = ReceiptState.STALE not in states.values()
+    if not current:
+        return None, is_current
+    acks = Ack.of_all(point, current, is_batch=True)
+    put = broker.pop.acknowledge(acks, receipt.revive_queue_id, receipt.revive_time)
+    return _stored(broker, put), is_current
 
 
 def change_invisible_time(
@@ -128,8 +177,14 @@ def change_invisible_time(
     changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=request.invisible_time)
     if validate_group(request.consumer_group) is not None:
         return changed  # nothing was popped by such a group, so there is nothing to store
-    point = CheckPoint(_point_key(key, changed), changed.invisible_time, (0,), request.suspend)
-    ack = Ack(_point_key(key, receipt), (offset,))
+    log_end = broker.store.max_physical_offset
+    old = _point_key(key, receipt)
+    if broker.pop.log.state(old, offset, receipt.revive_time) is not ReceiptState.CURRENT:
+        raise stale()
+    point = CheckPoint(
+        _point_key(key, changed), changed.invisible_time, (0,), request.suspend, log_offset=log_end
+    )
+    ack = Ack(old, (offset,))
     put = broker.pop.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
     stored = _stored(broker, put)
     return changed if stored is None else stored.addCallback(lambda _: changed)
@@ -172,8 +227,9 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
 
 def _consume_in_order(
     broker: Broker, connection: ClientConnection, key: OrderKey, offset: int, pop_time: int
-) -> None:
-    """Move the group's offset, and let the next one pop where nothing is out any more.
+) -> bool:
+    """Move the group's offset, and let the next one pop where nothing is out any more; false where the
+    message was popped again meanwhile.
 
     Standard: `AckMessageProcessor.ackOrderly`.
     """
@@ -181,7 +237,7 @@ def _consume_in_order(
     offsets, orders = broker.tables.offsets, broker.pop.orders
     old, now = offsets.query(group, topic, queue_id), broker.store.steady.now()
     if offset < old:
-        return
+        return True
     try:
         next_offset = orders.consume(key, offset, pop_time, now)
     except ValueError:
@@ -190,12 +246,14 @@ def _consume_in_order(
             f"offset is illegal, key:{topic}@{group}@{queue_id}, old:{old}, commit:{offset}, next:-1, "
             f"{connection.address}",
         ) from None
-    if next_offset is not None:
-        if not offsets.has_reset(group, topic, queue_id):
-            offsets.commit(group, topic, queue_id, next_offset)
-        if not orders.is_blocked(key, None, now):
-            broker.pop.offer(key)
+    if next_offset is None:
+        return False
+    if not offsets.has_reset(group, topic, queue_id):
+        offsets.commit(group, topic, queue_id, next_offset)
+    if not orders.is_blocked(key, None, now):
+        broker.pop.offer(key)
     broker.pop.log.in_flight.remove((topic, group, queue_id), 1, pop_time)
+    return True
 
 
 def _change_in_order(
@@ -205,9 +263,8 @@ def _change_in_order(
 
     Standard: `processChangeInvisibleTimeForOrder`.
     """
-    topic, group, queue_id = key
-    if request.offset < broker.tables.offsets.query(group, topic, queue_id):
-        return CONSUMED_ALREADY
+    if not is_out(broker, broker.pop.orders, key, request.offset, receipt.pop_time):
+        raise stale()
     until = now + request.invisible_time
     broker.pop.orders.hide(key, request.offset, receipt.pop_time, until, now)
     return receipt._replace(start_offset=request.offset, invisible_time=until - receipt.pop_time)

@@ -66,8 +66,17 @@ class PopsAway:
 
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> Deferred[PutResult]:
         """Have the new check point stored, then the acknowledgement that ends the old one."""
-        messages = [self._log.message_of(point, queue_id), self._log.message_of(ack, queue_id, revive_time)]
-        return self._send(messages)
+        messages = [
+            self._log.message_of(point, queue_id),
+            self._log.message_of(ack, queue_id, revive_time, is_replaced=True),
+        ]
+
+        def done(result: PutResult) -> PutResult:
+            if result.status is PutStatus.PUT_OK:
+                self._log.changed(point, ack, revive_time)
+            return result
+
+        return self._send(messages).addCallback(done)
 
     def _send(self, messages: Sequence[Message]) -> Deferred[PutResult]:
         """Send them one after the other, as long as that succeeds."""

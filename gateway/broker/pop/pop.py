@@ -193,7 +193,7 @@ def _give_out_away(
 ) -> Deferred[PopOutcome]:
     """Give out what was found, as far as its check points are stored by another broker."""
     takings = {
-        one.queue: Taking(_point(request, receipt, one), one.result.next_offset)
+        one.queue: Taking(_point(broker, request, receipt, one), one.result.next_offset)
         for one in found
         if one.result.queue_offsets
     }
@@ -258,17 +258,18 @@ def _give_out(
     return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 
 
-def _point(request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
+def _point(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
     """The check point of what one queue gave."""
     (topic, queue_id), start, result = one
     key = PointKey(topic, request.consumer_group, queue_id, start, receipt.pop_time, receipt.broker_name)
     distances = tuple(offset - start for offset in result.queue_offsets)
-    return CheckPoint(key, request.invisible_time, distances)
+    log_end = broker.store.max_physical_offset
+    return CheckPoint(key, request.invisible_time, distances, log_offset=log_end)
 
 
 def _take(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> OperationError | None:
     """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
-    point = _point(request, receipt, one)
+    point = _point(broker, request, receipt, one)
     return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
 
 

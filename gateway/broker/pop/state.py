@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.engine.counting import Counting
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PointKey
@@ -118,8 +119,16 @@ class PopState:
     ) -> PutResult | Deferred[PutResult]:
         """The same of one message; within a turn it is stored when that ends, see `GatheredAcks`."""
         if self.away is None and self.gathered.is_turn():
-            return self.gathered.add(point, offset, queue_id, revive_time)
+            # What follows in this turn finds the message acknowledged already.
+            self.log.points.acknowledged(point, (offset,))
+            waiting = self.gathered.add(point, offset, queue_id, revive_time)
+            return waiting.addBoth(self._noted, point, offset)
         return self.acknowledge([Ack(point, (offset,))], queue_id, revive_time)
+
+    def _noted(self, put: PutResult | Failure, point: PointKey, offset: int) -> PutResult | Failure:
+        if isinstance(put, Failure) or put.status is not PutStatus.PUT_OK:
+            self.log.points.reopen(point, offset)
+        return put
 
     def change(
         self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int
@@ -144,12 +153,19 @@ class PopState:
         self.offer(OrderKey(topic, group, queue_id))
 
     def forget_topic(self, topic: str) -> None:
-        """The topic is gone."""
+        """The topic is gone, and what is written of it goes with it, lest a start take it for that of a new
+        topic of this name."""
         self.log.in_flight.forget(lambda key: key[0] == topic)
+        self.log.points.forget(lambda key: key.topic == topic)
+        self.orders.forget_topic(topic)
+        self.persist()
+        self.parked.end(topic)
+        self.parked_notifications.end(topic)
 
     def forget_group(self, group: str) -> None:
         """The group is gone."""
         self.log.in_flight.forget(lambda key: key[1] == group)
+        self.log.points.forget(lambda key: key.group == group)
 
     def offer(self, key: OrderKey) -> None:
         """Wake one who waits for a queue, if there is something in it. Standard:

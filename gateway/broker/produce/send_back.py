@@ -12,6 +12,7 @@ from random import randrange
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.delays import topics_of
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
@@ -55,7 +56,8 @@ class SendBack:
 
 
 def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Deferred[None] | None:
-    """Store the message again for its group; nothing is stored for a group without retry queues.
+    """Store the message again for its group; nothing is stored for a group without retry queues, or of a
+    topic that was deleted since.
 
     Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
     `OperationError`.
@@ -78,10 +80,12 @@ def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None) -> N
         )
     if group.retry_queue_nums <= 0:
         return
-    retry_topic = _retry_topic(broker, request, group)
+    retry_topic, queues = _retry_topic(broker, request, group)
     original = look_up(broker, request.offset, may_use)
     if original is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
+    if any(broker.tables.topics.leaves_out(topic, request.offset) for topic in topics_of(original)):
+        return
     turns = request.max_reconsume_times
     if turns is None:
         turns = group.retry_max_times
@@ -90,12 +94,16 @@ def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None) -> N
         message = _again(broker, original, _dead_letter_topic(broker, request.group), 0, 0)
     else:
         level = level or FIRST_LEVEL + original.reconsume_times
-        message = _again(broker, original, retry_topic, randrange(group.retry_queue_nums), level)
+        message = _again(broker, original, retry_topic, randrange(queues), level)
     _put(broker, message, request.group)
 
 
-def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> str:
-    """The topic of a group's retries, made when it is not there yet, once it may be written to."""
+def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> tuple[str, int]:
+    """The topic of a group's retries, made when it is not there yet, once it may be written to; and how many
+    of its queues retries go to: those of the group, as far as the topic has them for writers and readers.
+
+    Departs from the standard, whose retries go to queues that nobody reads.
+    """
     name = RETRY_PREFIX + request.group
     unit_flag = UNIT_SUB_FLAG if request.unit_mode else 0
     topic = broker.tables.topics.create_for_send_back(
@@ -105,7 +113,8 @@ def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConf
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
     if not topic.perm & PERM_WRITE:
         raise OperationError(Reason.NO_PERMISSION, f"the topic[{name}] sending message is forbidden")
-    return name
+    queues = min(group.retry_queue_nums, topic.write_queue_nums, topic.read_queue_nums)
+    return name, max(1, queues)
 
 
 def _dead_letter_topic(broker: Broker, group: str) -> str:

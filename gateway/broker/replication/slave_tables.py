@@ -158,8 +158,14 @@ class SlaveTables:
         self._problem = problem
 
     def _adopt_topics(self, reported: Mapping[str, Any]) -> None:
+        topics = self._broker.tables.topics
+        ended = topics.ends()
         self._broker.tables.mappings.adopt(reported)
-        if self._broker.tables.topics.adopt(reported):
+        if topics.adopt(reported, self._asked_at):
+            deleted = [name for name, end in topics.ends().items() if ended.get(name) != end]
+            for name in deleted:
+                self._broker.tables.offsets.remove_topic(name)
+            self._broker.store.admin.delete_topics(name for name in deleted if name not in topics)
             self._broker.cluster.registration.soon()
 
     def _adopt_delays(self, reported: Mapping[str, Any]) -> None:

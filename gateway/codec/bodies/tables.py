@@ -27,11 +27,12 @@ class TopicConfigSerializeWrapper(Body):
 
 @dataclass(slots=True)
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
-    """The same with the mappings of static topics."""
+    """The same with the mappings of static topics; and, ours, where in the log deleted topics ended."""
 
     topic_queue_mapping_info_map: dict[str, Any] = field(default_factory=dict)
     topic_queue_mapping_detail_map: dict[str, Any] = field(default_factory=dict)
     mapping_data_version: dict[str, Any] | None = None
+    deleted_topics: dict[str, dict[str, Any]] | None = None
 
 
 @dataclass(slots=True)

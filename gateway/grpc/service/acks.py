@@ -16,9 +16,8 @@ from mqgateway.engine.pop import Receipt
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.outcomes import then
-from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time
+from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time, check_receipt
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
-from mqgateway.gateway.broker.receipts import CONSUMED_ALREADY
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
@@ -180,8 +179,6 @@ class Acknowledger:
         request = OfMessage.by_handle(handle, topic, group, lite_topic, millis, suspend=suspend)
 
         def changed(receipt: Receipt | None) -> Handle:
-            if receipt is CONSUMED_ALREADY:
-                return handle
             if receipt is None:
                 raise Refused(
                     Code.INTERNAL_SERVER_ERROR, "changeInvisibleDuration failed: status is abnormal"
@@ -211,9 +208,15 @@ class Acknowledger:
         key = Key(group, request.message_id, request.receipt_handle)
         current = self.renewals.take(session, key, given)
         lite_topic = request.lite_topic or None
+
+        def forward(handle: Handle) -> Deferred[None] | None:
+            self._handles.check_current(handle, self._broker.store.steady.now())
+            check_receipt(self._broker, OfMessage.by_handle(handle, topic, group, lite_topic))
+            return self.bury(handle, topic, group, lite_topic)
+
         return _both(
             current,
-            lambda handle: self.bury(handle, topic, group, lite_topic),
+            forward,
             lambda _: v2.ForwardMessageToDeadLetterQueueResponse(status=status(Code.OK, "0")),
         )
 

@@ -17,6 +17,7 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.grpc.service.handles import Handle
 from mqgateway.gateway.grpc.service.sessions import Session
@@ -158,7 +159,9 @@ class Renewals:
 
         def failed(failure: Failure) -> None:
             received.tries += 1
-            received.is_gone = isinstance(failure.value, Refused)
+            error = failure.value
+            is_stale = isinstance(error, OperationError) and error.reason is Reason.RECEIPT_STALE
+            received.is_gone = is_stale or isinstance(error, Refused)
             log.info("message %d of %s: %s", received.handle.offset, received.topic, failure.value)
 
         def over(_: object) -> None:

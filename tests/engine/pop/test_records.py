@@ -130,3 +130,9 @@ def test_the_longest_pause_comes_again_and_again() -> None:
         point = point.put_back(7, point.revive_time)
     assert point.is_tried_out
     assert point.put_back(7, point.revive_time).revive_time == point.revive_time + 7_200_000
+
+
+def test_check_point_says_where_the_log_ended_when_its_messages_were_popped() -> None:
+    point = CheckPoint(KEY, 60_000, (0,), log_offset=77)
+    assert CheckPoint.decode(point.encode()) == point
+    assert point.put_back(5, 1_700_000_000_123).log_offset == 77

@@ -62,6 +62,19 @@ def test_copies_may_keep_their_queues_when_topics_grow_too() -> None:
     assert bench.offsets.query("G", RETRY, 5) == 0
 
 
+def test_queues_of_copies_stay_when_topics_shrink() -> None:
+    bench = Bench(use_separate_retry_queue=True)
+    bench.send(b"a", 3)
+    bench.pop(0, queue_id=3)
+    bench.wait(INVISIBLE + GRACE)
+    before = bench.topics.get(RETRY)
+    bench.topics.put(TopicConfig("T", 2, 2))
+    bench.send(b"b", 1)
+    bench.pop(0, queue_id=1)
+    bench.wait(INVISIBLE + GRACE)
+    assert bench.topics.get(RETRY) == before
+
+
 def test_a_copy_is_counted_as_put_into_its_retry_topic() -> None:
     bench = Bench()
     bench.send(b"a")

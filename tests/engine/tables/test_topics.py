@@ -366,3 +366,85 @@ def test_topics_that_have_messages_are_added_with_their_queues() -> None:
     assert again.get("batched") == table.get("batched")
     assert again.restore({"known": 1, "batched": 3}, lambda _: {}) == []
     assert again.data_version == table.data_version
+
+
+def deleting(disk: CrashDisk, begin: int, end: int) -> TopicTable:
+    made = table(disk)
+    made.log_range = lambda: (begin, end)
+    if "T" not in made:
+        made.put(TopicConfig("T"))
+    made.delete("T")
+    return made
+
+
+def test_record_before_deletion_is_past_and_later_ones_are_not() -> None:
+    made = deleting(CrashDisk(), 0, 500)
+    made.put(TopicConfig("T"))
+    assert made.is_past("T", 499) and not made.is_past("T", 500)
+    assert not made.is_past("U", 0)
+
+
+def test_deletion_survives_kill_without_a_change_of_the_version_of_its_own() -> None:
+    disk = CrashDisk()
+    made = table(disk)
+    made.log_range = lambda: (0, 500)
+    made.put(TopicConfig("T"))
+    before = made.data_version.counter
+    made.delete("T")
+    assert made.data_version.counter == before + 1
+    again = table(disk.kill())
+    assert again.is_past("T", 499) and again.ends() == {"T": {"logOffset": 500}}
+
+
+def test_deletion_that_no_record_lies_before_is_forgotten_with_the_next_one() -> None:
+    disk = CrashDisk()
+    made = deleting(disk, 0, 500)
+    made.put(TopicConfig("U"))
+    made.log_range = lambda: (500, 900)
+    made.delete("U")
+    assert made.ends() == {"U": {"logOffset": 900}}
+    assert table(disk.kill()).ends() == made.ends()
+
+
+def test_deletions_are_bounded_by_max_topics() -> None:
+    made = table(max_topics=20)
+    for number in range(30):
+        made.log_range = lambda number=number: (0, 100 + number)  # type: ignore[misc]
+        made.put(TopicConfig(f"T{number}"))
+        made.delete(f"T{number}")
+    assert len(made.ends()) == 20 and "T29" in made.ends() and "T9" not in made.ends()
+
+
+def test_no_topic_ends_behind_the_log() -> None:
+    """A power cut took the end of the log: what is written there now is of today's topics."""
+    made = deleting(CrashDisk(), 0, 500)
+    made.log_range = lambda: (0, 300)
+    made.cut_ends()
+    assert made.is_past("T", 299) and not made.is_past("T", 300)
+
+
+def test_slave_learns_from_its_master_which_topics_were_deleted() -> None:
+    master = deleting(CrashDisk(), 0, 500)
+    slave = table()
+    assert slave.adopt(master.to_json())
+    assert slave.is_past("T", 499)
+
+
+def test_slave_concludes_deletions_of_a_master_that_does_not_report_them() -> None:
+    disk = CrashDisk()
+    slave = table(disk)
+    slave.put(TopicConfig("T"))
+    reported = {"dataVersion": {"counter": 99}, "topicConfigTable": {}}
+    assert slave.adopt(reported, 400)
+    assert slave.is_past("T", 399) and not slave.is_past("T", 400)
+    assert table(disk.kill()).is_past("T", 399)
+
+
+def test_discarded_messages_are_counted_and_the_first_of_a_topic_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = deleting(CrashDisk(), 0, 500)
+    caplog.clear()
+    assert made.leaves_out("T", 1) and made.leaves_out("T", 2) and not made.leaves_out("T", 600)
+    assert made.left_out == {"T": 2}
+    assert caplog.messages == ["topic T was deleted: what waited for it is discarded"]

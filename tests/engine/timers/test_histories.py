@@ -5,7 +5,9 @@ been delivered before, and nothing that was due a step ago may be missing.
 """
 
 import os
+from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,3 +112,38 @@ def test_once_and_on_time(history: list[tuple[str, int, int]]) -> None:
     was_set_back = any(name == "jump" and number < 0 for name, number, _ in history)
     if not life.maybe and not was_set_back:
         assert not any(life.bench.timers.metrics.counts().values())
+
+
+SEEDS = int(os.environ.get("TIMER_SEEDS", "40"))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_no_timer_is_early_by_the_true_time_over_kills_and_clocks_set_back(seed: int) -> None:
+    """Steady time, which the other test goes by, must itself never run ahead of the time that passed. What is
+    delivered is looked at after each step; the true time is that of the monotonic clock."""
+    chance = Random(seed)
+    bench = Bench(timer_precision_ms=1000)
+    bench.clock.advance(chance.randrange(1000))
+    due: dict[bytes, float] = {}
+    seen: list[bytes] = []
+    for _ in range(40):
+        what = chance.choice(["set", "set", "pass", "pass", "kill", "kill", "restart", "back"])
+        if what == "set":
+            delay = chance.randrange(1, 4000)
+            due[body := b"%d" % len(due)] = bench.clock.monotonic() + delay / 1000
+            bench.set_at(body, bench.now + delay)
+        elif what == "pass":
+            bench.pass_time(chance.randrange(20, 900), chance.choice([20, 70, 300]))
+        elif what == "back":
+            bench.jump(-chance.randrange(500))
+        else:
+            bench = bench.kill() if what == "kill" else bench.restart()
+        bench.tick()
+        bodies = bench.bodies()
+        early = [
+            (body, due[body]) for body in bodies[len(seen) :] if due[body] > bench.clock.monotonic() + 1e-6
+        ]
+        assert not early
+        seen = bodies
+    bench.pass_time(60_000, 500)
+    assert sorted(bench.bodies()) == sorted(due)

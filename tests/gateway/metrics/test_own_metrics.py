@@ -32,6 +32,8 @@ def test_what_is_ours_of_a_broker() -> None:
     assert host.value("mqgateway_held_requests", kind="pop") == 0
     assert host.value("mqgateway_flow_control_total", cause="sends waiting") == 1
     assert host.value("mqgateway_store_writable") == 1
+    host.broker.tables.topics.left_out["gone"] += 2
+    assert host.value("mqgateway_discarded_messages_total", topic="gone") == 2
     assert host.value("mqgateway_inconsistent_groups") == 0
     before = host.value("mqgateway_store_log_bytes")
     host.send("T")

@@ -4,6 +4,7 @@ import pytest
 
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import groups
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from tests.support.gateway.broker.admin import AdminBroker
@@ -59,3 +60,17 @@ def test_a_group_is_kept_from_a_topic(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as wrong:
         groups.set_readable(memory.broker, "h!", "T", False)
     assert wrong.value.reason is Reason.INVALID_PARAMETER
+
+
+@pytest.mark.parametrize(
+    ("before", "queues", "after"),
+    [((1, 1), 2, (2, 2)), ((1, 3), 2, (2, 3)), ((4, 4), 2, (4, 4))],
+    ids=["raised", "fewer to read", "lowered"],
+)
+def test_retry_topic_has_the_queues_of_its_group_and_loses_none(
+    memory: AdminBroker, before: tuple[int, int], queues: int, after: tuple[int, int]
+) -> None:
+    topics = memory.broker.tables.topics
+    topics.put(TopicConfig("%RETRY%g", *before))
+    groups.update_group(memory.broker, SubscriptionGroupConfig("g", retry_queue_nums=queues))
+    assert topics.get("%RETRY%g") == TopicConfig("%RETRY%g", *after)

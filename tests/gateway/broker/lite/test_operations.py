@@ -12,7 +12,6 @@ from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisibl
 from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, pop_lite
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
 from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.receipts import CONSUMED_ALREADY
 from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.liting import INVISIBLE, PARENT, LiteBroker, queue
 from tests.support.gateway.broker.pop_requests import Acked, PopLite
@@ -100,7 +99,9 @@ def test_acknowledgements_and_changes_of_the_time() -> None:
     assert (changed.start_offset, changed.revive_time) == (1, broker.broker.store.steady.now() + 60_000)
     acknowledge_lite(broker.broker, first)
     assert broker.broker.tables.offsets.query("G", queue("a"), 0) == 1
-    assert change_invisible_time_lite(broker.broker, first) == CONSUMED_ALREADY
+    with pytest.raises(OperationError) as stale:
+        change_invisible_time_lite(broker.broker, first)
+    assert stale.value.reason is Reason.RECEIPT_STALE
     assert change_invisible_time_lite(broker.broker, replace(first, offset=9)) is None
     with pytest.raises(OperationError) as refused:
         acknowledge_lite(broker.broker, replace(first, topic="T"))

@@ -2,7 +2,10 @@
 
 import pytest
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.gateway.broker.admin.topics import delete_topic
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, Popped
@@ -116,8 +119,7 @@ def test_in_order_what_was_consumed_is_left_alone(broker: PopBroker) -> None:
     one, _ = pop_some(broker, 2, order=True)
     broker.ack(one)
     assert broker.ack(one).code == 0
-    answer = broker.change(one, 1000)
-    assert (answer.code, answer.ext["popTime"], answer.ext["invisibleTime"]) == (0, "0", "0")
+    assert broker.change(one, 1000).code == ResponseCode.NO_MESSAGE
 
 
 def test_in_order_a_message_that_is_not_out_is_refused(broker: PopBroker) -> None:
@@ -254,3 +256,130 @@ def test_receipts_of_a_forged_future_are_refused(broker: PopBroker) -> None:
     fields[2] = str(10**15)
     answer = broker.ack(message._replace(receipt=" ".join(fields)))
     assert (answer.code, answer.remark) == (1, "WHEEL_TIMER_MSG_ILLEGAL")
+
+
+# Receipts that are not current.
+
+INDEXED = {"message_index_enable": True}
+
+
+def times(broker: PopBroker) -> tuple[int, int]:
+    return broker.broker.store.max_offset("rmq_sys_wheel_timer", 0), broker.broker.store.max_offset(REVIVE, 0)
+
+
+def test_replaced_receipt_is_refused_by_every_operation(broker: PopBroker) -> None:
+    (message,) = pop_some(broker)
+    broker.changed(message, 20_000)
+    before = times(broker)
+    answers = [broker.ack(message), broker.batch_ack(message), broker.change(message, 1000)]
+    assert [answer.code for answer in answers] == [ResponseCode.NO_MESSAGE] * 3
+    assert all("no longer current" in (answer.remark or "") for answer in answers)
+    assert times(broker) == before, "nothing is stored"
+    broker.pass_time(20_000 + GRACE)
+    assert [one.body for one in broker.pop()] == [b"0"]
+
+
+def test_receipt_of_a_message_that_is_visible_again_is_refused(broker: PopBroker) -> None:
+    (message,) = pop_some(broker)
+    broker.pass_time(INVISIBLE + GRACE)
+    assert broker.ack(message).code == broker.batch_ack(message).code == ResponseCode.NO_MESSAGE
+    assert broker.change(message, 1000).code == ResponseCode.NO_MESSAGE
+    assert len(broker.pop()) == 1
+
+
+def test_repeated_acknowledgement_succeeds_and_stores_nothing(broker: PopBroker) -> None:
+    (message,) = pop_some(broker)
+    broker.ack(message)
+    before = times(broker)
+    assert broker.ack(message).code == broker.batch_ack(message).code == 0
+    assert times(broker) == before
+
+
+@pytest.mark.parametrize("millis", [1000, 60_000])
+def test_change_of_an_acknowledged_message_does_not_bring_it_back(broker: PopBroker, millis: int) -> None:
+    one, two = pop_some(broker, 2)
+    broker.ack(one)
+    broker.batch_ack(two)
+    assert [broker.change(each, millis).code for each in (one, two)] == [ResponseCode.NO_MESSAGE] * 2
+    broker.pass_time(70_000)
+    assert broker.pop() == []
+
+
+def test_batch_acknowledges_what_is_current_and_is_refused_for_the_rest(broker: PopBroker) -> None:
+    one, two = pop_some(broker, 2)
+    broker.changed(one, 30_000)
+    assert broker.batch_ack(one, two).code == ResponseCode.NO_MESSAGE
+    broker.pass_time(30_000 + GRACE)
+    assert [each.body for each in broker.pop()] == [b"0"]
+
+
+def test_receipts_of_one_turn_see_one_another(broker: PopBroker) -> None:
+    (message,) = pop_some(broker)
+    gathered = broker.broker.pop.gathered
+    gathered.is_turn = lambda: True
+    answer = broker.ack(message)
+    assert answer.waits
+    assert broker.change(message, 1000).code == ResponseCode.NO_MESSAGE
+    gathered.settle()
+    assert answer.code == 0
+    broker.pass_time(INVISIBLE + GRACE)
+    assert broker.pop() == []
+
+
+def test_receipt_is_current_again_where_its_acknowledgement_could_not_be_stored(broker: PopBroker) -> None:
+    (message,) = pop_some(broker)
+    gathered = broker.broker.pop.gathered
+    gathered.is_turn = lambda: True
+    answer = broker.ack(message)
+    broker.broker.store.gate = closed_gate(RoleKind.SLAVE)
+    gathered.settle()
+    broker.broker.store.gate = None
+    gathered.is_turn = lambda: False
+    assert answer.code != 0
+    assert broker.ack(message).code == 0
+    assert revived(broker) == []
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_receipts_are_known_after_kill_by_the_index(*, is_batch: bool) -> None:
+    before = PopBroker(store_options=INDEXED)
+    acked, replaced, open_one = pop_some(before, 3)
+    if is_batch:
+        before.batch_ack(acked)
+    else:
+        before.ack(acked)
+    before.changed(replaced, INVISIBLE)
+    before.broker.store.tick()
+    broker = before.kill()
+    assert broker.ack(acked).code == 0
+    assert broker.change(acked, 20_000).code == ResponseCode.NO_MESSAGE
+    assert broker.ack(replaced).code == broker.change(replaced, 20_000).code == ResponseCode.NO_MESSAGE
+    assert broker.ack(open_one).code == 0
+    assert [one.body for one in _all_revived(broker)] == [b"1"]
+
+
+def _all_revived(broker: PopBroker) -> list[Popped]:
+    broker.pass_time(INVISIBLE + 3 * GRACE)
+    return broker.pop()
+
+
+def test_receipt_of_a_deleted_topic_hides_no_message_of_the_new_one() -> None:
+    before = PopBroker(store_options=INDEXED)
+    (old,) = pop_some(before)
+    delete_topic(before.broker, "T")
+    before.add_topic("T")
+    before.send("T", b"new")
+    assert before.change(old, 20_000).code == ResponseCode.NO_MESSAGE
+    before.broker.store.tick()
+    broker = before.kill()
+    assert broker.change(old, 20_000).code == broker.ack(old).code == ResponseCode.NO_MESSAGE
+
+
+def test_receipt_in_order_is_refused_once_its_message_was_popped_again(broker: PopBroker) -> None:
+    (message,) = pop_some(broker, order=True)
+    broker.pass_time(INVISIBLE + 1000)
+    (again,) = broker.pop(order=True)
+    for each in (broker.ack(message), broker.batch_ack(message), broker.change(message, 1000)):
+        assert each.code == ResponseCode.NO_MESSAGE
+    assert broker.ack(again).code == broker.ack(again).code == 0
+    assert broker.change(again, 1000).code == ResponseCode.NO_MESSAGE

@@ -6,6 +6,8 @@ import pytest
 
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.store.message_store import PutResult, PutStatus
+from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.codec.codes import RequestCode
@@ -197,3 +199,18 @@ def test_refusals_have_reasons() -> None:
     with pytest.raises(OperationError) as caught:
         send_back(memory.broker, SendBack("unknown", 0), None)
     assert caught.value.reason is Reason.SUBSCRIPTION_GROUP_NOT_EXIST
+
+
+@pytest.mark.parametrize(("read", "write"), [(1, 1), (1, 4), (4, 1)])
+def test_retries_go_only_to_queues_that_are_read_and_written(
+    memory: MemoryBroker, read: int, write: int
+) -> None:
+    """The group was given more queues than its retry topic has, as by a file or another broker."""
+    original = sent(memory)
+    memory.broker.tables.groups.put(SubscriptionGroupConfig("G", retry_queue_nums=4))
+    memory.broker.tables.topics.put(TopicConfig("%RETRY%G", read, write))
+    for _ in range(20):
+        assert back(memory, original.physical_offset, delay_level=1).code == 0
+    waiting = memory.stored(SCHEDULE, 0)
+    assert len(waiting) == 20
+    assert {message.properties["REAL_QID"] for message in waiting} == {"0"}

@@ -9,12 +9,13 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.lenient_json import dumps, loads
 from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.group import Group
-from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.helpers import MemoryBroker, plain_message
 
 TOLD: dict[int, Any] = {
     RequestCode.GET_ALL_TOPIC_CONFIG: {
@@ -158,3 +159,34 @@ def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
     master.commit(6)
     group.wait(12)
     assert slave.committed() == 6
+
+
+def test_topic_that_the_master_deleted_goes_with_its_queues_and_offsets(scene: Scene) -> None:
+    broker = scene.memory.broker
+    scene.memory.add_topic("T")
+    scene.memory.broker.store.gate = None
+    scene.memory.send("T")
+    broker.tables.offsets.commit("G", "T", 0, 1)
+    scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = TOLD[RequestCode.GET_ALL_TOPIC_CONFIG] | {
+        "deletedTopics": {"T": {"logOffset": broker.store.max_physical_offset}}
+    }
+    scene.told[RequestCode.GET_ALL_CONSUMER_OFFSET] = {"dataVersion": {"counter": 3, "timestamp": 1}}
+    scene.round()
+    assert "T" not in broker.store.queues()
+    assert broker.tables.offsets.query("G", "T", 0) == -1
+    assert broker.tables.topics.is_past("T", 0)
+
+
+def test_new_master_does_not_restore_a_deleted_topic_whose_messages_came_late(scene: Scene) -> None:
+    broker = scene.memory.broker
+    broker.store.gate = None
+    for name in ("T", "U"):
+        broker.store.put(plain_message(name))
+    broker.store.dispatch()
+    end = broker.store.max_physical_offset
+    broker.tables.topics.adopt(
+        {"dataVersion": {"counter": 9}, "topicConfigTable": {}, "deletedTopics": {"T": {"logOffset": end}}}
+    )
+    restore_topics(broker)
+    assert "T" not in broker.tables.topics and "T" not in broker.store.queues()
+    assert "U" in broker.tables.topics

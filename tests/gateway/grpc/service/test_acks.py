@@ -121,3 +121,38 @@ def test_an_acknowledgement_by_the_wrong_group_changes_nothing(service: Service)
     service.ask(acking(got, "H"))
     service.pass_time(30_000)
     assert [one.body for one in service.receive()] == [b"a"]
+
+
+def test_replaced_handle_is_refused_by_every_method(service: Service) -> None:
+    service.send(b"a")
+    (got,) = service.receive()
+    service.ask(changing(got, 12))
+    handle = got.system_properties.receipt_handle
+    acked = service.ask(acking([got]))
+    assert [entry.status.code for entry in acked.entries] == [v2.Code.INVALID_RECEIPT_HANDLE]
+    assert service.ask(changing(got, 12)).status.code == v2.Code.INVALID_RECEIPT_HANDLE
+    assert service.ask(forwarding(handle)).status.code == v2.Code.INVALID_RECEIPT_HANDLE
+    assert not service.memory.stored("%DLQ%G")
+
+
+def test_acknowledged_message_becomes_no_dead_letter_and_does_not_come_again(service: Service) -> None:
+    service.send(b"a")
+    (got,) = service.receive()
+    assert service.ask(acking([got])).status.code == v2.Code.OK
+    assert service.ask(acking([got])).status.code == v2.Code.OK
+    assert service.ask(changing(got, 1)).status.code == v2.Code.INVALID_RECEIPT_HANDLE
+    handle = got.system_properties.receipt_handle
+    assert service.ask(forwarding(handle)).status.code == v2.Code.INVALID_RECEIPT_HANDLE
+    assert not service.memory.stored("%DLQ%G")
+    service.pass_time(30_000)
+    call, _ = service.begin(receiving())
+    assert call.ended is None
+
+
+def test_expired_handle_makes_no_dead_letter(service: Service) -> None:
+    service.send(b"a")
+    (got,) = service.receive()
+    service.pass_time(20_000)
+    handle = got.system_properties.receipt_handle
+    assert service.ask(forwarding(handle)).status.code == v2.Code.INVALID_RECEIPT_HANDLE
+    assert not service.memory.stored("%DLQ%G")
