@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.options.option import (
     BadValue,
+    Effect,
     Option,
     Value,
     camel_case,
@@ -23,7 +24,13 @@ from mqgateway.engine.options.option import (
     snake_case,
 )
 from mqgateway.engine.options.option_set import Effective, Options, OptionSet, Problem
-from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
+from mqgateway.engine.options.properties import (
+    Setting,
+    change_properties,
+    decode_text,
+    format_properties_text,
+    load_properties,
+)
 from mqgateway.engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ __all__ = [
     "BrokerOptions",
     "BrokerRole",
     "ClientAuthentication",
+    "Effect",
     "Effective",
     "FlushDiskType",
     "NamesrvOptions",
@@ -52,6 +60,8 @@ __all__ = [
     "TlsOptions",
     "Value",
     "camel_case",
+    "change_properties",
+    "decode_text",
     "format_properties_text",
     "format_value",
     "load_properties",

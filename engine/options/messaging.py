@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -85,6 +85,7 @@ class ReceivingOptions(Options):
         "Signs receipt handles, so that forged ones are refused; empty: they are not signed.",
         ours=True,
         secret=True,
+        effect=Effect.RESTART,
     )
 
 

@@ -70,7 +70,7 @@ def _ask_secret(question: str) -> str:
 
 def _read_file(path: str) -> str | None:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
             return file.read()
     except OSError:
         return None

@@ -428,17 +428,17 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
     What cannot be a setting's value is refused, and then nothing is changed (the standard drops it silently).
     """
     try:
-        found = load_properties(call.body.decode(), "update")
-    except (ConfigError, UnicodeDecodeError):
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
+        found = load_properties(call.body, "request")
+    except ConfigError as error:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"string2Properties error: {error}") from None
     log.info("%s updates settings", call.peer.address)
     try:
-        namesrv.update_settings(found)
+        note = namesrv.update_settings(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-    return Reply()
+    return Reply(remark=note or None)
 
 
 def get_config(namesrv: NameServer, call: Call) -> Reply:

@@ -16,8 +16,8 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.gateway.broker.cluster.announcement import Announcement
-from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.broker.cluster.announcement import Announcement, Identity
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
 from mqgateway.gateway.runtime.loop import Clockwork, Timer
@@ -85,6 +85,7 @@ class Registrar:
         self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
+        self._known: Identity | None = None  # as the server knows this broker
         self.heard = change
         """The number of the last change that it has heard of, with all before."""
 
@@ -139,9 +140,10 @@ class Registrar:
     def leave(self) -> Deferred[object]:
         """Say good-bye, if the server is there; what was to be told is not told any more."""
         self.forget()
-        if not self._is_reachable:
+        if not self._is_reachable or self._known is None:
             return maybeDeferred(lambda: None)
-        asked = self._caller.request(self._address, self._announcement.farewell(), UNREGISTER_SECONDS)
+        farewell = self._announcement.farewell(self._known)
+        asked = self._caller.request(self._address, farewell, UNREGISTER_SECONDS)
         return asked.addErrback(
             lambda failure: log.info("No good-bye from name server %s: %s", self._address, failure.value)
         )
@@ -168,7 +170,24 @@ class Registrar:
         self._everything, self._topics, self._is_due = False, set(), False
         self._telling = self._noted
         self._reported = self._announcement.version
-        self._converse(self._announcement.registrations(names), self._on_answer)
+        self._converse(self._introduction(names), self._on_answer)
+
+    def _introduction(self, names: set[str] | None) -> Iterator[RemotingCommand]:
+        """Yield the requests that tell of topics, and take a former identity of this broker off the server.
+
+        A new address replaces the old one first, so that the topics never lack a broker. The server forgets
+        an old name before it learns the new one, as both may have one address.
+        """
+        announcement, before = self._announcement, self._known
+        identity = announcement.identity
+        is_moved = before is not None and before != identity
+        is_renamed = before is not None and before[:2] != identity[:2]
+        if before is not None and is_renamed:
+            yield announcement.farewell(before)
+        yield from announcement.registrations(None if is_moved else names)
+        self._known = identity
+        if before is not None and is_moved and not is_renamed:
+            yield announcement.farewell(before)
 
     def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
         """Ask one after the other, until there are no more, one fails or the server is left."""
@@ -182,6 +201,8 @@ class Registrar:
             if command is None:
                 return None
             asked = maybeDeferred(request, self._address, command, timeout)
+            if command.code == RequestCode.UNREGISTER_BROKER:
+                return asked.addBoth(go_on)  # what is left of an old identity expires
             return asked.addCallback(_accepted).addCallback(take).addCallback(go_on)
 
         maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
