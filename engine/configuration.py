@@ -141,6 +141,9 @@ class Configuration:
         changes = list(by_name.values())
         if fixed := self._named(changes, Effect.FIXED):
             raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
+        for one in changes:
+            if self.effect(one.key) is Effect.ANNOUNCED and not one.value.strip():
+                raise ConfigError(f"{one.key}: what is announced cannot be empty while the server runs")
         waiting = self._named(changes, Effect.RESTART)
         if overruled := self._overruled(waiting):
             raise ConfigError(f"takes effect after a restart, and is {overruled}")

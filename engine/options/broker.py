@@ -6,6 +6,7 @@ Standard: `BrokerConfig`. Properties that only size what a server on one loop do
 
 from enum import StrEnum
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.console import ConsoleOptions
@@ -38,10 +39,13 @@ class IdentityOptions(Options):
     """Names and addresses of a broker."""
 
     broker_cluster_name: str = option(
-        "DefaultCluster", "Cluster the broker belongs to.", effect=Effect.ANNOUNCED
+        "DefaultCluster", "Cluster the broker belongs to.", effect=Effect.ANNOUNCED, check=checks.name
     )
     broker_name: str = option(
-        "", "Name shared by a master and its slaves; empty: the host's name.", effect=Effect.ANNOUNCED
+        "",
+        "Name shared by a master and its slaves; empty: the host's name.",
+        effect=Effect.ANNOUNCED,
+        check=checks.name,
     )
     broker_id: int = option(
         0, "0 for a master, more for a slave, -1 while unknown.", low=-1, high=LONG_MAX, effect=Effect.RESTART
@@ -51,15 +55,19 @@ class IdentityOptions(Options):
         "Address clients are told to connect to; empty: the first local one.",
         name="brokerIP1",
         effect=Effect.ANNOUNCED,
+        check=checks.host,
     )
     broker_ip2: str = option(
         "",
         "Address slaves are told to connect to; empty: as brokerIP1.",
         name="brokerIP2",
         effect=Effect.ANNOUNCED,
+        check=checks.host,
     )
     listen_port: int = option(10911, "Port for clients.", high=65535, effect=Effect.ANNOUNCED)
-    namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
+    namesrv_addr: str = option(
+        "", "Name servers as host:port, separated by semicolons.", check=checks.addresses(9876)
+    )
     rocketmq_home: str = option(
         "", "Installation folder: accounts of aclEnable are read from its conf.", effect=Effect.FIXED
     )

@@ -1,5 +1,6 @@
 """Settings of a broker container. Standard: `BrokerContainerConfig`."""
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import HealthOptions
@@ -12,13 +13,16 @@ class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
     namesrv_addr: str = option(
-        "", "Name servers of all brokers as host:port, separated by semicolons; empty: each says its own."
+        "",
+        "Name servers of all brokers as host:port, separated by semicolons; empty: each says its own.",
+        check=checks.addresses(9876),
     )
     broker_container_ip: str = option(
         "",
         "Address the container is shown with; empty: the first local one.",
         name="brokerContainerIP",
         effect=Effect.RESTART,
+        check=checks.host,
     )
     broker_config_paths: str = option(
         "", "Files of the brokers to start with, separated by colons.", effect=Effect.FIXED

@@ -1,5 +1,6 @@
 """Settings of a broker whose role a controller decides. Standard: `BrokerConfig`."""
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_LOOKUP
@@ -13,9 +14,11 @@ class ControlledOptions(Options):
         "Let a controller choose the master; brokerRole and brokerId have no effect then.",
         effect=Effect.RESTART,
     )
-    controller_addr: str = option("", "Controllers as host:port, separated by semicolons.")
+    controller_addr: str = option(
+        "", "Controllers as host:port, separated by semicolons.", check=checks.addresses(9878)
+    )
     fetch_controller_addr_by_dns_lookup: bool = option(
-        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}
+        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}, effect=Effect.RESTART
     )
     controller_heart_beat_timeout_mills: int = option(
         10000,

@@ -1,5 +1,6 @@
 """Settings of a controller. Standard: `ControllerConfig`, `JraftConfig`."""
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.accepted import CONTROLLER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
@@ -22,6 +23,7 @@ class ControllerOptions(LogOptions, AccessOptions, ExporterOptions):
         "How several controllers agree, with the standard.",
         unavailable={"jRaft": NO_JRAFT},
         effect=Effect.RESTART,
+        check=checks.one_of("DLedger", "jRaft"),
     )
     controller_d_leger_group: str = option("", "Name that brokers and tools are told.", effect=Effect.RESTART)
     controller_d_leger_peers: str = option(

@@ -135,8 +135,8 @@ class OptionSet:
         return self.get(self.name_of(name))
 
     def assume(self, name: str, value: Value, origin: str) -> None:
-        """Give a property that nobody has set a value found out at start, such as the host's name."""
-        if name not in self._origins:
+        """Set a property without a value, or with an empty one, to what was found out at start."""
+        if name not in self._origins or self.get(name) == "":
             self._store(name, value, origin)
 
     def apply(

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
@@ -53,6 +54,7 @@ class ReplicationOptions(AcknowledgementOptions):
         "",
         "Where a slave finds its master's port for slaves; empty: name servers say it.",
         effect=Effect.RESTART,
+        check=checks.address(10912),
     )
     ha_send_heartbeat_interval: int = option(
         5000, "Silence after which either side shows that it is there.", unit="ms", low=1

@@ -5,6 +5,7 @@ Properties that only tune what our store does not do are in `engine.options.acce
 
 from enum import StrEnum
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.accepted import STORE_ACCEPTED
 from mqgateway.engine.options.compaction import CompactionOptions
 from mqgateway.engine.options.ledger import LedgerOptions
@@ -69,6 +70,7 @@ class PathOptions(Options):
         "How consume queues are kept.",
         unavailable={"defaultRocksDB": NO_ROCKSDB},
         effect=Effect.RESTART,
+        check=checks.one_of("default", "defaultRocksDB"),
     )
     max_topic_length: int = option(
         127,
@@ -151,7 +153,9 @@ class FlushOptions(Options):
 class RetentionOptions(Options):
     """How long messages are kept."""
 
-    delete_when: str = option("04", "Hours of the day for deleting old files, separated by semicolons.")
+    delete_when: str = option(
+        "04", "Hours of the day for deleting old files, separated by semicolons.", check=checks.hours
+    )
     file_reserved_time: int = option(72, "Age at which a log file may be deleted.", unit="hours")
     disk_max_used_space_ratio: int = option(
         75, "Use of the disk above which old files go at any hour.", unit="percent", low=10, high=95
@@ -261,6 +265,7 @@ class DelayOptions(Options):
         "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
         "Delays by level, 1 first; a number with s, m, h or d each.",
         effect=Effect.RESTART,
+        check=checks.delays,
     )
     flush_delay_offset_interval: int = option(
         10000,

@@ -57,6 +57,11 @@ def nothing(answer: RemotingCommand) -> None:
     """Of an answer that says no more than that it was done."""
 
 
+def note_of(answer: RemotingCommand) -> str:
+    """Return what a server remarks on something that it has done."""
+    return answer.remark or ""
+
+
 def body_of(kind: type[B]) -> Callable[[RemotingCommand], B]:
     """Of an answer whose body is declared."""
     return lambda answer: decode_body(kind, answer)

@@ -253,8 +253,8 @@ def update_config(context: ControllerContext, call: Call) -> Reply:
     """1009: new values for settings, as properties text, all or none; unknown names are passed over."""
     try:
         found = load_properties(call.body, "request")
-    except ConfigError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"string2Properties error: {error}") from None
+    except ConfigError:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     log.info("%s updates settings", call.peer.address)
     try:
         note = context.configuration.update(found)

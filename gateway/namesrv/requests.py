@@ -129,7 +129,7 @@ def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
     answer = headers.RegisterBrokerResponseHeader(
         ha_server_addr=registered.ha_address, master_addr=registered.master_address
     )
-    return Reply(header=answer, body=body)
+    return Reply(header=answer, body=body, remark=registered.warning or None)
 
 
 def _register(
@@ -429,8 +429,8 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
     """
     try:
         found = load_properties(call.body, "request")
-    except ConfigError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"string2Properties error: {error}") from None
+    except ConfigError:
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     log.info("%s updates settings", call.peer.address)
     try:
         note = namesrv.update_settings(found)

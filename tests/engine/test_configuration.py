@@ -246,6 +246,12 @@ def test_change_under_an_old_name_takes_the_line_of_the_new_one() -> None:
     assert world.kept == "isInBrokerContainer=true\n"
 
 
+def test_announced_setting_cannot_become_empty() -> None:
+    world = World()
+    with pytest.raises(ConfigError, match="brokerName: what is announced cannot be empty"):
+        world.update(brokerName="")
+
+
 def test_second_change_of_a_name_server_keeps_the_first() -> None:
     made = OfNameServer()
     made.configuration.update([Setting("scanNotActiveBrokerInterval", "6000")])

@@ -85,6 +85,7 @@ class Registrar:
         self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
+        self._warned = ""  # what the server warned of last
         self._known: Identity | None = None  # as the server knows this broker
         self.heard = change
         """The number of the last change that it has heard of, with all before."""
@@ -203,9 +204,16 @@ class Registrar:
             asked = maybeDeferred(request, self._address, command, timeout)
             if command.code == RequestCode.UNREGISTER_BROKER:
                 return asked.addBoth(go_on)  # what is left of an old identity expires
-            return asked.addCallback(_accepted).addCallback(take).addCallback(go_on)
+            return asked.addCallback(_accepted).addCallback(self._heed).addCallback(take).addCallback(go_on)
 
         maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
+
+    def _heed(self, answer: RemotingCommand) -> RemotingCommand:
+        """Log what a server remarks on a registration that it took, once."""
+        if answer.remark and answer.remark != self._warned:
+            self._warned = answer.remark
+            log.warning("Name server %s: %s", self._address, answer.remark)
+        return answer
 
     def _take_version(self, answer: RemotingCommand) -> None:
         header = QueryDataVersionResponseHeader.decode(answer.ext_fields)

@@ -202,3 +202,31 @@ def test_the_port_of_grpc_must_be_free_only_where_somebody_named_it(tmp_path: Pa
     check_start(namesrv, broker)
     said = problem(*settings(tmp_path, grpcServerPort=taken))
     assert said.startswith(f"grpcServerPort (--grpc-port): 127.0.0.1:{taken} is in use")
+
+
+@pytest.mark.parametrize(
+    ("flags", "both"),
+    [
+        (
+            {"healthPort": 8088, "consolePort": 8088},
+            "consolePort (--console-port) and healthPort are both 8088",
+        ),
+        (
+            {"metricsExporterType": "PROM", "metricsPromExporterPort": 9000, "healthPort": 9000},
+            "metricsPromExporterPort and healthPort are both 9000",
+        ),
+        ({"grpcServerPort": 8000, "consolePort": 8000}, "consolePort (--console-port) and grpcServerPort"),
+    ],
+)
+def test_port_that_two_services_want_is_an_error_that_names_both(
+    tmp_path: Path, flags: dict[str, object], both: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_start(*settings(tmp_path, **flags))
+    assert both in str(error.value) and "give one of them another port" in str(error.value)
+
+
+def test_one_port_on_two_addresses_is_no_conflict(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    flags = {"healthPort": port, "healthHost": "127.0.0.2", "consolePort": port, "consoleHost": "127.0.0.1"}
+    check_start(*settings(tmp_path, **flags))
