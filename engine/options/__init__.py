@@ -4,6 +4,7 @@
 - `properties`: the text of the files
 - `option_set`: the settings of one server as one table; problems with place and remedy
 - `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
+- `checks`: values of text that could be set and not work
 - `accepted`, `reasons`: the standard's properties that change nothing here, and why
 
 Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`. The

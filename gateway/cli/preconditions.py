@@ -39,9 +39,9 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_address(broker.broker.broker_ip1)
         problems += _of_console(broker.broker)
     ports = list(_ports(namesrv, broker))
-    problems += _of_shared_ports([*ports, *_optional_ports(namesrv, broker)])
     for host, port, setting in ports:
         problems += _of_port(host, port, setting)
+    problems += _of_shared_ports([*ports, *_optional_ports(namesrv, broker)])
     for folder, setting in _folders(namesrv, broker):
         problems += _of_folder(folder, setting)
     if problems:

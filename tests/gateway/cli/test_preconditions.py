@@ -75,7 +75,9 @@ def test_nothing_is_in_the_way(tmp_path: Path) -> None:
     "address", ["10.0.0.1:10911", "300.1.1.1", "a b", "no.such.host.invalid", "-x", "http://a"]
 )
 def test_an_address_that_nobody_can_connect_to(tmp_path: Path, address: str) -> None:
-    said = problem(*settings(tmp_path, brokerIP1=address))
+    namesrv, broker = settings(tmp_path)
+    broker.broker.broker_ip1 = address
+    said = problem(namesrv, broker)
     assert said.startswith(f"brokerIP1 (--advertise): {address} is ")
     assert "give the IP address" in said
 
@@ -227,6 +229,6 @@ def test_port_that_two_services_want_is_an_error_that_names_both(
 
 
 def test_one_port_on_two_addresses_is_no_conflict(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
+    port = free_ports()
     flags = {"healthPort": port, "healthHost": "127.0.0.2", "consolePort": port, "consoleHost": "127.0.0.1"}
     check_start(*settings(tmp_path, **flags))

@@ -372,10 +372,10 @@ def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(
     assert both.status == f"name server at port {NAMESRV_PORT}, broker at port {BROKER_PORT}"
     told = [
         Setting("brokerPermission", "4", 1, "broker.conf"),
-        Setting("brokerClusterName", "other", 2, "broker.conf"),
+        Setting("aclEnable", "true", 2, "broker.conf"),
     ]
     waiting = both.reread(told, [Setting("orderMessageEnable", "true", 1, "namesrv.conf")])
-    assert waiting == ["brokerClusterName"]
+    assert waiting == ["aclEnable"]
     assert broker.broker.broker_permission == 4 and namesrv.options.get("orderMessageEnable") is True
     loop.settle(0.5)
     header = headers.GetRouteInfoRequestHeader(topic="TBW102")
