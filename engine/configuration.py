@@ -146,11 +146,14 @@ class Configuration:
                 raise ConfigError(f"{one.key}: what is announced cannot be empty while the server runs")
         waiting = self._named(changes, Effect.RESTART)
         if overruled := self._overruled(waiting):
-            raise ConfigError(f"takes effect after a restart, and is {overruled}")
-        not_kept = self._keep(changes)
-        if waiting and not_kept:
-            raise ConfigError(f"{', '.join(waiting)}: takes effect after a restart, and is {not_kept}")
-        not_kept = not_kept or self._overruled(by_name)
+            raise ConfigError(f"takes effect after a restart only, and is {overruled}")
+        why_not = self._keep(changes)
+        if waiting and why_not:
+            names = ", ".join(waiting)
+            raise ConfigError(
+                f"{names}: takes effect after a restart only, and is not kept until then: {why_not}"
+            )
+        not_kept = f"not kept beyond a restart: {why_not}" if why_not else self._overruled(by_name)
         self._set([setting for setting in changes if setting.key not in waiting])
         log.info("Settings changed by request: %s", ", ".join(sorted({one.key for one in changes})))
         notes = [f"{', '.join(waiting)}: takes effect after a restart" if waiting else "", not_kept]
@@ -226,7 +229,7 @@ class Configuration:
 
     def _not_kept(self, why: str) -> str:
         log.warning("A change of settings is not kept: %s", why)
-        return f"not kept beyond a restart: {why}"
+        return why
 
     def _text_with(self, values: Mapping[str, str]) -> bytes:
         if self._disk.exists(self._path):

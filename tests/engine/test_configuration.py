@@ -193,7 +193,10 @@ def test_restart_setting_is_kept_but_not_set() -> None:
 @pytest.mark.parametrize("path", ["", PATH])
 def test_restart_setting_without_a_file_is_refused(path: str) -> None:
     world = World(path=path, text=None)
-    with pytest.raises(ConfigError, match="aclEnable: takes effect after a restart, and is not kept"):
+    with pytest.raises(
+        ConfigError,
+        match="aclEnable: takes effect after a restart only, and is not kept until then: there is",
+    ):
         world.update(aclEnable="true", traceOn="false")
     assert world.options.trace_on is True
     assert world.configuration.why_fixed("aclEnable")
