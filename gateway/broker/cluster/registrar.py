@@ -176,19 +176,16 @@ class Registrar:
     def _introduction(self, names: set[str] | None) -> Iterator[RemotingCommand]:
         """Yield the requests that tell of topics, and take a former identity of this broker off the server.
 
-        A new address replaces the old one first, so that the topics never lack a broker. The server forgets
-        an old name before it learns the new one, as both may have one address.
+        The server forgets the old identity before it learns the new one: name servers of RocketMQ 4 take off
+        whoever has the id, and later ones whoever has the address.
         """
         announcement, before = self._announcement, self._known
         identity = announcement.identity
-        is_moved = before is not None and before != identity
-        is_renamed = before is not None and before[:2] != identity[:2]
-        if before is not None and is_renamed:
+        if before is not None and before != identity:
             yield announcement.farewell(before)
-        yield from announcement.registrations(None if is_moved else names)
+            names = None
+        yield from announcement.registrations(names)
         self._known = identity
-        if before is not None and is_moved and not is_renamed:
-            yield announcement.farewell(before)
 
     def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
         """Ask one after the other, until there are no more, one fails or the server is left."""

@@ -194,12 +194,13 @@ class TestOneThatIsDown:
         assert world.take() == []
 
 
-def test_new_address_is_registered_before_the_old_one_is_taken_off() -> None:
+def test_old_address_is_taken_off_before_the_new_one_is_registered() -> None:
+    """Name servers of RocketMQ 4 take off whoever has the id, which would be the new address."""
     world = World().started()
     world.address = "10.0.0.9:40000"
     world.registration.soon()
     world.time.advance(0.01)
-    register, farewell = world.agreed()
+    farewell, register = world.agreed()
     assert (register.command.code, register.fields["brokerAddr"]) == (REGISTER, "10.0.0.9:40000")
     assert set(register.topics) == set(world.topics.names())
     assert (farewell.command.code, farewell.fields["brokerAddr"]) == (UNREGISTER, "10.0.0.1:10911")
