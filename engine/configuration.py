@@ -1,68 +1,40 @@
 """The settings of a running server: shown, changed by request, and written to their file.
 
-A change is checked as a whole before anything is set, and only then written. A broker's goes into the lines
-that hold the properties now, or below them, so that comments and order stay (the standard rewrites the file
-with all its properties); a name server's file is its own, and has all of them. What is read at start only
-cannot be changed by request: it would be shown as set and be without effect, or take away what a running
-store relies on. Standard: `Configuration`.
+A change is checked as a whole before anything is set. Each option declares when it takes effect
+(`options.option.Effect`), and the answer says what has happened: what is only kept for the next start, what
+could not be kept, what has no effect here. A setting that takes effect after a restart does not change in
+the running server. It is refused where it cannot be kept either. Settings that decide where data is and who
+may do what are never changed by request.
+
+A broker's change goes into the lines that hold the properties now, or below them, so that comments and order
+stay (RocketMQ rewrites the file with all its properties); a name server without a file gets one with all of
+them. Standard: `Configuration`.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import (
+    Effect,
     Effective,
     Option,
     OptionSet,
     Setting,
     Value,
-    format_properties_text,
+    change_properties,
     format_value,
-    load_properties,
 )
-from mqgateway.engine.options.access import AccessOptions
+from mqgateway.engine.settings_file import write_settings
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.engine.tables.jsonfile import write_table
 
 log = logging.getLogger(__name__)
 
-_OF_ACCESS = frozenset(OptionSet(AccessOptions()).names()) - {"maxPolicyEntriesPerUser", "maxUsers"}
-"""Who is asked who they are does not change while a server runs."""
-
-_READ_AT_START = _OF_ACCESS | frozenset(
-    {
-        "bindAddress",
-        "brokerClusterName",
-        "brokerIP1",
-        "brokerIP2",
-        "brokerId",
-        "brokerName",
-        "brokerRole",
-        "consoleHost",
-        "consoleHosts",
-        "consolePort",
-        "consoleReadOnly",
-        "consoleRoles",
-        "haListenPort",
-        "listenPort",
-        "mappedFileSizeCommitLog",
-        "mappedFileSizeConsumeQueue",
-        "mappedFileSizeTimerLog",
-        "maxHashSlotNum",
-        "maxIndexNum",
-        "messageDelayLevel",
-        "storePathCommitLog",
-        "storePathRootDir",
-        "storeType",
-        "timerPrecisionMs",
-        "timerRollWindowSlot",
-        "timerWheelEnable",
-    }
-)
+NOT_READ = "data folder"
+"""The origin of a settings file's path that no start reads by itself."""
 
 
 def is_above_files(origin: str) -> bool:
@@ -73,52 +45,30 @@ def is_above_files(origin: str) -> bool:
 class Rules(NamedTuple):
     """What requests may change, and how a change is kept.
 
-    `never_changed` are not, beside what `configBlackList` names, nor `read_at_start`; names that are no
-    setting are passed over if `skips_unknown`, else refused. With `writes_all` the file gets all properties,
-    whether it is there or not; else a file that is there gets those that are changed. Standard:
-    `initConfigBlackList`.
+    `never_changed` are not, beside what `configBlackList` names; names that are no setting are passed over if
+    `skips_unknown`, else refused. A file that is there gets the properties that are changed; with
+    `writes_all` one that is missing is made, with all properties. `path` is the setting that names the file.
+    Standard: `initConfigBlackList`.
     """
 
     never_changed: frozenset[str]
-    read_at_start: frozenset[str] = frozenset()
+    path: str
     skips_unknown: bool = False
     writes_all: bool = False
 
 
-BROKER_RULES = Rules(frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"}), _READ_AT_START)
+BROKER_RULES = Rules(frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"}), "brokerConfigPath")
 CONTAINER_RULES = BROKER_RULES._replace(
     never_changed=BROKER_RULES.never_changed | {"brokerConfigPaths", "maxBrokers"}
 )
 NAMESRV_RULES = Rules(
     frozenset({"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"}),
-    _OF_ACCESS,
+    "configStorePath",
     skips_unknown=True,
     writes_all=True,
 )
-
-CONTROLLER_RULES = Rules(
-    frozenset({"configBlackList", "configStorePath", "rocketmqHome"}),
-    _OF_ACCESS
-    | frozenset(
-        {
-            "bindAddress",
-            "controllerDLegerGroup",
-            "controllerDLegerPeers",
-            "controllerDLegerSelfId",
-            "controllerEtcdCaFile",
-            "controllerEtcdCertFile",
-            "controllerEtcdEndpoints",
-            "controllerEtcdKeyFile",
-            "controllerEtcdLeaseSeconds",
-            "controllerEtcdPassword",
-            "controllerEtcdUser",
-            "controllerStorePath",
-            "listenPort",
-            "scanInactiveMasterInterval",
-        }
-    ),
-    skips_unknown=True,
-    writes_all=True,
+CONTROLLER_RULES = NAMESRV_RULES._replace(
+    never_changed=frozenset({"configBlackList", "configStorePath", "rocketmqHome"})
 )
 
 
@@ -137,6 +87,8 @@ class Configuration:
         self._disk = disk
         self._clock = clock
         self._path = path
+        origins = {name: settings.origin(name) for name in settings.names()}
+        self._given = {name: origin for name, origin in origins.items() if is_above_files(origin)}
         self.version = DataVersion(timestamp=clock.millis())
 
     def get(self, name: str) -> str:
@@ -151,11 +103,19 @@ class Configuration:
         """The declaration of a property. Raises `KeyError`."""
         return self._settings.option(name)
 
+    def effect(self, name: str) -> Effect:
+        """Return when a change of a property takes effect. Raises `KeyError`."""
+        return self._settings.option(name).effect
+
     def why_fixed(self, name: str) -> str:
-        """Why requests may not change a property; empty when they may."""
+        """Return why requests may not change a property; empty when they may."""
         if name in self.black_list:
             return "on the black list"
-        return "read at start only" if name in self._rules.read_at_start else ""
+        if self.effect(name) is Effect.FIXED:
+            return "read at start only"
+        if self.effect(name) is Effect.RESTART and not self._is_kept:
+            return "takes effect after a restart, and no settings file keeps it until then"
+        return ""
 
     def as_properties(self, now: Mapping[str, Value] | None = None) -> str:
         """All properties as text, what is `now` something else than was set so; secrets are hidden."""
@@ -166,27 +126,39 @@ class Configuration:
         """Names of the properties that requests may never change."""
         return self._rules.never_changed.union(str(self._settings.get("configBlackList")).split(";"))
 
-    def update(self, found: Sequence[Setting]) -> None:
-        """Set these properties, all or none. Raises `ChangeForbidden` or `ConfigError`."""
-        names = {setting.key for setting in found}
-        if not names.isdisjoint(self.black_list):
+    def update(self, changes: Sequence[Setting]) -> str:
+        """Set these properties, all or none; return what the caller should know of it, if anything.
+
+        Raises `ChangeForbidden` or `ConfigError`.
+        """
+        if not self.black_list.isdisjoint(setting.key for setting in changes):
             raise ChangeForbidden("Can not update config in black list.")
-        if fixed := sorted(names & self._rules.read_at_start):
-            raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
         if self._rules.skips_unknown:
-            found = [setting for setting in found if setting.key in self._settings]
-        if problems := self._settings.check(found):
+            changes = [setting for setting in changes if setting.key in self._settings]
+        if problems := self._settings.check(changes):
             raise ConfigError("; ".join(map(str, problems)))
-        for problem in self._settings.apply(found):
-            log.warning("%s", problem)
-        changes = {setting.key: setting.value for setting in found}
-        log.info("Settings changed by request: %s", ", ".join(sorted(changes)))
-        self.version.next(self._clock.millis())
-        if self._rules.writes_all:
-            text = self._settings.as_properties(hide_secrets=False)
-            write_table(self._disk, self._path, text.encode())
-        else:
-            self._keep(changes)
+        by_name = {(name := self._settings.name_of(one.key)): one._replace(key=name) for one in changes}
+        changes = list(by_name.values())
+        if fixed := self._named(changes, Effect.FIXED):
+            raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
+        for one in changes:
+            if self.effect(one.key) is Effect.ANNOUNCED and not one.value.strip():
+                raise ConfigError(f"{one.key}: what is announced cannot be empty while the server runs")
+        waiting = self._named(changes, Effect.RESTART)
+        if overruled := self._overruled(waiting):
+            raise ConfigError(f"takes effect after a restart only, and is {overruled}")
+        why_not = self._keep(changes)
+        if waiting and why_not:
+            names = ", ".join(waiting)
+            raise ConfigError(
+                f"{names}: takes effect after a restart only, and is not kept until then: {why_not}"
+            )
+        not_kept = f"not kept beyond a restart: {why_not}" if why_not else self._overruled(by_name)
+        self._set([setting for setting in changes if setting.key not in waiting])
+        log.info("Settings changed by request: %s", ", ".join(sorted({one.key for one in changes})))
+        notes = [f"{', '.join(waiting)}: takes effect after a restart" if waiting else "", not_kept]
+        notes += sorted({self._without_effect(setting) for setting in changes})
+        return "; ".join(filter(None, notes))
 
     def reread(self, found: Sequence[Setting]) -> list[str]:
         """Set what a file says otherwise by now, all or none; as at the start it counts below the environment
@@ -199,42 +171,67 @@ class Configuration:
         changed = [
             one for one in last.values() if settings.option(one.key).parse(one.value) != settings.get(one.key)
         ]
-        taken = [one for one in changed if not self.why_fixed(one.key)]
+        taken = [one for one in changed if self._is_live(one.key)]
         if taken:
-            for problem in settings.apply(taken):
-                log.warning("%s", problem)
+            self._set(taken)
             log.info("Settings changed in the file: %s", ", ".join(one.key for one in taken))
-            self.version.next(self._clock.millis())
         return [one.key for one in changed if one not in taken]
 
-    def _keep(self, changes: Mapping[str, str]) -> None:
-        if not self._path or not self._disk.exists(self._path):
-            log.warning("There is no settings file to keep the change in: it lasts until the broker stops")
-            return
-        text = self._disk.read_bytes(self._path).decode()
-        write_table(self._disk, self._path, changed_text(text, changes).encode())
+    @property
+    def _is_kept(self) -> bool:
+        """Return True if there is a settings file that the next start reads."""
+        if not self._path or self._settings.origin(self._rules.path) == NOT_READ:
+            return False
+        return self._rules.writes_all or self._disk.exists(self._path)
 
+    def _is_live(self, name: str) -> bool:
+        return name not in self.black_list and self.effect(name) in (Effect.LIVE, Effect.ANNOUNCED)
 
-def changed_text(text: str, changes: Mapping[str, str]) -> str:
-    """Properties text in which these properties have these values; all else is as it was."""
-    lines = text.splitlines()
-    missing = dict(changes)
-    for setting in load_properties(text, ""):
-        if setting.key not in changes:
-            continue
-        first = last = setting.line - 1
-        while _goes_on(lines[last]) and last + 1 < len(lines):
-            last += 1
-        # Lines keep their numbers until all are found: what a value went on in becomes empty.
-        lines[first : last + 1] = [_line(setting.key, changes[setting.key]), *[""] * (last - first)]
-        missing.pop(setting.key, None)
-    lines += [_line(key, value) for key, value in missing.items()]
-    return "\n".join(lines) + "\n"
+    def _named(self, changes: Iterable[Setting], effect: Effect) -> list[str]:
+        """Return the names of the properties with this effect that would become something else."""
+        settings = self._settings
+        return sorted(
+            {
+                one.key
+                for one in changes
+                if self.effect(one.key) is effect
+                and not settings.option(one.key).no_effect
+                and settings.option(one.key).parse(one.value) != settings.get(one.key)
+            }
+        )
 
+    def _overruled(self, names: Iterable[str]) -> str:
+        """Return which of these properties a flag or variable sets at each start, whatever the file says."""
+        given = [f"{name} by {self._given[name]}" for name in sorted(names) if name in self._given]
+        return f"set again at the next start: {', '.join(given)}" if given else ""
 
-def _goes_on(line: str) -> bool:
-    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+    def _without_effect(self, setting: Setting) -> str:
+        reason = self._settings.option(setting.key).no_effect
+        return f"{setting.key} has no effect: {reason}" if reason else ""
 
+    def _set(self, changes: Sequence[Setting]) -> None:
+        for problem in self._settings.apply(changes):
+            log.warning("%s", problem)
+        self.version.next(self._clock.millis())
 
-def _line(key: str, value: str) -> str:
-    return format_properties_text({key: value}).rstrip("\n")
+    def _keep(self, changes: Sequence[Setting]) -> str:
+        """Write changes to the settings file; return why they are not kept, empty when they are."""
+        if not self._rules.writes_all and not (self._path and self._disk.exists(self._path)):
+            return self._not_kept("there is no settings file; name one with -c")
+        values = {setting.key: setting.value for setting in changes}
+        try:
+            write_settings(self._disk, self._path, self._text_with(values))
+        except (OSError, ConfigError) as error:
+            return self._not_kept(f"{self._path} cannot be written: {error}")
+        if not self._is_kept:
+            return self._not_kept(f"a start does not read {self._path} unless -c names it")
+        return ""
+
+    def _not_kept(self, why: str) -> str:
+        log.warning("A change of settings is not kept: %s", why)
+        return why
+
+    def _text_with(self, values: Mapping[str, str]) -> bytes:
+        if self._disk.exists(self._path):
+            return change_properties(self._disk.read_bytes(self._path), values)
+        return change_properties(self._settings.as_properties(hide_secrets=False).encode(), values)

@@ -173,6 +173,12 @@ class Disk(Protocol):
     def mode(self, path: str) -> int:
         """Who may do what with a file or directory, as nine bits."""
 
+    def resolve(self, path: str) -> str:
+        """Return the file that a path leads to through symbolic links."""
+
+    def imitate(self, path: str, model: str) -> None:
+        """Give a file the mode and the owner of another one."""
+
     def read_only(self) -> Disk:
         """The same files for who only looks at them: they need not be writable."""
 
@@ -468,6 +474,15 @@ class RealDisk:
 
     def mode(self, path: str) -> int:
         return os.stat(path).st_mode & 0o777
+
+    def resolve(self, path: str) -> str:
+        return os.path.realpath(path)
+
+    def imitate(self, path: str, model: str) -> None:
+        own, other = os.stat(path), os.stat(model)
+        if (own.st_uid, own.st_gid) != (other.st_uid, other.st_gid):
+            os.chown(path, other.st_uid, other.st_gid)
+        os.chmod(path, other.st_mode & 0o7777)
 
     def read_only(self) -> Disk:
         return ReadOnlyDisk()

@@ -576,6 +576,15 @@ class Overlay:
         """As a disk's."""
         return self.below.mode(path)
 
+    def resolve(self, path: str) -> str:
+        """As a disk's."""
+        return self.below.resolve(path)
+
+    def imitate(self, path: str, model: str) -> None:
+        """As a disk's; what is held in memory has no owner yet."""
+        if path not in self._names:
+            self.below.imitate(path, model)
+
     def read_only(self) -> Disk:
         """As a disk's."""
         return self.below.read_only()

@@ -4,6 +4,7 @@
 - `properties`: the text of the files
 - `option_set`: the settings of one server as one table; problems with place and remedy
 - `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
+- `checks`: values of text that could be set and not work
 - `accepted`, `reasons`: the standard's properties that change nothing here, and why
 
 Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`. The
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.options.option import (
     BadValue,
+    Effect,
     Option,
     Value,
     camel_case,
@@ -23,7 +25,13 @@ from mqgateway.engine.options.option import (
     snake_case,
 )
 from mqgateway.engine.options.option_set import Effective, Options, OptionSet, Problem
-from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
+from mqgateway.engine.options.properties import (
+    Setting,
+    change_properties,
+    decode_text,
+    format_properties_text,
+    load_properties,
+)
 from mqgateway.engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
 
 if TYPE_CHECKING:
@@ -37,6 +45,7 @@ __all__ = [
     "BrokerOptions",
     "BrokerRole",
     "ClientAuthentication",
+    "Effect",
     "Effective",
     "FlushDiskType",
     "NamesrvOptions",
@@ -52,6 +61,8 @@ __all__ = [
     "TlsOptions",
     "Value",
     "camel_case",
+    "change_properties",
+    "decode_text",
     "format_properties_text",
     "format_value",
     "load_properties",

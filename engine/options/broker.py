@@ -6,6 +6,7 @@ Standard: `BrokerConfig`. Properties that only size what a server on one loop do
 
 from enum import StrEnum
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.accepted import BROKER_ACCEPTED
 from mqgateway.engine.options.access import AccessOptions, AclOptions
 from mqgateway.engine.options.console import ConsoleOptions
@@ -15,7 +16,7 @@ from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.messaging import MessagingOptions
 from mqgateway.engine.options.metrics import MetricsOptions
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.pop import PopOptions
 from mqgateway.engine.options.reasons import (
@@ -37,24 +38,48 @@ class RequestMode(StrEnum):
 class IdentityOptions(Options):
     """Names and addresses of a broker."""
 
-    broker_cluster_name: str = option("DefaultCluster", "Cluster the broker belongs to.")
-    broker_name: str = option("", "Name shared by a master and its slaves; empty: the host's name.")
-    broker_id: int = option(0, "0 for a master, more for a slave, -1 while unknown.", low=-1, high=LONG_MAX)
+    broker_cluster_name: str = option(
+        "DefaultCluster", "Cluster the broker belongs to.", effect=Effect.ANNOUNCED, check=checks.name
+    )
+    broker_name: str = option(
+        "",
+        "Name shared by a master and its slaves; empty: the host's name.",
+        effect=Effect.ANNOUNCED,
+        check=checks.name,
+    )
+    broker_id: int = option(
+        0, "0 for a master, more for a slave, -1 while unknown.", low=-1, high=LONG_MAX, effect=Effect.RESTART
+    )
     broker_ip1: str = option(
-        "", "Address clients are told to connect to; empty: the first local one.", name="brokerIP1"
+        "",
+        "Address clients are told to connect to; empty: the first local one.",
+        name="brokerIP1",
+        effect=Effect.ANNOUNCED,
+        check=checks.host,
     )
     broker_ip2: str = option(
-        "", "Address slaves are told to connect to; empty: as brokerIP1.", name="brokerIP2"
+        "",
+        "Address slaves are told to connect to; empty: as brokerIP1.",
+        name="brokerIP2",
+        effect=Effect.ANNOUNCED,
+        check=checks.host,
     )
-    listen_port: int = option(10911, "Port for clients.", high=65535)
-    namesrv_addr: str = option("", "Name servers as host:port, separated by semicolons.")
-    rocketmq_home: str = option("", "Installation folder: accounts of aclEnable are read from its conf.")
-    broker_config_path: str = option("", "The file these settings came from.")
+    listen_port: int = option(10911, "Port for clients.", high=65535, effect=Effect.ANNOUNCED)
+    namesrv_addr: str = option(
+        "", "Name servers as host:port, separated by semicolons.", check=checks.addresses(9876)
+    )
+    rocketmq_home: str = option(
+        "", "Installation folder: accounts of aclEnable are read from its conf.", effect=Effect.FIXED
+    )
+    broker_config_path: str = option("", "The file these settings came from.", effect=Effect.FIXED)
     region_id: str = option("DefaultRegion", "Region written into every message.")
-    broker_permission: int = option(6, "What clients may do: 4 read, 2 write, 6 both.", high=7)
+    broker_permission: int = option(
+        6, "What clients may do: 4 read, 2 write, 6 both.", high=7, effect=Effect.ANNOUNCED
+    )
     config_black_list: str = option(
         "configBlackList;brokerConfigPath",
         "Properties that requests may not change, separated by semicolons.",
+        effect=Effect.FIXED,
     )
     start_accept_send_request_time_stamp: int = option(
         0, "Sends before this time are refused.", unit="ms since the epoch", high=LONG_MAX
@@ -111,12 +136,20 @@ class TopicOptions(Options):
 
     auto_create_topic_enable: bool = option(True, "Create unknown topics on the first send.")
     auto_create_subscription_group: bool = option(True, "Create unknown consumer groups on first use.")
-    default_topic_queue_nums: int = option(8, "Queues of a topic made on the first send, at most.", low=1)
-    cluster_topic_enable: bool = option(True, "Let a topic named like the cluster be written to.")
-    broker_topic_enable: bool = option(True, "Let a topic named like the broker be written to.")
+    default_topic_queue_nums: int = option(
+        8, "Queues of a topic made on the first send, at most.", low=1, effect=Effect.RESTART
+    )
+    cluster_topic_enable: bool = option(
+        True, "Let a topic named like the cluster be written to.", effect=Effect.RESTART
+    )
+    broker_topic_enable: bool = option(
+        True, "Let a topic named like the broker be written to.", effect=Effect.RESTART
+    )
     validate_system_topic_when_update_topic: bool = option(True, "Refuse to change reserved topics.")
-    trace_topic_enable: bool = option(False, "Create the topic for message traces.")
-    msg_trace_topic_name: str = option("RMQ_SYS_TRACE_TOPIC", "Name of the topic for message traces.")
+    trace_topic_enable: bool = option(False, "Create the topic for message traces.", effect=Effect.RESTART)
+    msg_trace_topic_name: str = option(
+        "RMQ_SYS_TRACE_TOPIC", "Name of the topic for message traces.", effect=Effect.RESTART
+    )
     trace_on: bool = option(True, "Tell clients that they may send traces.")
     enable_mixed_message_type: bool = option(False, "Allow topics of the message type MIXED.")
     clear_retry_topic_when_delete_topic: bool = option(True, "Delete POP retry topics with their topic.")
@@ -210,13 +243,20 @@ class PullOptions(Options):
         True, "Copy messages rather than send them from the page cache.", no_effect="they are always copied"
     )
     flush_consumer_offset_interval: int = option(
-        5000, "Time between writes of consumer offsets.", unit="ms", low=1
+        5000,
+        "Time between writes of consumer offsets.",
+        unit="ms",
+        low=1,
+        effect=Effect.RESTART,
     )
     consumer_offset_update_version_step: int = option(
         500, "Commits after which the offset table's version is raised.", low=1
     )
     delay_offset_update_version_step: int = option(
-        200, "Deliveries after which the delay offset table's version is raised.", low=1
+        200,
+        "Deliveries after which the delay offset table's version is raised.",
+        low=1,
+        effect=Effect.RESTART,
     )
     use_server_side_reset_offset: bool = option(True, "Reset offsets here rather than in the clients.")
     enable_broadcast_offset_store: bool = option(
@@ -300,7 +340,11 @@ class AssignmentOptions(Options):
         True, "Share the queues out; otherwise each client is given all."
     )
     load_balance_poll_name_server_interval: int = option(
-        30000, "Time between questions for the queues of topics that are shared out.", unit="ms", low=1
+        30000,
+        "Time between questions for the queues of topics that are shared out.",
+        unit="ms",
+        low=1,
+        effect=Effect.RESTART,
     )
     max_request_modes: int = option(
         100000, "Pairs of topic and group for which a mode of reading is kept.", low=1, ours=True
@@ -325,8 +369,12 @@ class FilterOptions(Options):
 
     enable_property_filter: bool = option(False, "Allow SQL92 expressions.")
     enable_calc_filter_bit_map: bool = option(False, "Match expressions when storing.", no_effect=NO_BIT_MAPS)
-    expect_consumer_num_use_filter: int = option(32, "Expected number of filters.", low=1)
-    max_error_rate_of_bloom_filter: int = option(20, "Percentage of false matches.", low=1, high=99)
+    expect_consumer_num_use_filter: int = option(
+        32, "Expected number of filters.", low=1, effect=Effect.RESTART
+    )
+    max_error_rate_of_bloom_filter: int = option(
+        20, "Percentage of false matches.", low=1, high=99, effect=Effect.RESTART
+    )
     filter_support_retry: bool = option(False, "Filter retried messages too.")
     filter_data_clean_time_span: int = option(
         86400000, "How long the expression of a group that is gone is kept.", unit="ms", high=LONG_MAX
@@ -352,7 +400,9 @@ class TransactionOptions(Options):
     transaction_op_batch_interval: int = option(
         3000, "Time over which ended transactions are collected.", unit="ms"
     )
-    transaction_metric_flush_interval: int = option(10000, "Time between writes of the counts.", unit="ms")
+    transaction_metric_flush_interval: int = option(
+        10000, "Time between writes of the counts.", unit="ms", effect=Effect.RESTART
+    )
     max_transactions_checked_per_tick: int = option(
         200, "Open transactions looked at in one beat of 100 ms.", low=1, ours=True
     )
@@ -368,18 +418,26 @@ class TransactionOptions(Options):
 class RoleOptions(Options):
     """Replicas that act for one another."""
 
-    enable_slave_acting_master: bool = option(False, "Let a slave act for its master while that is gone.")
+    enable_slave_acting_master: bool = option(
+        False, "Let a slave act for its master while that is gone.", effect=Effect.RESTART
+    )
     enable_remote_escape: bool = option(
         False, "Let a slave that acts deliver what is delayed, through other brokers."
     )
     skip_pre_online: bool = option(
-        False, "Register at once, not only when the logs of the group follow one another."
+        False,
+        "Register at once, not only when the logs of the group follow one another.",
+        effect=Effect.RESTART,
     )
     sync_broker_member_group_period: int = option(
         1000, "Time between questions who is in the group.", unit="ms", low=1
     )
     max_escapes_under_way: int = option(
-        1000, "Messages under way to or from other brokers, for a slave that acts.", low=1, ours=True
+        1000,
+        "Messages under way to or from other brokers, for a slave that acts.",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
     )
 
 

@@ -1,6 +1,6 @@
 """Settings of compacted topics. Standard: `MessageStoreConfig`."""
 
-from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -8,13 +8,22 @@ class CompactionOptions(Options):
     """Topics of which only the newest message of each key stays."""
 
     enable_compaction: bool = option(
-        True, "Serve topics whose cleanup.policy is COMPACTION from their compacted files."
+        True,
+        "Serve topics whose cleanup.policy is COMPACTION from their compacted files.",
+        effect=Effect.RESTART,
     )
     compaction_mapped_file_size: int = option(
-        100 * 1024**2, "Size of a file of compacted messages, about; five queue files at least.", unit="bytes"
+        100 * 1024**2,
+        "Size of a file of compacted messages, about; five queue files at least.",
+        unit="bytes",
+        effect=Effect.RESTART,
     )
     compaction_cq_mapped_file_size: int = option(
-        10 * 1024**2, "Size of the queue file beside it, about.", unit="bytes", low=460
+        10 * 1024**2,
+        "Size of the queue file beside it, about.",
+        unit="bytes",
+        low=460,
+        effect=Effect.RESTART,
     )
     compaction_schedule_internal: int = option(
         900_000, "Time between compactions of a queue; up to twice as long.", unit="ms", low=1

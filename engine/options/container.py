@@ -1,9 +1,10 @@
 """Settings of a broker container. Standard: `BrokerContainerConfig`."""
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.metrics import HealthOptions
-from mqgateway.engine.options.option import option
+from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
 
@@ -12,12 +13,20 @@ class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
 
     rocketmq_home: str = option("", "Installation folder.", no_effect="nothing is read from it")
     namesrv_addr: str = option(
-        "", "Name servers of all brokers as host:port, separated by semicolons; empty: each says its own."
+        "",
+        "Name servers of all brokers as host:port, separated by semicolons; empty: each says its own.",
+        check=checks.addresses(9876),
     )
     broker_container_ip: str = option(
-        "", "Address the container is shown with; empty: the first local one.", name="brokerContainerIP"
+        "",
+        "Address the container is shown with; empty: the first local one.",
+        name="brokerContainerIP",
+        effect=Effect.RESTART,
+        check=checks.host,
     )
-    broker_config_paths: str = option("", "Files of the brokers to start with, separated by colons.")
+    broker_config_paths: str = option(
+        "", "Files of the brokers to start with, separated by colons.", effect=Effect.FIXED
+    )
     fetch_name_srv_addr_by_dns_lookup: bool = option(
         False, "Read namesrvAddr as a name to look up again and again.", no_effect=NO_LOOKUP
     )
@@ -36,6 +45,7 @@ class ContainerOptions(LogOptions, AccessOptions, HealthOptions):
     config_black_list: str = option(
         "configBlackList;brokerConfigPaths",
         "Properties that requests may not change, separated by semicolons.",
+        effect=Effect.FIXED,
     )
     max_brokers: int = option(64, "Brokers that may be added.", low=1, ours=True)
     broker_restart_delay: int = option(

@@ -1,6 +1,7 @@
 """Settings of a broker whose role a controller decides. Standard: `BrokerConfig`."""
 
-from mqgateway.engine.options.option import option
+from mqgateway.engine.options import checks
+from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
@@ -11,10 +12,13 @@ class ControlledOptions(Options):
     enable_controller_mode: bool = option(
         False,
         "Let a controller choose the master; brokerRole and brokerId have no effect then.",
+        effect=Effect.RESTART,
     )
-    controller_addr: str = option("", "Controllers as host:port, separated by semicolons.")
+    controller_addr: str = option(
+        "", "Controllers as host:port, separated by semicolons.", check=checks.addresses(9878)
+    )
     fetch_controller_addr_by_dns_lookup: bool = option(
-        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}
+        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}, effect=Effect.RESTART
     )
     controller_heart_beat_timeout_mills: int = option(
         10000,
@@ -45,4 +49,5 @@ class ControlledOptions(Options):
         "Let a master acknowledge nothing once it may have a successor; false: as the standard's brokers, "
         "which can lose what a master acknowledges that was frozen.",
         ours=True,
+        effect=Effect.RESTART,
     )

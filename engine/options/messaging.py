@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options import checks
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -85,6 +86,7 @@ class ReceivingOptions(Options):
         "Signs receipt handles, so that forged ones are refused; empty: they are not signed.",
         ours=True,
         secret=True,
+        effect=Effect.RESTART,
     )
 
 
@@ -115,12 +117,15 @@ class MessagingOptions(MessageLimits, ReceivingOptions):
         "",
         "Where routes say that gRPC clients reach this broker, host:port; empty: where the client did.",
         ours=True,
+        check=checks.address(8081),
     )
     metric_collector_mode: MetricCollectorMode = option(
         MetricCollectorMode.OFF,
         "Where gRPC clients send metrics: nowhere, to metricCollectorAddress, or where they connect to.",
     )
-    metric_collector_address: str = option("", "Where to with metricCollectorMode=on, host:port.")
+    metric_collector_address: str = option(
+        "", "Where to with metricCollectorMode=on, host:port.", check=checks.address(8081)
+    )
     max_sync_lite_subscription_rate: int = option(
         5000, "Subscriptions to lite topics that gRPC clients may add in a second.", low=1
     )

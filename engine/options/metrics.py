@@ -1,6 +1,6 @@
 """Settings of exported metrics and of health over HTTP. Standard: `BrokerConfig`, `ControllerConfig`."""
 
-from mqgateway.engine.options.option import BadValue, closest, option
+from mqgateway.engine.options.option import BadValue, Effect, closest, option
 from mqgateway.engine.options.option_set import Options
 
 PROMETHEUS = ("PROM", "2")
@@ -20,9 +20,15 @@ class HealthOptions(Options):
     """Where a server says how it is."""
 
     health_port: int = option(
-        0, "Port of /livez and /readyz; 0: only where metrics are served.", high=65535, ours=True
+        0,
+        "Port of /livez and /readyz; 0: only where metrics are served.",
+        high=65535,
+        ours=True,
+        effect=Effect.RESTART,
     )
-    health_host: str = option("", "Address they are served at; empty: every one.", ours=True)
+    health_host: str = option(
+        "", "Address they are served at; empty: every one.", ours=True, effect=Effect.RESTART
+    )
 
 
 class ExporterOptions(HealthOptions):
@@ -32,28 +38,53 @@ class ExporterOptions(HealthOptions):
         "DISABLE",
         "How metrics leave: DISABLE, PROM (scraped), OTLP_GRPC (to a collector) or LOG.",
         check=_kind,
+        effect=Effect.RESTART,
     )
-    metrics_prom_exporter_port: int = option(5557, "Port that Prometheus scrapes.", low=1, high=65535)
+    metrics_prom_exporter_port: int = option(
+        5557, "Port that Prometheus scrapes.", low=1, high=65535, effect=Effect.RESTART
+    )
     metrics_prom_exporter_host: str = option(
-        "", "Address it is served at; empty: brokerIP1 of a broker, every one of a name server or container."
+        "",
+        "Address it is served at; empty: brokerIP1 of a broker, every one of a name server or container.",
+        effect=Effect.RESTART,
     )
     metrics_label: str = option(
-        "", "Labels added to every metric, as name:value pairs separated by commas; others are passed over."
+        "",
+        "Labels added to every metric, as name:value pairs separated by commas; others are passed over.",
+        effect=Effect.RESTART,
     )
     metrics_in_delta: bool = option(
-        False, 'Adds the label aggregation="delta"; what is scraped stays cumulative.'
+        False,
+        'Adds the label aggregation="delta"; what is scraped stays cumulative.',
+        effect=Effect.RESTART,
     )
-    metrics_grpc_exporter_target: str = option("", "Collector that OTLP goes to; without a scheme by https.")
+    metrics_grpc_exporter_target: str = option(
+        "", "Collector that OTLP goes to; without a scheme by https.", effect=Effect.RESTART
+    )
     metrics_grpc_exporter_header: str = option(
-        "", "Headers of OTLP, as name:value pairs separated by commas.", secret=True
+        "",
+        "Headers of OTLP, as name:value pairs separated by commas.",
+        secret=True,
+        effect=Effect.RESTART,
     )
-    metric_grpc_exporter_time_out_in_mills: int = option(3000, "Longest time of an export.", unit="ms", low=1)
-    metric_grpc_exporter_interval_in_mills: int = option(60000, "Time between exports.", unit="ms", low=1)
+    metric_grpc_exporter_time_out_in_mills: int = option(
+        3000, "Longest time of an export.", unit="ms", low=1, effect=Effect.RESTART
+    )
+    metric_grpc_exporter_interval_in_mills: int = option(
+        60000, "Time between exports.", unit="ms", low=1, effect=Effect.RESTART
+    )
     metric_logging_exporter_interval_in_mills: int = option(
-        10000, "Time between metrics in the log.", unit="ms", low=1
+        10000,
+        "Time between metrics in the log.",
+        unit="ms",
+        low=1,
+        effect=Effect.RESTART,
     )
     metrics_unit_suffixes: bool = option(
-        True, "Ends names in their units, as the standard's exporter does; else they are bare.", ours=True
+        True,
+        "Ends names in their units, as the standard's exporter does; else they are bare.",
+        ours=True,
+        effect=Effect.RESTART,
     )
 
     @property
@@ -83,20 +114,40 @@ class MetricsOptions(ExporterOptions):
     """What a broker exports."""
 
     metrics_otel_cardinality_limit: int = option(
-        50000, "Series of one metric; what comes beyond is counted together, or left out.", low=1
+        50000,
+        "Series of one metric; what comes beyond is counted together, or left out.",
+        low=1,
+        effect=Effect.RESTART,
     )
-    metrics_export_batch_max_data_points: int = option(1000, "Points of one OTLP request.", low=1)
+    metrics_export_batch_max_data_points: int = option(
+        1000, "Points of one OTLP request.", low=1, effect=Effect.RESTART
+    )
     traces_grpc_exporter_target: str = option(
-        "", "Collector that spans go to by OTLP, where their messages ask for them.", ours=True
+        "",
+        "Collector that spans go to by OTLP, where their messages ask for them.",
+        ours=True,
+        effect=Effect.RESTART,
     )
     traces_grpc_exporter_header: str = option(
-        "", "Headers of those, as name:value pairs separated by commas.", secret=True, ours=True
+        "",
+        "Headers of those, as name:value pairs separated by commas.",
+        secret=True,
+        ours=True,
+        effect=Effect.RESTART,
     )
-    enable_stats_metrics: bool = option(True, "Export permission and numbers of topics and groups.")
-    enable_request_metrics: bool = option(True, "Export messages in and out, and creations.")
-    enable_connection_metrics: bool = option(True, "Export numbers of clients.")
-    enable_lag_and_dlq_metrics: bool = option(True, "Export lags and dead letters.")
-    enable_transaction_metrics: bool = option(True, "Export transactions.")
-    enable_remoting_metrics: bool = option(True, "Export the latency of requests.")
-    enable_message_store_metrics: bool = option(True, "Export figures of store and timers.")
-    enable_pop_metrics: bool = option(True, "Export check points and acknowledgements of pops.")
+    enable_stats_metrics: bool = option(
+        True, "Export permission and numbers of topics and groups.", effect=Effect.RESTART
+    )
+    enable_request_metrics: bool = option(
+        True, "Export messages in and out, and creations.", effect=Effect.RESTART
+    )
+    enable_connection_metrics: bool = option(True, "Export numbers of clients.", effect=Effect.RESTART)
+    enable_lag_and_dlq_metrics: bool = option(True, "Export lags and dead letters.", effect=Effect.RESTART)
+    enable_transaction_metrics: bool = option(True, "Export transactions.", effect=Effect.RESTART)
+    enable_remoting_metrics: bool = option(True, "Export the latency of requests.", effect=Effect.RESTART)
+    enable_message_store_metrics: bool = option(
+        True, "Export figures of store and timers.", effect=Effect.RESTART
+    )
+    enable_pop_metrics: bool = option(
+        True, "Export check points and acknowledgements of pops.", effect=Effect.RESTART
+    )

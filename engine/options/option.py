@@ -27,6 +27,19 @@ _SIZE = re.compile(r"([0-9]+) *([kKmMgG])(?:i?[bB])?")
 _SIZE_FACTORS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
+class Effect(StrEnum):
+    """When a setting that is changed by request or in the file takes effect."""
+
+    LIVE = "live"
+    """At once."""
+    ANNOUNCED = "announced"
+    """At once, and name servers are told; what the broker listens on stays as it is."""
+    RESTART = "restart"
+    """After a restart; it is kept in the settings file until then."""
+    FIXED = "fixed"
+    """At the start only, and never by request: it decides where data is and who may do what."""
+
+
 class BadValue(ValueError):
     """A text that is no value of an option; `suggestion` says what would be one."""
 
@@ -57,6 +70,7 @@ class Option:
     """Whether the property is our own, unknown to the standard."""
     old_names: tuple[str, ...] = ()
     secret: bool = False
+    effect: Effect = Effect.LIVE
     check: Callable[[str], object] | None = None
     """Raises `BadValue` for texts that are none; of properties that are text."""
 
@@ -104,6 +118,7 @@ def option(
     ours: bool = False,
     old_names: tuple[str, ...] = (),
     secret: bool = False,
+    effect: Effect = Effect.LIVE,
     check: Callable[[str], object] | None = None,
 ) -> Any:
     """A dataclass field that is a setting; see `Option` for the arguments.
@@ -123,6 +138,7 @@ def option(
         "ours": ours,
         "old_names": old_names,
         "secret": secret,
+        "effect": effect,
         "check": check,
     }
     return dataclasses.field(default=default, metadata={_METADATA_KEY: metadata})

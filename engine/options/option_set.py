@@ -110,6 +110,10 @@ class OptionSet:
         """The declaration of a property. Raises `KeyError`."""
         return self._places[name].option
 
+    def name_of(self, name: str) -> str:
+        """Return the property's own name, which may be called by an old one."""
+        return self._old_names.get(name, name)
+
     def get(self, name: str) -> Value:
         """The value of a property. Raises `KeyError` for a name that is none."""
         place = self._places[name]
@@ -128,11 +132,11 @@ class OptionSet:
         errors = [problem for problem in problems if problem.severity == "error"]
         if errors:
             raise ConfigError(str(errors[0]))
-        return self.get(self._old_names.get(name, name))
+        return self.get(self.name_of(name))
 
     def assume(self, name: str, value: Value, origin: str) -> None:
-        """Give a property that nobody has set a value found out at start, such as the host's name."""
-        if name not in self._origins:
+        """Set a property without a value, or with an empty one, to what was found out at start."""
+        if name not in self._origins or self.get(name) == "":
             self._store(name, value, origin)
 
     def apply(
@@ -154,7 +158,7 @@ class OptionSet:
         """The errors that `apply` would find, without setting anything."""
         problems = []
         for setting in settings:
-            name = self._old_names.get(setting.key, setting.key)
+            name = self.name_of(setting.key)
             if name not in self._places:
                 problems.append(self._unknown(setting, "error"))
                 continue
@@ -192,7 +196,7 @@ class OptionSet:
         return HIDDEN if hide and option.secret and text else text
 
     def _apply_one(self, setting: Setting, unknown: Literal["error", "warning"]) -> Problem | None:
-        name = self._old_names.get(setting.key, setting.key)
+        name = self.name_of(setting.key)
         place = self._places.get(name)
         if place is None:
             return self._unknown(setting, unknown)

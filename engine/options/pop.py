@@ -1,6 +1,6 @@
 """Settings of POP, where the broker gives out messages one by one. Standard: `BrokerConfig`."""
 
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -44,7 +44,7 @@ class PopOptions(Options):
     max_message_filter_num_for_notification: int = option(
         64, "Messages of one queue that are compared for that; of more it is told at once."
     )
-    revive_queue_num: int = option(8, "Queues of check points.", low=1, high=256)
+    revive_queue_num: int = option(8, "Queues of check points.", low=1, high=256, effect=Effect.RESTART)
     revive_interval: int = option(1000, "Time between looks for what is visible again.", unit="ms", low=1)
     skip_when_ck_re_put_reach_max_times: bool = option(
         False,

@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options import checks
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -42,11 +43,18 @@ class ReplicationOptions(AcknowledgementOptions):
     """Who a broker is in its group, and how the log goes from master to slave."""
 
     broker_role: BrokerRole = option(
-        BrokerRole.ASYNC_MASTER, "Master or slave, and whether a master waits for its slaves."
+        BrokerRole.ASYNC_MASTER,
+        "Master or slave, and whether a master waits for its slaves.",
+        effect=Effect.RESTART,
     )
-    ha_listen_port: int = option(0, "Port for slaves; 0: the port for clients and 1.", high=65535)
+    ha_listen_port: int = option(
+        0, "Port for slaves; 0: the port for clients and 1.", high=65535, effect=Effect.ANNOUNCED
+    )
     ha_master_address: str = option(
-        "", "Where a slave finds its master's port for slaves; empty: name servers say it."
+        "",
+        "Where a slave finds its master's port for slaves; empty: name servers say it.",
+        effect=Effect.RESTART,
+        check=checks.address(10912),
     )
     ha_send_heartbeat_interval: int = option(
         5000, "Silence after which either side shows that it is there.", unit="ms", low=1
@@ -65,22 +73,35 @@ class ReplicationOptions(AcknowledgementOptions):
         False, "Let a slave correct offsets that its queues do not have, as a master does."
     )
     sync_from_last_file: bool = option(
-        False, "In controller mode: let a new replica ask for the newest file of the log only."
+        False,
+        "In controller mode: let a new replica ask for the newest file of the log only.",
+        effect=Effect.RESTART,
     )
     async_learner: bool = option(
-        False, "In controller mode: never count as in sync, so never wait for this replica, nor elect it."
+        False,
+        "In controller mode: never count as in sync, so never wait for this replica, nor elect it.",
+        effect=Effect.RESTART,
     )
     store_path_epoch_file: str = option(
-        "", "File of the log's epochs; empty: epochFileCheckpoint in storePathRootDir."
+        "",
+        "File of the log's epochs; empty: epochFileCheckpoint in storePathRootDir.",
+        effect=Effect.FIXED,
     )
     store_path_broker_identity: str = option(
-        "", "File of the id that the controller gave; empty: brokerIdentity in storePathRootDir."
+        "",
+        "File of the id that the controller gave; empty: brokerIdentity in storePathRootDir.",
+        effect=Effect.FIXED,
     )
     ha_copy_whole_log: bool = option(
         False, "Give a new slave the whole log, or ask for it, not only the newest file.", ours=True
     )
     ha_max_frame_size: int = option(
-        4 << 20, "Bytes that a master may send a slave in one piece.", unit="bytes", low=4096, ours=True
+        4 << 20,
+        "Bytes that a master may send a slave in one piece.",
+        unit="bytes",
+        low=4096,
+        ours=True,
+        effect=Effect.RESTART,
     )
     ha_max_slaves: int = option(16, "Slaves that may be connected.", low=1, ours=True)
     ha_allowed_slaves: str = option(
@@ -88,6 +109,7 @@ class ReplicationOptions(AcknowledgementOptions):
         "Addresses or networks that slaves may come from, separated by commas, beside those of the group's "
         "members (authenticationEnabled=false), or of slaves that sign.",
         ours=True,
+        effect=Effect.FIXED,
     )
     slave_sync_interval: int = option(
         10000, "Time between takings over of the master's tables.", unit="ms", low=1000, ours=True

@@ -5,10 +5,11 @@ Properties that only tune what our store does not do are in `engine.options.acce
 
 from enum import StrEnum
 
+from mqgateway.engine.options import checks
 from mqgateway.engine.options.accepted import STORE_ACCEPTED
 from mqgateway.engine.options.compaction import CompactionOptions
 from mqgateway.engine.options.ledger import LedgerOptions
-from mqgateway.engine.options.option import LONG_MAX, option
+from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_ROCKSDB, OWN_WAY
 from mqgateway.engine.options.replication import ReplicationOptions
@@ -25,15 +26,24 @@ class FlushDiskType(StrEnum):
 class PathOptions(Options):
     """Where files lie and how large they are."""
 
-    store_path_root_dir: str = option("", "Folder of everything; empty: store in the home folder.")
+    store_path_root_dir: str = option(
+        "", "Folder of everything; empty: store in the home folder.", effect=Effect.FIXED
+    )
     store_path_commit_log: str = option(
-        "", "Folder of the log; empty: commitlog in the root. Several disks are not served."
+        "",
+        "Folder of the log; empty: commitlog in the root. Several disks are not served.",
+        effect=Effect.FIXED,
     )
     read_only_commit_log_store_paths: str = option(
         "", "Folders of old log files.", no_effect="the log lies in one folder"
     )
     mapped_file_size_commit_log: int = option(
-        1024**3, "Size of a log file.", unit="bytes", low=4096, old_names=("mapedFileSizeCommitLog",)
+        1024**3,
+        "Size of a log file.",
+        unit="bytes",
+        low=4096,
+        old_names=("mapedFileSizeCommitLog",),
+        effect=Effect.RESTART,
     )
     mapped_file_size_consume_queue: int = option(
         6000000,
@@ -41,17 +51,26 @@ class PathOptions(Options):
         unit="bytes",
         low=20,
         old_names=("mapedFileSizeConsumeQueue",),
+        effect=Effect.RESTART,
     )
     mapper_file_size_batch_consume_queue: int = option(
-        13800000, "Size of a batch consume queue file, a multiple of 46.", unit="bytes", low=46
+        13800000,
+        "Size of a batch consume queue file, a multiple of 46.",
+        unit="bytes",
+        low=46,
+        effect=Effect.RESTART,
     )
-    message_index_enable: bool = option(True, "Index messages by key.")
-    index_file_write_enable: bool = option(True, "Write index files.")
+    message_index_enable: bool = option(True, "Index messages by key.", effect=Effect.RESTART)
+    index_file_write_enable: bool = option(True, "Write index files.", effect=Effect.RESTART)
     index_file_read_enable: bool = option(True, "Answer queries from index files.")
-    max_hash_slot_num: int = option(5000000, "Hash slots of an index file.", low=1)
-    max_index_num: int = option(20000000, "Entries of an index file.", low=2)
+    max_hash_slot_num: int = option(5000000, "Hash slots of an index file.", low=1, effect=Effect.RESTART)
+    max_index_num: int = option(20000000, "Entries of an index file.", low=2, effect=Effect.RESTART)
     store_type: str = option(
-        "default", "How consume queues are kept.", unavailable={"defaultRocksDB": NO_ROCKSDB}
+        "default",
+        "How consume queues are kept.",
+        unavailable={"defaultRocksDB": NO_ROCKSDB},
+        effect=Effect.RESTART,
+        check=checks.one_of("default", "defaultRocksDB"),
     )
     max_topic_length: int = option(
         127,
@@ -61,31 +80,45 @@ class PathOptions(Options):
         no_effect="names are limited as in 5.5: 127, retry and dead letter topics 255",
     )
     enabled_append_prop_crc: bool = option(
-        False, "Let each record end with a checksum of all of it.", name="enabledAppendPropCRC"
+        False,
+        "Let each record end with a checksum of all of it.",
+        name="enabledAppendPropCRC",
+        effect=Effect.RESTART,
     )
     check_crc_on_recover: bool = option(
-        True, "Check message bodies against their checksum after a crash.", name="checkCRCOnRecover"
+        True,
+        "Check message bodies against their checksum after a crash.",
+        name="checkCRCOnRecover",
+        effect=Effect.RESTART,
     )
     check_crc_on_read: bool = option(
         True,
         "Check messages that may come from the disk before they are handed out; damaged ones are left out.",
         name="checkCRCOnRead",
         ours=True,
+        effect=Effect.RESTART,
     )
     start_with_missing_log_files: bool = option(
         False,
         "Start although files of the log are missing: an empty one takes the place of each, and what was in "
         "it is passed over. Otherwise the start is refused, and changes nothing.",
         ours=True,
+        effect=Effect.RESTART,
     )
-    max_open_files: int = option(512, "Consume queue and index files kept open at once.", low=16, ours=True)
+    max_open_files: int = option(
+        512, "Consume queue and index files kept open at once.", low=16, ours=True, effect=Effect.RESTART
+    )
     queue_table_from: int = option(
         1000,
         "Number of consume queues from which on a clean stop notes where they end, for a quick start.",
         ours=True,
     )
     max_queues: int = option(
-        1000000, "Consume queues a store keeps; messages for more are refused.", low=1, ours=True
+        1000000,
+        "Consume queues a store keeps; messages for more are refused.",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
     )
 
 
@@ -93,7 +126,9 @@ class FlushOptions(Options):
     """When what was written is forced to disk."""
 
     flush_disk_type: FlushDiskType = option(
-        FlushDiskType.ASYNC_FLUSH, "Whether a send waits until it is on disk."
+        FlushDiskType.ASYNC_FLUSH,
+        "Whether a send waits until it is on disk.",
+        effect=Effect.RESTART,
     )
     sync_flush_timeout: int = option(5000, "Longest such wait.", unit="ms", low=1)
     flush_interval_commit_log: int = option(500, "Time between flushes of the log.", unit="ms", low=1)
@@ -118,7 +153,9 @@ class FlushOptions(Options):
 class RetentionOptions(Options):
     """How long messages are kept."""
 
-    delete_when: str = option("04", "Hours of the day for deleting old files, separated by semicolons.")
+    delete_when: str = option(
+        "04", "Hours of the day for deleting old files, separated by semicolons.", check=checks.hours
+    )
     file_reserved_time: int = option(72, "Age at which a log file may be deleted.", unit="hours")
     disk_max_used_space_ratio: int = option(
         75, "Use of the disk above which old files go at any hour.", unit="percent", low=10, high=95
@@ -191,6 +228,7 @@ class ReadOptions(Options):
         low=-1,
         high=LONG_MAX,
         ours=True,
+        effect=Effect.RESTART,
     )
     cold_read_threads: int = option(
         4,
@@ -198,6 +236,7 @@ class ReadOptions(Options):
         low=1,
         high=64,
         ours=True,
+        effect=Effect.RESTART,
     )
     access_message_in_memory_hot_ratio: int = option(
         26, "Share of the machine's memory behind which messages are cold.", unit="percent", high=100
@@ -225,22 +264,36 @@ class DelayOptions(Options):
     message_delay_level: str = option(
         "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
         "Delays by level, 1 first; a number with s, m, h or d each.",
+        effect=Effect.RESTART,
+        check=checks.delays,
     )
     flush_delay_offset_interval: int = option(
-        10000, "Time between writes of what was delivered.", unit="ms", low=1
+        10000,
+        "Time between writes of what was delivered.",
+        unit="ms",
+        low=1,
+        effect=Effect.RESTART,
     )
     enable_schedule_message_stats: bool = option(True, "Count delayed messages when they are delivered.")
     max_delayed_per_tick: int = option(
-        250, "Delayed messages delivered in one go before other work gets its turn.", low=1, ours=True
+        250,
+        "Delayed messages delivered in one go before other work gets its turn.",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
     )
 
 
 class LmqOptions(Options):
     """Light queues: consume queues that messages name beside their own."""
 
-    enable_lmq: bool = option(False, "Give messages offsets in the light queues (%LMQ%) that they name.")
+    enable_lmq: bool = option(
+        False, "Give messages offsets in the light queues (%LMQ%) that they name.", effect=Effect.RESTART
+    )
     enable_multi_dispatch: bool = option(
-        False, "Fill the light queues. Needs enableLmq; lite topics need both."
+        False,
+        "Fill the light queues. Needs enableLmq; lite topics need both.",
+        effect=Effect.RESTART,
     )
     enable_lmq_quota: bool = option(False, "Refuse messages that would make one light queue too many.")
     max_lmq_consume_queue_num: int = option(20000, "Light queues there may be with enableLmqQuota.")

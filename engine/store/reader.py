@@ -64,8 +64,13 @@ class Reader:
         self._log = commit_log
         self._inspection = inspection
         self._may_wait = may_wait
-        self._fresh = memory * options.access_message_in_memory_max_ratio // 100
+        self._memory = memory
         self.shared: dict[object, GetResult] | None = None
+
+    @property
+    def _fresh(self) -> int:
+        """The length of the newest part of the log that counts as in memory."""
+        return self._memory * self._options.access_message_in_memory_max_ratio // 100
 
     def get(
         self,

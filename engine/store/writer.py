@@ -75,13 +75,15 @@ class Writer:
         self._store_host = store_host
         self._seals = options.enabled_append_prop_crc
         self._lead = commit_log.files.framing.lead
-        self._record_size_max = min(
-            options.max_message_size + _RECORD_OVERHEAD_MAX, commit_log.record_size_max
-        )
         self._topic_fields: dict[str, tuple[int, bytes]] = {}
         self._write_failure = ""
         self.cut: Callable[[bytes, bool], ClientBatch] = cut
         """How the body of a client's batch is cut into its messages."""
+
+    @property
+    def _record_size_max(self) -> int:
+        """The greatest length of a record, with which `maxMessageSize` may be changed at any time."""
+        return min(self._options.max_message_size + _RECORD_OVERHEAD_MAX, self._log.record_size_max)
 
     def put(self, message: Message, refusal: str) -> PutResult:
         """See `MessageStore.put`; a `refusal` that is not empty says why nothing is taken."""

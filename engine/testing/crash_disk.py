@@ -436,6 +436,12 @@ class CrashDisk:
     def mode(self, path: str) -> int:
         return 0o700 if self.is_dir(path) else 0o600
 
+    def resolve(self, path: str) -> str:
+        return path
+
+    def imitate(self, path: str, model: str) -> None:
+        self.allow("imitate", path)
+
     def read_only(self) -> CrashDisk:
         return _Looked(self)
 

@@ -13,6 +13,8 @@ import orjson
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.options import load_properties
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.signature import ACCESS_KEY
@@ -49,8 +51,7 @@ Refusal = Callable[[BaseException], Reply | None]
 
 
 def _properties(body: bytes) -> list[str]:
-    lines = (line.strip() for line in body.decode().splitlines())
-    return [line.partition("=")[0].strip() for line in lines if "=" in line and line[0] not in "#!"]
+    return [setting.key for setting in load_properties(body, "request")]
 
 
 def _member(name: str) -> Names:
@@ -179,6 +180,6 @@ def _objects(call: Call, names: Names) -> str:
     if call.body and len(call.body) <= BODY_MAX:
         try:
             said += names(call.body)
-        except (ValueError, KeyError, TypeError):
+        except (ConfigError, ValueError, KeyError, TypeError):
             said.append("(unreadable)")
     return ",".join(said)

@@ -62,12 +62,21 @@ class Credentials:
         fields[SIGNATURE] = _signature(command, self.secret_key, _UNSIGNED).decode()
 
 
-def credentials_in(text: str) -> Credentials | None:
-    """Those in a file of the form of the standard's `tools.yml`, `name: value` a line; None without both."""
-    lines = (line.partition(":") for line in text.splitlines() if not line.lstrip().startswith("#"))
-    found = {name.strip(): value.strip().strip("\"'") for name, _, value in lines}
-    access, secret = found.get("accessKey"), found.get("secretKey")
-    return Credentials(access, secret, found.get("securityToken", "")) if access and secret else None
+def credentials_in(text: str | bytes, path: str = "tools.yml") -> Credentials | None:
+    """Return the credentials in a YAML file of the form of `tools.yml`; None without both keys.
+
+    Raises `ConfigError` for what is no YAML; `path` is what errors name.
+    """
+    # Most requests are signed by settings, so that YAML is rarely needed.
+    from mqgateway.gateway.access.plain.yaml_text import parse_yaml
+
+    members = parse_yaml(
+        path, text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    ).value
+    if not isinstance(members, dict):
+        return None
+    access, secret, token = (members.get(name) for name in ("accessKey", "secretKey", "securityToken"))
+    return Credentials(str(access), str(secret), str(token or "")) if access and secret else None
 
 
 def signed_values(fields: Mapping[str, str], left_out: tuple[str, ...] = _UNSIGNED) -> bytes:

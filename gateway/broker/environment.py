@@ -37,13 +37,13 @@ class Environment:
 
     @property
     def address(self) -> str:
-        """Where clients reach the broker."""
-        return f"{self.options.broker_ip1}:{self.port}"
+        """Where clients reach the broker. Its port may be announced while the broker listens on another."""
+        return f"{self.options.broker_ip1}:{self.options.listen_port or self.port}"
 
     @property
     def ha_address(self) -> str:
         """Where slaves reach it."""
-        return f"{self.options.broker_ip2}:{self.ha_port}"
+        return f"{self.options.broker_ip2}:{self.store_options.ha_listen_port or self.ha_port}"
 
     def path(self, name: str) -> str:
         """Where a file of the store is kept."""

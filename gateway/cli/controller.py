@@ -84,7 +84,7 @@ def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Probl
     found += from_flags({"bindAddress": given["bind"]})
     problems += settings.options.apply(from_tls_file(found) + found)
     folder = given["data_dir"]
-    settings.find_out(os.path.abspath(folder) if folder else None)
+    settings.find_out(os.path.abspath(folder) if folder else None, given["config"])
     return settings, problems
 
 

@@ -197,7 +197,7 @@ def _find_out_all(
             broker.options.assume("grpcServerPort", GRPC_PORT, ASSUMED_BY_SERVE)
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
-        namesrv.find_out(_below(given.get("data_dir"), "namesrv"))
+        namesrv.find_out(_below(given.get("data_dir"), "namesrv"), given.get("namesrv_config"))
         if broker is not None:
             secured = _secured(given, namesrv, broker)
             namesrv.ask_as(broker)

@@ -5,16 +5,17 @@ Each failure names the setting, the flag that sets it, and what to do.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions, RemotingOptions
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import (
@@ -25,6 +26,7 @@ from mqgateway.gateway.cli.settings import (
 )
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
+EVERY_ADDRESS = {"", "0.0.0.0", "::"}
 _NUMBERS = re.compile(r"[0-9.]+")
 
 
@@ -36,8 +38,10 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
         problems += _of_console(broker.broker)
-    for host, port, setting in _ports(namesrv, broker):
+    ports = list(_ports(namesrv, broker))
+    for host, port, setting in ports:
         problems += _of_port(host, port, setting)
+    problems += _of_shared_ports([*ports, *_optional_ports(namesrv, broker)])
     for folder, setting in _folders(namesrv, broker):
         problems += _of_folder(folder, setting)
     if problems:
@@ -103,6 +107,43 @@ def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> It
     if broker is not None and broker.options.origin("grpcServerPort") != ASSUMED_BY_SERVE:
         # Taken by somebody else, the port that nobody asked for is done without.
         yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"
+
+
+def _optional_ports(
+    namesrv: NamesrvSettings | None, broker: BrokerSettings | None
+) -> Iterator[tuple[str, int, str]]:
+    """Yield the ports that a server does without when another process has them."""
+    settings = broker or namesrv
+    if settings is None:
+        return
+    options: BrokerOptions | NamesrvOptions = broker.broker if broker is not None else settings.namesrv  # type: ignore[union-attr]
+    if options.health_port:
+        yield options.health_host or settings.remoting.bind_address, options.health_port, "healthPort"
+    if options.is_scraped:
+        host = options.metrics_prom_exporter_host or (broker.broker.broker_ip1 if broker else "")
+        yield host, options.metrics_prom_exporter_port, "metricsPromExporterPort"
+    if broker is not None:
+        yield broker.broker.console_host, broker.broker.console_port, "consolePort (--console-port)"
+        if broker.options.origin("grpcServerPort") == ASSUMED_BY_SERVE:
+            yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"
+    if namesrv is not None and namesrv.namesrv.enable_controller_in_namesrv:
+        from mqgateway.gateway.controller.peers import own_peer
+
+        with contextlib.suppress(ConfigError):  # said by `_of_controller`
+            port = own_peer(namesrv.controller).port
+            yield namesrv.remoting.bind_address, port, "controllerDLegerPeers"
+
+
+def _of_shared_ports(ports: Sequence[tuple[str, int, str]]) -> Iterator[str]:
+    """Yield the pairs of services that are to listen on one port of one address."""
+    for number, (host, port, setting) in enumerate(ports):
+        for other_host, other_port, other in ports[:number]:
+            if port and port == other_port and _overlap(host, other_host):
+                yield f"{setting} and {other} are both {port}; give one of them another port"
+
+
+def _overlap(host: str, other: str) -> bool:
+    return host == other or bool({host, other} & EVERY_ADDRESS)
 
 
 def _folders(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Iterator[tuple[str, str]]:

@@ -120,7 +120,7 @@ def _secrets(folder: str, options: OptionSet, disk: Disk) -> tuple[dict[str, str
     """The two users, as settings, and whether they were made up just now, as nobody had done so before."""
     path = os.path.join(folder, SETTINGS)
     if disk.exists(path):
-        read = load_properties(disk.read_bytes(path).decode(), path)
+        read = load_properties(disk.read_bytes(path), path)
         made = {setting.key: setting.value for setting in read}
         if missing := {FIRST_USER, INNER_USER} - made.keys():
             raise ConfigError(f"{path} lacks {', '.join(sorted(missing))}; delete it to have it made anew")

@@ -5,6 +5,7 @@ Beside a name server runs a controller, where its settings ask for one.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
@@ -148,8 +150,8 @@ class Both:
                 return
             self._start_namesrv(registered)
             addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
-            if settings.broker.namesrv_addr:
-                addresses.append(settings.broker.namesrv_addr)
+            given = split_addresses(settings.broker.namesrv_addr)
+            addresses += [address for address in given if not self._is_own_name_server(address)]
             settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
 
         self._meters = meters = Meters(settings.broker.metrics_otel_cardinality_limit)
@@ -168,6 +170,12 @@ class Both:
         )
         self._observation.broker(self.broker, settings.broker, meters)
         return maybeDeferred(self.broker.start)
+
+    def _is_own_name_server(self, address: str) -> bool:
+        """Return True if an address of `namesrvAddr` leads to the name server of this process."""
+        host, _, port = address.rpartition(":")
+        own = ("localhost", "127.0.0.1", "[::1]", socket.gethostname(), *local_addresses())
+        return port == str(self._namesrv_port) and host in own
 
     def _start_grpc(self, settings: BrokerSettings | None) -> None:
         if settings is not None and self.broker is not None and self._meters is not None:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mqgateway.engine.configuration import NOT_READ
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import (
@@ -112,12 +113,16 @@ class NamesrvSettings:
     def __post_init__(self) -> None:
         self.options = OptionSet(self.namesrv, self.remoting, self.tls, self.controller)
 
-    def find_out(self, folder: str | None = None) -> None:
-        """Fill in the files' places, below `folder` or the home folder, where they were not set."""
+    def find_out(self, folder: str | None = None, file: str | None = None) -> None:
+        """Fill in the files' places, below `folder` or the home folder, where they were not set.
+
+        `file` holds these settings, and is where changes of them are kept.
+        """
         _assume_controller_store(self.options, folder)
+        _assume_settings_file(self.options, file)
         folder = folder or os.path.join(os.path.expanduser("~"), "namesrv")
         self.options.assume("kvConfigPath", os.path.join(folder, "kvConfig.json"), "data folder")
-        self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), "data folder")
+        self.options.assume("configStorePath", os.path.join(folder, "namesrv.properties"), NOT_READ)
 
     def ask_as(self, broker: BrokerSettings) -> None:
         """Ask who somebody is as the broker of the same process does, unless told not to."""
@@ -138,11 +143,12 @@ class ControllerSettings:
     def __post_init__(self) -> None:
         self.options = OptionSet(self.controller, self.remoting, self.tls)
 
-    def find_out(self, folder: str | None = None) -> None:
-        """Fill in the files' places, below `folder` or the home folder, where they were not set."""
+    def find_out(self, folder: str | None = None, file: str | None = None) -> None:
+        """As a name server's."""
         _assume_controller_store(self.options, folder)
+        _assume_settings_file(self.options, file)
         folder = folder or os.path.join(os.path.expanduser("~"), "controller")
-        self.options.assume("configStorePath", os.path.join(folder, "controller.properties"), "data folder")
+        self.options.assume("configStorePath", os.path.join(folder, "controller.properties"), NOT_READ)
 
 
 def _assume_controller_store(options: OptionSet, folder: str | None) -> None:
@@ -151,14 +157,19 @@ def _assume_controller_store(options: OptionSet, folder: str | None) -> None:
     options.assume("controllerStorePath", os.path.join(folder, "DLedgerController"), "data folder")
 
 
+def _assume_settings_file(options: OptionSet, file: str | None) -> None:
+    """Keep changes where the settings come from. Standard: `NamesrvStartup`, `ControllerStartup`."""
+    if file:
+        options.assume("configStorePath", os.path.abspath(file), "-c")
+
+
 def from_file(path: str | None) -> list[Setting]:
     """The settings in a properties file. Raises `ConfigError` when it cannot be read."""
     if not path:
         return []
     try:
-        with open(path, encoding="utf-8") as text:
-            return load_properties(text.read(), path)
-    except (OSError, UnicodeDecodeError) as error:
+        return load_properties(RealDisk().read_bytes(path), path)
+    except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from None
 
 

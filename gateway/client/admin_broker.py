@@ -14,6 +14,7 @@ from mqgateway.gateway.client.admin_question import (
     asks,
     body_of,
     json_of,
+    note_of,
     nothing,
     settings_of,
 )
@@ -40,9 +41,9 @@ def settings() -> Question[dict[str, str]]:
 
 
 @asks(RequestCode.UPDATE_BROKER_CONFIG)
-def update_settings(changed: Mapping[str, str]) -> Question[None]:
-    """Change settings, all of these or none."""
-    return Question(RequestCode.UPDATE_BROKER_CONFIG, nothing, body=as_properties(changed))
+def update_settings(changed: Mapping[str, str]) -> Question[str]:
+    """Change settings, all of these or none; read the server's note on it."""
+    return Question(RequestCode.UPDATE_BROKER_CONFIG, note_of, body=as_properties(changed))
 
 
 @asks(RequestCode.GET_BROKER_RUNTIME_INFO)

@@ -57,6 +57,11 @@ def nothing(answer: RemotingCommand) -> None:
     """Of an answer that says no more than that it was done."""
 
 
+def note_of(answer: RemotingCommand) -> str:
+    """Return what a server remarks on something that it has done."""
+    return answer.remark or ""
+
+
 def body_of(kind: type[B]) -> Callable[[RemotingCommand], B]:
     """Of an answer whose body is declared."""
     return lambda answer: decode_body(kind, answer)
@@ -81,7 +86,7 @@ def settings_of(answer: RemotingCommand) -> dict[str, str]:
     from mqgateway.engine.options import load_properties
 
     try:
-        found = load_properties(answer.body.decode("utf-8", "replace"), "the answer")
+        found = load_properties(answer.body, "the answer")
     except ConfigError as error:
         raise ClientError(f"an answer that cannot be read: {error}") from None
     return {setting.key: setting.value for setting in found}
@@ -93,9 +98,8 @@ def topics_of(answer: RemotingCommand) -> set[str]:
 
 
 def as_properties(settings: Mapping[str, str]) -> bytes:
-    """Settings as properties text."""
-    lines = []
-    for name, value in settings.items():
-        escaped = str(value).replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-        lines.append(f"{name}={escaped}\n")
-    return "".join(lines).encode()
+    """Return settings as properties text."""
+    # Settings are slow to load, and few questions carry some.
+    from mqgateway.engine.options import format_properties_text
+
+    return format_properties_text({name: str(value) for name, value in settings.items()}).encode()

@@ -15,6 +15,7 @@ from mqgateway.gateway.client.admin_question import (
     as_properties,
     asks,
     body_of,
+    note_of,
     nothing,
     settings_of,
 )
@@ -146,9 +147,9 @@ def controller_settings() -> Question[dict[str, str]]:
 
 
 @asks(RequestCode.UPDATE_CONTROLLER_CONFIG)
-def update_controller_settings(changed: Mapping[str, str]) -> Question[None]:
-    """Change settings of a controller, all of these or none."""
-    return Question(RequestCode.UPDATE_CONTROLLER_CONFIG, nothing, body=as_properties(changed))
+def update_controller_settings(changed: Mapping[str, str]) -> Question[str]:
+    """Change settings of a controller, all of these or none; read the server's note on it."""
+    return Question(RequestCode.UPDATE_CONTROLLER_CONFIG, note_of, body=as_properties(changed))
 
 
 # Containers

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.access.signature import Credentials, credentials_in
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.options import ClientOptions
@@ -56,9 +57,12 @@ class CredentialsFile:
         self._current, self._problem = found, problem
 
     def _read(self) -> Credentials:
-        found = credentials_in(self._disk.read_bytes(self._path).decode())
+        try:
+            found = credentials_in(self._disk.read_bytes(self._path), self._path)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
         if found is None:
-            raise ValueError("it has no accessKey and secretKey, each on a line of its own")
+            raise ValueError("it has no accessKey and secretKey, as in accessKey: NAME")
         return found
 
 

@@ -58,8 +58,8 @@ def plan_of(path: str | None, disk: Disk, default_name: str) -> Plan:
         raise Refusal("addBroker config path is empty")
     path = os.path.abspath(path)
     try:
-        settings = load_properties(disk.read_bytes(path).decode(), path)
-    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        settings = load_properties(disk.read_bytes(path), path)
+    except (OSError, ConfigError) as error:
         log.error("%s cannot be read: %s", path, error)
         raise Refusal("addBroker properties empty") from None
     broker, store = BrokerOptions(), StoreOptions()

@@ -49,17 +49,15 @@ def remove_broker(container: Container, call: Call) -> Deferred[Reply]:
 def update_config(container: Container, call: Call) -> Reply:
     """25 UPDATE_BROKER_CONFIG: properties text, all set or none; name servers are told to the brokers."""
     try:
-        read = load_properties(call.body.decode(), "request")
+        read = load_properties(call.body, "request")
         found = [Setting(setting.key, setting.value, source="request") for setting in read]
-        container.configuration.update(found)
+        note = container.configuration.update(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise RequestError(ResponseCode.INVALID_PARAMETER, str(error)) from None
-    except UnicodeDecodeError:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     container.settings_changed([setting.key for setting in found])
-    return Reply()
+    return Reply(remark=note or None)
 
 
 def get_config(container: Container, call: Call) -> Reply:

@@ -252,17 +252,17 @@ def clean_broker_data(context: ControllerContext, call: Call) -> Deferred[Reply]
 def update_config(context: ControllerContext, call: Call) -> Reply:
     """1009: new values for settings, as properties text, all or none; unknown names are passed over."""
     try:
-        found = load_properties(call.body.decode(), "update")
-    except (ConfigError, UnicodeDecodeError):
+        found = load_properties(call.body, "request")
+    except ConfigError:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     log.info("%s updates settings", call.peer.address)
     try:
-        context.configuration.update(found)
+        note = context.configuration.update(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-    return Reply()
+    return Reply(remark=note or None)
 
 
 def get_config(context: ControllerContext, call: Call) -> Reply:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
 from mqgateway.gateway.runtime.name_servers import split_addresses
@@ -99,7 +100,10 @@ def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -
     from mqgateway.gateway.access.signature import Credentials, credentials_in
 
     if text:
-        return credentials_in(text)
+        try:
+            return credentials_in(text)
+        except ConfigError as error:
+            raise UsageError(str(error)) from None
     secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
     if not secret:
         raise UsageError("an access key needs a secret key")

@@ -160,9 +160,9 @@ def _no_secret(_: str) -> str:
 class Call:
     """One call of a command. `now` is ms since the epoch, `monotonic` seconds from some start.
 
-    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `confirm` asks for consent,
-    `ask_secret` for what is not shown. What is kept from one call to the next lies in `notebook`, and what a
-    user keeps of servers in `profiles`.
+    `wait` lets seconds pass, `note` tells a person who looks on how far it is, `remark` adds a line to
+    standard error, `confirm` asks for consent, `ask_secret` for what is not shown. What is kept from one call
+    to the next lies in `notebook`, and what a user keeps of servers in `profiles`.
     """
 
     given: Given
@@ -173,6 +173,7 @@ class Call:
     is_dry: bool = False
     wait: Callable[[float], object] = _nothing
     note: Callable[[str], object] = _nothing
+    remark: Callable[[str], object] = _nothing
     confirm: Callable[[str], bool] = _nobody
     ask_secret: Callable[[str], str] = _no_secret
     notebook: Notebook = field(default_factory=Notebook)

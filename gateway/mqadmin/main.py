@@ -70,7 +70,7 @@ def _ask_secret(question: str) -> str:
 
 def _read_file(path: str) -> str | None:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
             return file.read()
     except OSError:
         return None
@@ -246,6 +246,7 @@ class Tool:
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
         call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
         call.wait, call.ask_secret = around.wait, around.ask_secret
+        call.remark = lambda text: self._complain(f"note: {text}")
         call.notebook, call.profiles = around.notebook, around.profiles
         if around.is_terminal:
             call.note, call.confirm = self._note, self._confirm

@@ -34,6 +34,24 @@ def may_leave(key: BrokerKey, host: str, live: Mapping[BrokerKey, LiveBroker], n
     return holder is None or not _is_elsewhere(holder, host, now)
 
 
+def rival_of(
+    said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData]
+) -> str:
+    """Return the address of another living broker that took this one's id before; empty where none did.
+
+    A broker that was registered, and whose address its group does not have any more, was displaced by
+    another one that says it is the same. The two displace each other with each registration.
+    """
+    group, own = brokers.get(said.name), live.get(said.key)
+    if group is None or own is None or own.name != said.name:
+        return ""
+    if said.address in group.broker_addrs.values():
+        return ""
+    address = group.broker_addrs.get(said.broker_id, "")
+    rival = live.get(BrokerKey(said.cluster, address))
+    return address if rival is not None and rival.name == said.name else ""
+
+
 def _holders(
     said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData]
 ) -> Iterator[LiveBroker]:

@@ -78,10 +78,10 @@ class NameServer:
             return True
         return self.clock.monotonic() - self._started >= options.wait_seconds_for_service
 
-    def update_settings(self, found: Sequence[Setting]) -> None:
-        """See `Configuration.update`: all of it or nothing, and all settings go to `configStorePath`."""
+    def update_settings(self, found: Sequence[Setting]) -> str:
+        """See `Configuration.update`."""
         self.tables.encoded.clear()  # some settings show in routes
-        self.configuration.update(found)
+        return self.configuration.update(found)
 
     def leave_soon(self, leaving: Leaving) -> bool:
         """Queue a broker that goes, so that those that go together are dropped in one pass over the topics.

@@ -100,11 +100,12 @@ class Notice(NamedTuple):
 
 @dataclass(slots=True)
 class Registered:
-    """What a registration brings back: where the master is (for slaves), and whom to tell."""
+    """What a registration brings back: where the master is (for slaves), whom to tell, and a warning."""
 
     master_address: str | None = None
     ha_address: str | None = None
     notices: list[Notice] = field(default_factory=list)
+    warning: str = ""
 
 
 class Leaving(NamedTuple):

@@ -129,7 +129,7 @@ def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
     answer = headers.RegisterBrokerResponseHeader(
         ha_server_addr=registered.ha_address, master_addr=registered.master_address
     )
-    return Reply(header=answer, body=body)
+    return Reply(header=answer, body=body, remark=registered.warning or None)
 
 
 def _register(
@@ -428,17 +428,17 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
     What cannot be a setting's value is refused, and then nothing is changed (the standard drops it silently).
     """
     try:
-        found = load_properties(call.body.decode(), "update")
-    except (ConfigError, UnicodeDecodeError):
+        found = load_properties(call.body, "request")
+    except ConfigError:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     log.info("%s updates settings", call.peer.address)
     try:
-        namesrv.update_settings(found)
+        note = namesrv.update_settings(found)
     except ChangeForbidden as refusal:
         raise RequestError(ResponseCode.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
-    return Reply()
+    return Reply(remark=note or None)
 
 
 def get_config(namesrv: NameServer, call: Call) -> Reply:

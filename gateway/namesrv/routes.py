@@ -30,7 +30,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import BrokerData, QueueData
-from mqgateway.gateway.namesrv.claims import held_elsewhere, may_leave
+from mqgateway.gateway.namesrv.claims import held_elsewhere, may_leave, rival_of
 from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
     NAME_LENGTH_MAX,
@@ -69,6 +69,7 @@ class RouteTables:
         self._pairs = 0  # of topic and broker in topic_queues
         self._mapped = 0  # weight of all mappings
         self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
+        self._disputes: set[tuple[str, int, frozenset[str]]] = set()  # that were warned of
         self._changed: dict[str, int] = {}  # broker name -> the last of them that was about its group
 
     @property
@@ -131,10 +132,13 @@ class RouteTables:
         """Enter the broker itself, whose topics are there."""
         known = self.brokers[said.name].broker_addrs if said.name in self.brokers else {}
         addresses = self._addresses(said) | {said.broker_id: said.address}
+        rival = rival_of(said, self.live, self.brokers)
         notices = self._leave_old_name(said)
         group = self._put_group(said, addresses)
         self._put_live(said, now)
         registered = self._where_master_is(said.cluster, said.broker_id, group)
+        if rival:
+            registered.warning = self._warn_of(said, rival)
         registered.notices = notices
         if said.broker_id < min(known, default=0) and self.options.notify_min_broker_id_changed:
             registered.notices.append(_notice(group, None, said.ha_address))
@@ -146,15 +150,31 @@ class RouteTables:
             return
         host = held_elsewhere(said, self.live, self.brokers, now)
         if host:
-            log.error(
-                "%s registers as %s id %d at %s, which a broker at %s is: refused",
-                said.host,
-                said.name,
-                said.broker_id,
-                said.address,
-                host,
+            why = (
+                f"a broker at {host} is {said.name}, id {said.broker_id} or has the address {said.address}; "
+                f"give the one at {said.host} another brokerName, brokerId or brokerIP1"
             )
-            raise Refused(f"a broker at {host} is {said.name}, id {said.broker_id} or has this address")
+            if self._is_new_dispute(said, host):
+                log.error("A registration is refused: %s", why)
+            raise Refused(why)
+
+    def _is_new_dispute(self, said: Registration, rival: str) -> bool:
+        """Note that two brokers want one name and id; return True for the first time."""
+        dispute = (said.name, said.broker_id, frozenset((said.address, rival)))
+        if dispute in self._disputes or len(self._disputes) >= self.options.max_brokers:
+            return False
+        self._disputes.add(dispute)
+        return True
+
+    def _warn_of(self, said: Registration, rival: str) -> str:
+        """Warn once of two brokers that are both registered under one name and id; return the warning."""
+        warning = (
+            f"two brokers are {said.name}, id {said.broker_id}: {said.address} and {rival}. Clients find "
+            "one, then the other; give one of them another brokerName or brokerId"
+        )
+        if self._is_new_dispute(said, rival):
+            log.warning("%s", warning)
+        return warning
 
     def may_leave(self, key: BrokerKey, host: str, now: int) -> bool:
         """Whether who speaks from `host` may take leave for a broker."""
@@ -408,6 +428,7 @@ class RouteTables:
     def _drop_group(self, name: str) -> None:
         del self.brokers[name]
         self._changed.pop(name, None)
+        self._disputes = {dispute for dispute in self._disputes if dispute[0] != name}
         for cluster, names in list(self.clusters.items()):
             names.discard(name)
             if not names:

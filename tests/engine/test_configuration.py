@@ -1,9 +1,11 @@
 """Settings of a running broker: changed as a whole, and kept in their file as its owner wrote it."""
 
+import errno
+
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.configuration import NAMESRV_RULES, ChangeForbidden, Configuration, changed_text
+from mqgateway.engine.configuration import NAMESRV_RULES, ChangeForbidden, Configuration
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import (
     BrokerOptions,
@@ -38,7 +40,9 @@ class World:
         self.configuration = Configuration(self.settings, self.disk, self.clock, path)
 
     def update(self, **changes: str) -> None:
-        self.configuration.update([Setting(key, value, source="request") for key, value in changes.items()])
+        self.note = self.configuration.update(
+            [Setting(key, value, source="request") for key, value in changes.items()]
+        )
 
     @property
     def kept(self) -> str:
@@ -75,7 +79,7 @@ def test_without_a_file_a_change_counts_and_is_not_kept(path: str) -> None:
     [
         ({"traceOn": "false", "nonsense": "1"}, ConfigError),
         ({"traceOn": "false", "defaultTopicQueueNums": "-1"}, ConfigError),
-        ({"traceOn": "false", "listenPort": "1"}, ConfigError),
+        ({"traceOn": "false", "storePathRootDir": "/elsewhere"}, ConfigError),
         ({"traceOn": "false", "configBlackList": ""}, ChangeForbidden),
     ],
 )
@@ -100,32 +104,13 @@ def test_everything_is_shown() -> None:
     assert "traceOn=true" in shown and "flushDiskType=ASYNC_FLUSH" in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "changed"),
-    [
-        ("", "a=2\n"),
-        ("a=1", "a=2\n"),
-        ("  a : 1\nb=1\n", "a=2\nb=1\n"),
-        ("#a=1\n", "#a=1\na=2\n"),
-        ("a=1\nb=1\na=0\n", "a=2\nb=1\na=2\n"),
-        ("a=1,\\\n  2,\\\n  3\nb=1\n", "a=2\n\n\nb=1\n"),
-    ],
-)
-def test_text_with_a_new_value(text: str, changed: str) -> None:
-    assert changed_text(text, {"a": "2"}) == changed
-
-
-def test_values_are_escaped() -> None:
-    assert changed_text("", {"a b": "c\\d"}) == "a\\ b=c\\\\d\n"
-
-
 class OfNameServer:
     """A name server's, whose file is its own."""
 
     def __init__(self) -> None:
         self.disk, self.options = CrashDisk(), NamesrvOptions()
-        settings = OptionSet(self.options)
-        self.configuration = Configuration(settings, self.disk, ManualClock(), PATH, NAMESRV_RULES)
+        self.settings = OptionSet(self.options)
+        self.configuration = Configuration(self.settings, self.disk, ManualClock(), PATH, NAMESRV_RULES)
 
 
 def test_a_name_server_s_file_has_all_properties_and_unknown_names_are_passed_over() -> None:
@@ -153,7 +138,7 @@ def test_what_is_known_of_each_property() -> None:
     assert named["maxMessageSize"] == "4194304"
     for name, why in (
         ("maxMessageSize", ""),
-        ("brokerName", "read at start only"),
+        ("storePathRootDir", "read at start only"),
         ("configBlackList", "on the black list"),
     ):
         assert configuration.why_fixed(name) == why
@@ -167,9 +152,9 @@ def test_what_the_file_says_anew_counts_and_the_file_stays_as_it_is() -> None:
     world = World()
     world.settings.apply(load_properties(TEXT, PATH))
     assert reread(world, TEXT) == [] and world.configuration.version.counter == 0
-    waiting = reread(world, "brokerName=broker-b\ntraceOn=true\ntraceOn=false\nnoSuchThing=1\n")
-    assert waiting == ["brokerName"]
-    assert (world.options.trace_on, world.options.broker_name) == (False, "broker-a")
+    waiting = reread(world, "aclEnable=true\ntraceOn=true\ntraceOn=false\nnoSuchThing=1\n")
+    assert waiting == ["aclEnable"]
+    assert (world.options.trace_on, world.options.acl_enable) == (False, False)
     assert (world.kept, world.configuration.version.counter) == (TEXT, 1)
 
 
@@ -188,3 +173,99 @@ def test_a_file_that_is_wrong_changes_nothing() -> None:
     with pytest.raises(ConfigError, match="maxMessageSize"):
         reread(world, "traceOn=false\nmaxMessageSize=many\n")
     assert world.options.trace_on
+
+
+def test_live_and_kept_change_needs_no_note() -> None:
+    world = World()
+    world.update(traceOn="false")
+    assert world.note == ""
+
+
+def test_restart_setting_is_kept_but_not_set() -> None:
+    world = World()
+    world.update(aclEnable="true", traceOn="false")
+    assert world.note == "aclEnable: takes effect after a restart"
+    assert (world.options.acl_enable, world.options.trace_on) == (False, False)
+    assert "aclEnable=true\n" in world.kept
+    assert "aclEnable=false\n" in world.configuration.as_properties()
+
+
+@pytest.mark.parametrize("path", ["", PATH])
+def test_restart_setting_without_a_file_is_refused(path: str) -> None:
+    world = World(path=path, text=None)
+    with pytest.raises(
+        ConfigError,
+        match="aclEnable: takes effect after a restart only, and is not kept until then: there is",
+    ):
+        world.update(aclEnable="true", traceOn="false")
+    assert world.options.trace_on is True
+    assert world.configuration.why_fixed("aclEnable")
+
+
+def test_restart_setting_that_a_flag_gives_is_refused() -> None:
+    world = World()
+    world.settings.apply([Setting("aclEnable", "false", 0, "--set")])
+    world.configuration = Configuration(world.settings, world.disk, world.clock, PATH)
+    with pytest.raises(ConfigError, match="set again at the next start: aclEnable by --set"):
+        world.update(aclEnable="true")
+    assert world.kept == TEXT
+
+
+def test_live_setting_that_a_variable_gives_is_noted() -> None:
+    world = World()
+    world.settings.apply([Setting("traceOn", "true", 0, "MQGATEWAY_TRACE_ON")])
+    world.configuration = Configuration(world.settings, world.disk, world.clock, PATH)
+    world.update(traceOn="false")
+    assert world.note == "set again at the next start: traceOn by MQGATEWAY_TRACE_ON"
+
+
+def test_setting_with_its_present_value_is_accepted_whatever_its_effect() -> None:
+    world = World()
+    world.update(aclEnable="false", authenticationEnabled="false")
+    assert world.note == ""
+
+
+def test_setting_without_effect_is_noted() -> None:
+    world = World()
+    world.update(sendMessageThreadPoolNums="8")
+    assert world.note.startswith("sendMessageThreadPoolNums has no effect: ")
+
+
+def test_unwritable_file_leaves_the_change_live_and_notes_it() -> None:
+    world = World()
+    world.disk.fail_next("open", PATH, errno.EROFS, times=99)
+    world.update(traceOn="false")
+    assert world.options.trace_on is False
+    assert "not kept beyond a restart" in world.note and "Read-only" in world.note
+    with pytest.raises(ConfigError, match="aclEnable"):
+        world.update(aclEnable="true")
+    world.disk.heal()
+    assert world.kept == TEXT
+
+
+def test_change_under_an_old_name_takes_the_line_of_the_new_one() -> None:
+    world = World(text="isInBrokerContainer=false\n")
+    world.update(inBrokerContainer="true")
+    assert world.kept == "isInBrokerContainer=true\n"
+
+
+def test_announced_setting_cannot_become_empty() -> None:
+    world = World()
+    with pytest.raises(ConfigError, match="brokerName: what is announced cannot be empty"):
+        world.update(brokerName="")
+
+
+def test_second_change_of_a_name_server_keeps_the_first() -> None:
+    made = OfNameServer()
+    made.configuration.update([Setting("scanNotActiveBrokerInterval", "6000")])
+    made.configuration.update([Setting("orderMessageEnable", "true")])
+    kept = made.disk.read_bytes(PATH).decode()
+    assert "scanNotActiveBrokerInterval=6000\n" in kept and "orderMessageEnable=true\n" in kept
+    assert made.options.scan_not_active_broker_interval == 5000
+
+
+def test_name_server_file_that_no_start_reads_is_noted() -> None:
+    made = OfNameServer()
+    made.settings.assume("configStorePath", PATH, "data folder")
+    note = made.configuration.update([Setting("orderMessageEnable", "true")])
+    assert note == f"not kept beyond a restart: a start does not read {PATH} unless -c names it"

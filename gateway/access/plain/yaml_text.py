@@ -29,7 +29,7 @@ class Parsed(NamedTuple):
     lines: tuple[int, ...]
 
 
-def parse_yaml(path: str, data: bytes, name: str) -> Parsed:
+def parse_yaml(path: str, data: bytes, name: str = "") -> Parsed:
     """Read a file; `name` is the member whose items are told the lines of. Raises `ConfigError`."""
     import yaml  # most servers need none of it
 

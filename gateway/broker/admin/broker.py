@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, is_lmq
-from mqgateway.engine.options import Setting, Value
+from mqgateway.engine.options import Effect, Setting, Value
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -21,8 +21,6 @@ POOLS = ("send", "pull", "litePull", "query", "ack")
 GROUPS_SHOWN = 10
 """How many groups are named whose members subscribe to different things."""
 
-BROKER_PERMISSION = "brokerPermission"
-
 
 class BrokerSettings(NamedTuple):
     """All settings as properties text, secrets hidden, and how often they were changed."""
@@ -31,19 +29,21 @@ class BrokerSettings(NamedTuple):
     properties: str
 
 
-def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> None:
-    """Change settings, all or none; `now` is the wall time in ms.
+def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> str:
+    """Change settings, all or none; return what the caller should know of it. `now` is the wall time in ms.
 
     Unknown properties and bad values are refused, where the standard passes them over without a word.
     """
     try:
-        broker.configuration.update(settings)
+        note = broker.configuration.update(settings)
     except ChangeForbidden as refusal:
         raise OperationError(Reason.NO_PERMISSION, str(refusal)) from None
     except ConfigError as error:
         raise OperationError(Reason.INVALID_PARAMETER, str(error)) from None
-    if any(setting.key == BROKER_PERMISSION for setting in settings):
-        _tell_permission(broker, now)
+    configuration = broker.configuration
+    if any(configuration.effect(setting.key) is Effect.ANNOUNCED for setting in settings):
+        _announce(broker, now)
+    return note
 
 
 def reread_settings(broker: Broker, found: Sequence[Setting], now: int) -> list[str]:
@@ -51,14 +51,19 @@ def reread_settings(broker: Broker, found: Sequence[Setting], now: int) -> list[
 
     Gives the names of settings that differ and are read at start only. Raises `ConfigError`.
     """
-    before = broker.options.broker_permission
+    before = _announced(broker)
     waiting = broker.configuration.reread(found)
-    if broker.options.broker_permission != before:
-        _tell_permission(broker, now)
+    if _announced(broker) != before:
+        _announce(broker, now)
     return waiting
 
 
-def _tell_permission(broker: Broker, now: int) -> None:
+def _announced(broker: Broker) -> tuple[object, ...]:
+    """Return what name servers are told of the broker itself."""
+    return (broker.cluster.registration.announcement.identity, broker.options.broker_permission)
+
+
+def _announce(broker: Broker, now: int) -> None:
     broker.tables.topics.data_version.next(now)
     broker.cluster.registration.soon()
 

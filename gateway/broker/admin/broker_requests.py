@@ -3,6 +3,8 @@
 306, 316 and 329 clean up now rather than when it is time. Standard: `AdminBrokerProcessor`.
 """
 
+from twisted.internet.defer import Deferred
+
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, load_properties
 from mqgateway.gateway.broker.admin import broker as operations
@@ -14,18 +16,24 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, Response
 from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
+ANNOUNCEMENT_SECONDS = 3.0
+"""How long an answer waits until name servers have heard of a new address or name."""
 
-def update_config(broker: Broker, call: Call) -> Reply:
-    """25 UPDATE_BROKER_CONFIG: properties text, all set or none."""
+
+def update_config(broker: Broker, call: Call) -> Deferred[Reply]:
+    """25 UPDATE_BROKER_CONFIG: properties text, all set or none.
+
+    Answered once name servers have heard of an announced setting. The remark says what is not kept, and what
+    takes effect after a restart.
+    """
     try:
-        read = load_properties(call.body.decode(), "request")
+        read = load_properties(call.body, "request")
     except ConfigError as error:
         raise RequestError(ResponseCode.INVALID_PARAMETER, str(error)) from None
-    except UnicodeDecodeError:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
     settings = [Setting(setting.key, setting.value, source="request") for setting in read]
-    operations.update_settings(broker, settings, call.now)
-    return Reply()
+    note = operations.update_settings(broker, settings, call.now)
+    heard = broker.cluster.registration.heard(within=ANNOUNCEMENT_SECONDS)
+    return heard.addCallback(lambda _: Reply(remark=note or None))
 
 
 def get_config(broker: Broker, call: Call) -> Reply:

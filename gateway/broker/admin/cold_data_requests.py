@@ -25,9 +25,9 @@ def set_thresholds(broker: Broker, call: Call) -> Reply:
     """
     thresholds = {}
     try:
-        for setting in load_properties(call.body.decode(), "request"):
+        for setting in load_properties(call.body, "request"):
             thresholds[setting.key] = _number(setting.key, setting.value)
-    except (UnicodeDecodeError, ConfigError) as error:
+    except ConfigError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
     cold_data.set_thresholds(broker, thresholds)
     return Reply()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from mqgateway.engine.ha.role import Role
 from mqgateway.engine.options import BrokerOptions
@@ -32,11 +32,28 @@ into a frame: so there are parts then, as with `enableSplitRegistration`, one af
 TOPICS_A_PART = 5000
 
 
-class Announcement:
-    """What this broker says of itself, its topics and their mappings.
+class Reachable(Protocol):
+    """The addresses that a broker announces; both may change while it runs."""
 
-    `address` is where clients reach it, `ha_address` where its slaves do.
-    """
+    @property
+    def address(self) -> str:
+        """The address for clients."""
+
+    @property
+    def ha_address(self) -> str:
+        """The address for slaves."""
+
+
+class Identity(NamedTuple):
+    """The names and the address under which a name server knows a broker."""
+
+    cluster: str
+    name: str
+    address: str
+
+
+class Announcement:
+    """What this broker says of itself, its topics and their mappings."""
 
     def __init__(
         self,
@@ -44,17 +61,21 @@ class Announcement:
         topics: TopicTable,
         mappings: Mappings,
         role: Role,
-        address: str,
-        ha_address: str,
+        reachable: Reachable,
     ) -> None:
         self._options = options
         self._topics = topics
         self._mappings = mappings
         self._role = role
-        self._address = address
-        self._ha_address = ha_address
+        self._reachable = reachable
         self.takes_messages = True
         """Whether producers are to send here, as far as topics and settings let them."""
+
+    @property
+    def identity(self) -> Identity:
+        """The identity of the broker now."""
+        options = self._options
+        return Identity(options.broker_cluster_name, options.broker_name, self._reachable.address)
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
         """The requests that tell of these topics, or of all, each made when it is asked for: one, unless
@@ -92,9 +113,9 @@ class Announcement:
             body = reported.encode_compressed() if options.compressed_register else reported.encode()
             header = RegisterBrokerRequestHeader(
                 broker_name=options.broker_name,
-                broker_addr=self._address,
+                broker_addr=self._reachable.address,
                 cluster_name=options.broker_cluster_name,
-                ha_server_addr=self._ha_address,
+                ha_server_addr=self._reachable.ha_address,
                 broker_id=self._role.state.broker_id,
                 heartbeat_timeout_millis=options.broker_not_active_timeout_millis if acts else None,
                 enable_acting_master=acts,
@@ -109,7 +130,7 @@ class Announcement:
         options = self._options
         header = QueryDataVersionRequestHeader(
             broker_name=options.broker_name,
-            broker_addr=self._address,
+            broker_addr=self._reachable.address,
             cluster_name=options.broker_cluster_name,
             broker_id=self._role.state.broker_id,
         )
@@ -128,13 +149,12 @@ class Announcement:
         """In how many periods all topics are told once: in each, unless there are very many."""
         return 1 + len(self._topics) // TOPICS_A_PERIOD
 
-    def farewell(self) -> RemotingCommand:
-        """The request that takes this broker off a name server."""
-        options = self._options
+    def farewell(self, identity: Identity) -> RemotingCommand:
+        """Return the request that takes this broker off a name server, which knows it by `identity`."""
         header = UnRegisterBrokerRequestHeader(
-            broker_name=options.broker_name,
-            broker_addr=self._address,
-            cluster_name=options.broker_cluster_name,
+            broker_name=identity.name,
+            broker_addr=identity.address,
+            cluster_name=identity.cluster,
             broker_id=self._role.state.broker_id,
         )
         return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)

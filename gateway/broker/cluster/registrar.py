@@ -16,8 +16,8 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.gateway.broker.cluster.announcement import Announcement
-from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.broker.cluster.announcement import Announcement, Identity
+from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import QueryDataVersionResponseHeader
 from mqgateway.gateway.runtime.loop import Clockwork, Timer
@@ -85,6 +85,8 @@ class Registrar:
         self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
+        self._warned = ""  # what the server warned of last
+        self._known: Identity | None = None  # as the server knows this broker
         self.heard = change
         """The number of the last change that it has heard of, with all before."""
 
@@ -139,9 +141,10 @@ class Registrar:
     def leave(self) -> Deferred[object]:
         """Say good-bye, if the server is there; what was to be told is not told any more."""
         self.forget()
-        if not self._is_reachable:
+        if not self._is_reachable or self._known is None:
             return maybeDeferred(lambda: None)
-        asked = self._caller.request(self._address, self._announcement.farewell(), UNREGISTER_SECONDS)
+        farewell = self._announcement.farewell(self._known)
+        asked = self._caller.request(self._address, farewell, UNREGISTER_SECONDS)
         return asked.addErrback(
             lambda failure: log.info("No good-bye from name server %s: %s", self._address, failure.value)
         )
@@ -168,7 +171,21 @@ class Registrar:
         self._everything, self._topics, self._is_due = False, set(), False
         self._telling = self._noted
         self._reported = self._announcement.version
-        self._converse(self._announcement.registrations(names), self._on_answer)
+        self._converse(self._introduction(names), self._on_answer)
+
+    def _introduction(self, names: set[str] | None) -> Iterator[RemotingCommand]:
+        """Yield the requests that tell of topics, and take a former identity of this broker off the server.
+
+        The server forgets the old identity before it learns the new one: name servers of RocketMQ 4 take off
+        whoever has the id, and later ones whoever has the address.
+        """
+        announcement, before = self._announcement, self._known
+        identity = announcement.identity
+        if before is not None and before != identity:
+            yield announcement.farewell(before)
+            names = None
+        yield from announcement.registrations(names)
+        self._known = identity
 
     def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
         """Ask one after the other, until there are no more, one fails or the server is left."""
@@ -182,9 +199,18 @@ class Registrar:
             if command is None:
                 return None
             asked = maybeDeferred(request, self._address, command, timeout)
-            return asked.addCallback(_accepted).addCallback(take).addCallback(go_on)
+            if command.code == RequestCode.UNREGISTER_BROKER:
+                return asked.addBoth(go_on)  # what is left of an old identity expires
+            return asked.addCallback(_accepted).addCallback(self._heed).addCallback(take).addCallback(go_on)
 
         maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
+
+    def _heed(self, answer: RemotingCommand) -> RemotingCommand:
+        """Log what a server remarks on a registration that it took, once."""
+        if answer.remark and answer.remark != self._warned:
+            self._warned = answer.remark
+            log.warning("Name server %s: %s", self._address, answer.remark)
+        return answer
 
     def _take_version(self, answer: RemotingCommand) -> None:
         header = QueryDataVersionResponseHeader.decode(answer.ext_fields)

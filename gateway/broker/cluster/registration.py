@@ -21,7 +21,7 @@ from mqgateway.engine.ha.role import Role, RoleKind, RoleState
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.topics import TopicTable
-from mqgateway.gateway.broker.cluster.announcement import Announcement
+from mqgateway.gateway.broker.cluster.announcement import Announcement, Reachable
 from mqgateway.gateway.broker.cluster.registrar import Caller, Registrar
 from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -50,8 +50,7 @@ def _nobody(main_address: str | None, ha_address: str | None) -> None:
 class Registration:
     """This broker's entry with all name servers of `namesrvAddr`, kept true from `start` to `stop`.
 
-    `address` is where clients reach the broker, `ha_address` where its slaves do. `on_master` is told these
-    two of the group's master, each time a name server says them.
+    `on_master` is told both addresses of the group's master each time a name server says them.
     """
 
     def __init__(
@@ -63,8 +62,7 @@ class Registration:
         clockwork: Clockwork,
         *,
         role: Role,
-        address: str,
-        ha_address: str,
+        reachable: Reachable,
     ) -> None:
         self._options = options
         self._caller = caller
@@ -80,7 +78,7 @@ class Registration:
         self._expiring: Timer | None = None
         self._is_running = False
         self.on_master: Callable[[str | None, str | None], None] = _nobody
-        self.announcement = Announcement(options, topics, mappings, role, address, ha_address)
+        self.announcement = Announcement(options, topics, mappings, role, reachable)
         role.on_change(self._role_changed)
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:

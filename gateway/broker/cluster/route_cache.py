@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import PERM_READ, TopicTable
+from mqgateway.gateway.broker.cluster.announcement import Reachable
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
 from mqgateway.gateway.codec.bodies import BrokerData, MessageQueue, QueueData, TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -148,13 +149,13 @@ class RouteCache(_Cache[Sequence[MessageQueue]]):
 
 
 class TopicRoutes(_Cache[TopicRouteData]):
-    """Whole routes; `address` is where this broker is reached, as name servers are told."""
+    """Whole routes; `reachable` has the address of this broker, as name servers are told."""
 
     def __init__(
-        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, address: str
+        self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, reachable: Reachable
     ) -> None:
         super().__init__(options, topics, name_servers)
-        self._address = address
+        self._reachable = reachable
 
     def route(self, topic: str) -> Deferred[TopicRouteData | None]:
         """The route of a topic; of one that name servers have not been told of yet, the broker's own."""
@@ -166,7 +167,7 @@ class TopicRoutes(_Cache[TopicRouteData]):
             return None
         name, perm = options.broker_name, config.perm & options.broker_permission
         queues = QueueData(name, config.read_queue_nums, config.write_queue_nums, perm, config.topic_sys_flag)
-        broker = BrokerData(options.broker_cluster_name, name, {options.broker_id: self._address})
+        broker = BrokerData(options.broker_cluster_name, name, {options.broker_id: self._reachable.address})
         return TopicRouteData([queues], [broker])
 
     def _read(self, route: TopicRouteData, topic: str) -> TopicRouteData:

@@ -33,7 +33,7 @@ class ClusterState:
         self.route_cache = RouteCache(options, topics, self.name_servers)
         self.writable_routes = RouteCache(options, topics, self.name_servers, PERM_WRITE)
         """Queues that are written to, where the other cache has those that are read."""
-        self.routes = TopicRoutes(options, topics, self.name_servers, environment.address)
+        self.routes = TopicRoutes(options, topics, self.name_servers, environment)
         self.registration = Registration(
             options,
             topics,
@@ -41,8 +41,7 @@ class ClusterState:
             client,
             clockwork,
             role=role,
-            address=environment.address,
-            ha_address=environment.ha_address,
+            reachable=environment,
         )
         topics.on_change = self._topics_changed
 

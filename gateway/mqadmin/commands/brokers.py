@@ -29,7 +29,9 @@ def update_settings(call: Call) -> Iterator[Row]:
     chosen = targets.everybody if call.given.truth("a") else targets.masters
     for address in chosen(call):
         with call.servers.part(address):
-            call.servers.change(broker.update_settings({key: value}), address)
+            note = call.servers.change(broker.update_settings({key: value}), address)
+            if note:
+                call.remark(f"{address}: {note}")
             yield {"broker": address, "key": key, "value": value}
 
 

@@ -80,7 +80,9 @@ def update_settings(call: Call) -> Iterator[Row]:
     key, value = call.given.need("k"), call.given.need("v")
     for address in _addresses(call):
         with call.servers.part(address):
-            call.servers.change(replicas.update_controller_settings({key: value}), address)
+            note = call.servers.change(replicas.update_controller_settings({key: value}), address)
+            if note:
+                call.remark(f"{address}: {note}")
             yield {"controller": address, "key": key, "value": value}
 
 

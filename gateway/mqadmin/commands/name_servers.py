@@ -109,5 +109,7 @@ def update_settings(call: Call) -> Iterator[Row]:
     key, value = call.given.need("k"), call.given.need("v")
     for address in call.servers.name_servers:
         with call.servers.part(address):
-            call.servers.change(names.update_settings({key: value}), address)
+            note = call.servers.change(names.update_settings({key: value}), address)
+            if note:
+                call.remark(f"{address}: {note}")
             yield {"nameServer": address, "key": key, "value": value}

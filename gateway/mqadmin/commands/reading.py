@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.answers import decode_header
-from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
 from mqgateway.gateway.client.reading import bounds, read_messages, wanted
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -98,7 +98,33 @@ def by_id(call: Call, topic: str, message_id: str, route: str | None = None) -> 
         found = call.servers.ask(messages.at(offset, topic), address)
         if found is not None:
             return found
-    return by_key(call, topic, message_id, route, most=32, kind=messages.UNIQUE_KEY)[0]
+    try:
+        return by_key(call, topic, message_id, route, most=32, kind=messages.UNIQUE_KEY)[0]
+    except BrokerError as error:
+        if error.code != ResponseCode.QUERY_NOT_FOUND or not address or address in known:
+            raise
+    found = _moved(call, topic, message_id, offset, known)
+    if found is None:
+        why = (
+            f"no message has the unique key {message_id}. As an offset id it names the broker {address}, "
+            "which no name server knows, and no other broker has that message"
+        )
+        raise BrokerError(ResponseCode.QUERY_NOT_FOUND, why, "the brokers")
+    return found
+
+
+def _moved(
+    call: Call, topic: str, message_id: str, offset: int, addresses: Iterable[str]
+) -> ReceivedMessage | None:
+    """Return the message of an offset id from the broker that stored it and has another address now."""
+    for address in sorted(addresses):
+        try:
+            found = call.servers.ask(messages.at(offset, topic), address)
+        except ClientError:
+            continue
+        if found is not None and found.offset_message_id == message_id.upper():
+            return found
+    return None
 
 
 def told_of(message: ReceivedMessage) -> dict[str, Any]:

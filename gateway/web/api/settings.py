@@ -32,6 +32,7 @@ def settings(console: Console, call: Call) -> dict[str, Any]:
                 "meaning": option.meaning,
                 "unit": option.unit,
                 "default": "" if option.secret else str(option.default),
+                "effect": option.effect,
                 "isOurs": option.ours,
                 "isSecret": option.secret,
                 "fixed": configuration.why_fixed(name) or option.no_effect,
@@ -41,7 +42,10 @@ def settings(console: Console, call: Call) -> dict[str, Any]:
 
 
 def change_settings(console: Console, call: Call) -> dict[str, Any]:
-    """Change settings, all or none. They are kept in the broker's file, if it has one."""
+    """Change settings, all or none. They are kept in the broker's file, if it has one.
+
+    `note` says what is not kept, and what takes effect after a restart.
+    """
     changes = {str(name): str(value) for name, value in call.body["changes"].items()}
     configuration = console.broker.configuration
     if not changes:
@@ -49,10 +53,10 @@ def change_settings(console: Console, call: Call) -> dict[str, Any]:
     shown = {name: value for name, value, _, _ in configuration.effective()}
     call.before = {name: shown.get(name, "") for name in changes}
     found = [Setting(name, value, 0, "console") for name, value in changes.items()]
-    update_settings(console.broker, found, call.now)
+    note = update_settings(console.broker, found, call.now)
     now = {name: value for name, value, _, _ in configuration.effective()}
     call.after = {name: now.get(name, "") for name in changes}
-    return {"before": call.before, "after": call.after}
+    return {"before": call.before, "after": call.after, "note": note}
 
 
 ROUTES = (

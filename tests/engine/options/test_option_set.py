@@ -106,7 +106,7 @@ def test_secrets_are_not_shown(options: OptionSet) -> None:
 
 
 def test_properties_text_gives_the_same_options_again(options: OptionSet) -> None:
-    options.set("brokerName", "a b=c")
+    options.set("regionId", "a b=c")
     again = OptionSet(BrokerOptions(), StoreOptions(), RemotingOptions(), TlsOptions())
     assert not [
         p

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options.properties import Setting, format_properties_text, load_properties
+from mqgateway.engine.options.properties import (
+    Setting,
+    change_properties,
+    decode_text,
+    format_properties_text,
+    load_properties,
+)
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
@@ -66,3 +72,74 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ConfigError:
         return
     assert all(1 <= setting.line <= len(text) + 1 for setting in settings)
+
+
+def test_byte_order_mark_is_skipped() -> None:
+    assert load_properties(b"\xef\xbb\xbfa=1", "f") == [Setting("a", "1", 1, "f")]
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_utf_16_is_refused_with_a_remedy(mark: bytes) -> None:
+    with pytest.raises(ConfigError, match="f: the file is UTF-16; save it as UTF-8"):
+        load_properties(mark + b"a\0", "f")
+
+
+def test_comment_in_another_encoding_does_not_matter() -> None:
+    text = "# \u96c6\u7fa4\nbrokerName=a\n".encode("gbk") + "key=\u96c6\n".encode()
+    assert load_properties(text, "f") == [
+        Setting("brokerName", "a", 2, "f"),
+        Setting("key", "\u96c6", 3, "f"),
+    ]
+
+
+def test_value_that_is_no_utf_8_is_read_as_latin_1() -> None:
+    assert load_properties(b"a=\xe9", "f") == [Setting("a", "\xe9", 1, "f")]
+
+
+@pytest.mark.parametrize("text", ["\\\n# no comment\na=1", "\\\n\na=1", "! \\\na=1"])
+def test_empty_line_that_is_continued_begins_nothing(text: str) -> None:
+    """As `java.util.Properties` has it: a comment may follow as long as the line has no text."""
+    assert pairs(text) == [("a", "1")]
+
+
+def test_line_ends_of_unicode_are_no_line_ends() -> None:
+    assert pairs("a=\x0b\x85\u2028b") == [("a", "\x0b\x85\u2028b")]
+
+
+def test_decoded_text_has_no_mark() -> None:
+    assert decode_text(b"\xef\xbb\xbfa\xff", "f") == "a\udcff"
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        (b"", b"a=2\n"),
+        (b"a=1", b"a=2\n"),
+        (b"  a : 1\nb=1\n", b"a=2\nb=1\n"),
+        (b"#a=1\n", b"#a=1\na=2\n"),
+        (b"a=1\nb=1\na=0\n", b"a=2\nb=1\na=2\n"),
+        (b"a=1,\\\n  2,\\\n  3\nb=1\n", b"a=2\n\n\nb=1\n"),
+        (b"b=1\r\na=1\r\n", b"b=1\r\na=2\r\n"),
+        (b"\xef\xbb\xbfa=1\n", b"\xef\xbb\xbfa=2\n"),
+        (b"# \xbc\xaf\nb=\xff\n", b"# \xbc\xaf\nb=\xff\na=2\n"),
+        (b"b=\x0b\na=1\n", b"b=\x0b\na=2\n"),
+        (b"b=1\\", b"b=1\\\n\n\na=2\n"),
+    ],
+)
+def test_changed_text_keeps_all_other_bytes(text: bytes, changed: bytes) -> None:
+    assert change_properties(text, {"a": "2"}) == changed
+
+
+def test_changed_values_are_escaped() -> None:
+    assert change_properties(b"", {"a b": "c\\d\u00e9"}) == b"a\\ b=c\\\\d\\u00e9\n"
+
+
+@given(st.binary(max_size=60), TEXT)
+def test_changed_property_is_read_back_and_the_others_stay(text: bytes, value: str) -> None:
+    try:
+        before = [(one.key, one.value) for one in load_properties(text, "f") if one.key != "k"]
+    except ConfigError:
+        return
+    after = load_properties(change_properties(text, {"k": value}), "f")
+    assert [(one.key, one.value) for one in after if one.key != "k"] == before
+    assert {one.value for one in after if one.key == "k"} == {value}

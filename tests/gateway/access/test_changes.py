@@ -117,7 +117,8 @@ def test_what_takes_time_is_told_when_it_is_done(caplog: pytest.LogCaptureFixtur
         ),
         (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, b"{", "(unreadable)"),
         (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, b'{"groupName":"' + b"x" * 70_000 + b'"}', None),
-        (RequestCode.UPDATE_BROKER_CONFIG, b"\xff=", "(unreadable)"),
+        (RequestCode.UPDATE_BROKER_CONFIG, b"a=\\u12", "(unreadable)"),
+        (RequestCode.UPDATE_BROKER_CONFIG, b"a : 1\nb 2\nc=x\\\ny=z", "a,b,c"),
     ],
 )
 def test_what_a_body_names(

@@ -75,7 +75,9 @@ def test_nothing_is_in_the_way(tmp_path: Path) -> None:
     "address", ["10.0.0.1:10911", "300.1.1.1", "a b", "no.such.host.invalid", "-x", "http://a"]
 )
 def test_an_address_that_nobody_can_connect_to(tmp_path: Path, address: str) -> None:
-    said = problem(*settings(tmp_path, brokerIP1=address))
+    namesrv, broker = settings(tmp_path)
+    broker.broker.broker_ip1 = address
+    said = problem(namesrv, broker)
     assert said.startswith(f"brokerIP1 (--advertise): {address} is ")
     assert "give the IP address" in said
 
@@ -202,3 +204,31 @@ def test_the_port_of_grpc_must_be_free_only_where_somebody_named_it(tmp_path: Pa
     check_start(namesrv, broker)
     said = problem(*settings(tmp_path, grpcServerPort=taken))
     assert said.startswith(f"grpcServerPort (--grpc-port): 127.0.0.1:{taken} is in use")
+
+
+@pytest.mark.parametrize(
+    ("flags", "both"),
+    [
+        (
+            {"healthPort": 8088, "consolePort": 8088},
+            "consolePort (--console-port) and healthPort are both 8088",
+        ),
+        (
+            {"metricsExporterType": "PROM", "metricsPromExporterPort": 9000, "healthPort": 9000},
+            "metricsPromExporterPort and healthPort are both 9000",
+        ),
+        ({"grpcServerPort": 8000, "consolePort": 8000}, "consolePort (--console-port) and grpcServerPort"),
+    ],
+)
+def test_port_that_two_services_want_is_an_error_that_names_both(
+    tmp_path: Path, flags: dict[str, object], both: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_start(*settings(tmp_path, **flags))
+    assert both in str(error.value) and "give one of them another port" in str(error.value)
+
+
+def test_one_port_on_two_addresses_is_no_conflict(tmp_path: Path) -> None:
+    port = free_ports()
+    flags = {"healthPort": port, "healthHost": "127.0.0.2", "consolePort": port, "consoleHost": "127.0.0.1"}
+    check_start(*settings(tmp_path, **flags))

@@ -216,6 +216,17 @@ def test_the_neighbour_comes_before_other_name_servers(tmp_path: Path) -> None:
     loop.wait_for(both.stop())
 
 
+@pytest.mark.parametrize("own", ["127.0.0.1", "localhost"])
+def test_own_name_server_in_namesrv_addr_is_listed_once(tmp_path: Path, own: str) -> None:
+    """`NAMESRV_ADDR` names it wherever a compose file sets the variable for all services."""
+    loop = Loop()
+    broker = broker_settings(tmp_path, namesrvAddr=f"{own}:{NAMESRV_PORT};10.0.0.9:9876")
+    both = Both(loop, namesrv_settings(tmp_path), broker, began=0.0)
+    loop.wait_for(both.start())
+    assert broker.broker.namesrv_addr == f"127.0.0.1:{NAMESRV_PORT};10.0.0.9:9876"
+    loop.wait_for(both.stop())
+
+
 def test_the_neighbour_is_reached_where_it_listens(tmp_path: Path) -> None:
     loop = Loop()
     broker = broker_settings(tmp_path)
@@ -361,10 +372,10 @@ def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(
     assert both.status == f"name server at port {NAMESRV_PORT}, broker at port {BROKER_PORT}"
     told = [
         Setting("brokerPermission", "4", 1, "broker.conf"),
-        Setting("brokerClusterName", "other", 2, "broker.conf"),
+        Setting("aclEnable", "true", 2, "broker.conf"),
     ]
     waiting = both.reread(told, [Setting("orderMessageEnable", "true", 1, "namesrv.conf")])
-    assert waiting == ["brokerClusterName"]
+    assert waiting == ["aclEnable"]
     assert broker.broker.broker_permission == 4 and namesrv.options.get("orderMessageEnable") is True
     loop.settle(0.5)
     header = headers.GetRouteInfoRequestHeader(topic="TBW102")

@@ -330,7 +330,6 @@ def test_settings_are_shown_and_changed() -> None:
         (b"configStorePath=/x", 16, "Can not update config in black list."),
         (b"rocketmqHome=/x", 16, "Can not update config in black list."),
         (b"x=\\u12", 1, "string2Properties error"),
-        (b"\xff", 1, "string2Properties error"),
     ],
 )
 def test_settings_that_cannot_be_changed(body: bytes, code: int, remark: str) -> None:

@@ -404,6 +404,32 @@ def test_an_address_that_lost_its_id_to_another_is_forgotten_without_harm(tables
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
+def test_two_brokers_of_one_name_and_id_are_warned_of_once(
+    tables: RouteTables, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert tables.register(says(), NOW).warning == ""
+    assert tables.register(says(address=OTHER), NOW).warning == "", "the first one may be gone"
+    warning = tables.register(says(), NOW).warning
+    assert warning.startswith(f"two brokers are b1, id 0: {MASTER} and {OTHER}.")
+    assert tables.register(says(address=OTHER), NOW).warning.startswith("two brokers are b1, id 0")
+    tables.register(says(), NOW)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [warning]
+
+
+def test_broker_at_a_new_address_is_no_rival_of_its_old_one(tables: RouteTables) -> None:
+    for address, old in ((OTHER, MASTER), (MASTER, OTHER)):
+        tables.register(says(address=old), NOW)
+        assert tables.register(says(address=address), NOW).warning == ""
+        tables.leave(leaving(tables, old))
+    assert tables.register(says(), NOW).warning == ""
+
+
+def test_slave_that_becomes_master_is_no_rival_of_the_old_master(tables: RouteTables) -> None:
+    tables.register(says(), NOW)
+    tables.register(says(broker_id=1, address=SLAVE), NOW)
+    assert tables.register(says(address=SLAVE), NOW).warning == ""
+
+
 # Data versions
 
 

@@ -95,10 +95,10 @@ def test_settings_are_shown_with_their_version(broker: AdminBroker) -> None:
 
 
 def test_settings_are_changed(broker: AdminBroker) -> None:
-    body = b"autoCreateTopicEnable=false\nflushDiskType = SYNC_FLUSH\n"
+    body = b"autoCreateTopicEnable=false\nfileReservedTime : 24\n"
     assert broker.ask(UPDATE, body=body).code == 0
     assert broker.options.auto_create_topic_enable is False
-    assert broker.store_options.flush_disk_type == "SYNC_FLUSH"
+    assert broker.store_options.file_reserved_time == 24
     assert loads(broker.ask(RequestCode.GET_BROKER_CONFIG).ext["version"])["counter"] == 1
 
 
@@ -122,8 +122,44 @@ def test_settings_read_at_start_only_are_refused(broker: AdminBroker) -> None:
     assert broker.store_options.store_path_root_dir == "/store"
 
 
-def test_text_that_is_no_text_is_refused(broker: AdminBroker) -> None:
-    assert broker.refusal(UPDATE, body=b"\xff\xfe") == (1, "string2Properties error")
+def test_text_of_another_encoding_is_refused_with_a_remedy(broker: AdminBroker) -> None:
+    code, remark = broker.refusal(UPDATE, body=b"\xff\xfea\0=\0")
+    assert code == ResponseCode.INVALID_PARAMETER and "save it as UTF-8" in str(remark)
+
+
+def test_live_setting_without_a_file_is_answered_with_a_note(broker: AdminBroker) -> None:
+    answer = broker.ask(UPDATE, body=b"traceOn=false")
+    assert (answer.code, broker.options.trace_on) == (0, False)
+    assert answer.remark == "not kept beyond a restart: there is no settings file; name one with -c"
+
+
+def test_setting_that_takes_effect_after_a_restart_is_refused_without_a_file(broker: AdminBroker) -> None:
+    """Success would be a lie: nothing would change, now or ever."""
+    for body in (b"aclEnable=true", b"flushDiskType=SYNC_FLUSH", b"messageDelayLevel=1s"):
+        code, remark = broker.refusal(UPDATE, body=body)
+        assert code == ResponseCode.INVALID_PARAMETER and "takes effect after a restart" in str(remark)
+    assert not broker.options.acl_enable
+
+
+@pytest.mark.parametrize(
+    ("body", "address", "ha_address"),
+    [
+        (b"brokerIP1=10.9.9.9", "10.9.9.9:10911", "10.0.0.1:10912"),
+        (b"brokerIP1=10.9.9.9\nlistenPort=40000", "10.9.9.9:40000", "10.0.0.1:10912"),
+        (b"brokerIP2=10.9.9.8\nhaListenPort=40001", "10.0.0.1:10911", "10.9.9.8:40001"),
+    ],
+)
+def test_announced_address_is_taken_live_and_the_listeners_stay(
+    broker: AdminBroker, body: bytes, address: str, ha_address: str
+) -> None:
+    broker.options.broker_ip1 = broker.options.broker_ip2 = "10.0.0.1"
+    told: list[int] = []
+    broker.broker.cluster.registration.soon = lambda topic=None: told.append(1)  # type: ignore[method-assign]
+    assert broker.ask(UPDATE, body=body).code == 0
+    environment = broker.broker.environment
+    assert (environment.address, environment.ha_address) == (address, ha_address)
+    assert (environment.port, environment.ha_port) == (10911, 10912)
+    assert told == [1]
 
 
 def test_another_permission_is_told_to_the_name_servers(broker: AdminBroker) -> None:

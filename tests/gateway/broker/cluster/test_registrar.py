@@ -192,3 +192,55 @@ class TestOneThatIsDown:
         world.registration._follow_name_servers()
         world.time.advance(RETRY_SECONDS)
         assert world.take() == []
+
+
+def test_old_address_is_taken_off_before_the_new_one_is_registered() -> None:
+    """Name servers of RocketMQ 4 take off whoever has the id, which would be the new address."""
+    world = World().started()
+    world.address = "10.0.0.9:40000"
+    world.registration.soon()
+    world.time.advance(0.01)
+    farewell, register = world.agreed()
+    assert (register.command.code, register.fields["brokerAddr"]) == (REGISTER, "10.0.0.9:40000")
+    assert set(register.topics) == set(world.topics.names())
+    assert (farewell.command.code, farewell.fields["brokerAddr"]) == (UNREGISTER, "10.0.0.1:10911")
+    world.change("A")
+    assert [asked.command.code for asked in world.agreed()] == [REGISTER]
+
+
+def test_old_name_is_taken_off_before_the_new_one_is_registered() -> None:
+    """A name server knows a broker by its address: the farewell would take the new name off."""
+    world = World().started()
+    world.options.broker_name = "renamed"
+    world.registration.soon()
+    world.time.advance(0.01)
+    farewell, register = world.agreed()
+    assert (farewell.command.code, farewell.fields["brokerName"]) == (UNREGISTER, "b")
+    assert (register.command.code, register.fields["brokerName"]) == (REGISTER, "renamed")
+
+
+def test_refused_farewell_of_an_old_identity_does_not_end_the_registration() -> None:
+    world = World().started()
+    world.options.broker_cluster_name = "other"
+    world.registration.soon()
+    world.time.advance(0.01)
+    world.one(UNREGISTER).agree(code=1)
+    world.one(REGISTER).agree()
+    assert world.registration.registered == {ONE: True}
+
+
+def test_stop_takes_off_what_the_name_server_knows() -> None:
+    world = World().started()
+    world.address = "10.0.0.9:40000"
+    world.registration.stop()
+    assert world.one(UNREGISTER).fields["brokerAddr"] == "10.0.0.1:10911"
+
+
+def test_warning_of_a_name_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    world = World().started()
+    for _ in range(2):
+        world.registration.soon()
+        world.time.advance(0.01)
+        world.one().answer.callback(RemotingCommand.response(0, remark="two brokers are b, id 0"))
+    warned = [record.getMessage() for record in caplog.records if "two brokers" in record.getMessage()]
+    assert warned == [f"Name server {ONE}: two brokers are b, id 0"]

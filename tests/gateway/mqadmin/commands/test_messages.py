@@ -51,6 +51,15 @@ def test_by_either_id(folder: Path) -> None:
         assert tool.run(f"queryMsgById -t T -i {sent.message_id} -f nothing") == 2
 
 
+def test_offset_id_of_an_unknown_address_says_which_broker_it_names() -> None:
+    with Cluster() as cluster:
+        sent = _sent(cluster)
+        tool = MemoryTool(cluster)
+        stranger = "0A090909" + sent.offset_message_id[8:]
+        assert tool.run(f"queryMsgById -t T -i {stranger}") == 3
+        assert "names the broker 10.9.9.9:10911, which no name server knows" in tool.err
+
+
 def test_by_key_and_by_place() -> None:
     with Cluster() as cluster:
         sent = _sent(cluster)

@@ -4,7 +4,10 @@ from tests.support.gateway.console import console
 def test_settings_with_what_they_mean() -> None:
     browser = console()
     rows = {row["name"]: row for row in browser.get("/settings")["rows"]}
-    assert rows["brokerName"]["fixed"] == "read at start only" and rows["brokerName"]["value"] == "broker-a"
+    assert (
+        rows["storePathRootDir"]["fixed"] == "read at start only"
+        and rows["brokerName"]["value"] == "broker-a"
+    )
     assert rows["configBlackList"]["fixed"] == "on the black list"
     port = rows["consolePort"]
     assert port["isOurs"] and port["meaning"].startswith("Port of the console")
@@ -29,7 +32,7 @@ def test_all_or_none() -> None:
     for changes, code in (
         ({"maxMessageSize": "1000", "nonsense": "1"}, 400),
         ({"maxMessageSize": "many"}, 400),
-        ({"brokerName": "b"}, 400),
+        ({"storePathRootDir": "b"}, 400),
         ({"configBlackList": ""}, 403),
         ({}, 400),
     ):

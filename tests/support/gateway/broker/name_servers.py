@@ -76,6 +76,7 @@ class World:
         self.options = BrokerOptions(broker_name="b", namesrv_addr=servers, **options)
         self.topics = TopicTable(self.options, CrashDisk(millis=self.wall.millis), "/topics.json", self.wall)
         self.waiting: list[Asked] = []
+        self.address, self.ha_address = "10.0.0.1:10911", "10.0.0.1:10912"
         self.role = Role(
             RoleKind.SLAVE if self.options.broker_id else RoleKind.MASTER, self.options.broker_id
         )
@@ -89,8 +90,7 @@ class World:
             self,
             self.time,
             role=self.role,
-            address="10.0.0.1:10911",
-            ha_address="10.0.0.1:10912",
+            reachable=self,
         )
 
     def request(

@@ -1,0 +1,109 @@
+"""Checks of settings that are text: addresses, hours, names, delays, choices.
+
+Each raises `BadValue` for a text that could be set and not work, with a text that would be right.
+"""
+
+import re
+from collections.abc import Callable
+
+from mqgateway.engine.options.option import BadValue, closest
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = re.compile(r"(?!-)[A-Za-z0-9._-]{1,253}")
+_DELAY = re.compile(r"[0-9]+[smhd]")
+_HOURS_A_DAY = 24
+
+
+def host(text: str) -> None:
+    """Take the name or address of a host, without a port; an empty text stands for the usual one."""
+    bare = _SCHEME.sub("", text)
+    if not text or _HOST.fullmatch(text) or _is_ipv6(text):
+        return
+    right = bare.partition("/")[0].rpartition(":")[0] or bare
+    what = "not the address or name of a host, without a port"
+    raise BadValue(what, right if _HOST.fullmatch(right) else "10.0.0.1")
+
+
+def address(port: int) -> Callable[[str], None]:
+    """Return a check that takes one HOST:PORT, or nothing; `port` is the usual one."""
+
+    def check(text: str) -> None:
+        if text:
+            _check_address(text, port)
+
+    return check
+
+
+def addresses(port: int) -> Callable[[str], None]:
+    """Return a check that takes HOST:PORT, several separated by semicolons, or nothing."""
+
+    def check(text: str) -> None:
+        if "," in text and ";" not in text:
+            raise BadValue("addresses are separated by semicolons", ";".join(re.split(r" *, *", text)))
+        for part in filter(None, (part.strip() for part in text.split(";"))):
+            _check_address(part, port)
+
+    return check
+
+
+def hours(text: str) -> None:
+    """Take hours of the day, several separated by semicolons."""
+    words = text.replace(" ", "").rstrip(";").split(";")
+    if not all(word.isascii() and word.isdigit() and int(word) < _HOURS_A_DAY for word in words):
+        raise BadValue("not hours of the day, 00 to 23, separated by semicolons", "04")
+
+
+def name(text: str) -> None:
+    """Take a name that topics are named after; an empty text stands for the usual one."""
+    if not text.isprintable() or re.search(r"[\s/\\]", text):
+        raise BadValue("a name has no blanks and no slashes", re.sub(r"[^\w.%|-]+", "-", text))
+
+
+def delays(text: str) -> None:
+    """Take delays by level, separated by blanks."""
+    words = text.split()
+    if not words:
+        raise BadValue("has no delays", "1s 5s 10s")
+    wrong = next((word for word in words if not _DELAY.fullmatch(word)), "")
+    if wrong:
+        raise BadValue(f"{wrong} is no number with s, m, h or d", "1s 5s 10s")
+
+
+def one_of(*choices: str) -> Callable[[str], None]:
+    """Return a check that takes one of these texts."""
+
+    def check(text: str) -> None:
+        if text not in choices:
+            raise BadValue(f"not one of {', '.join(filter(None, choices))}", closest(text, list(choices)))
+
+    return check
+
+
+def _check_address(text: str, usual_port: int) -> None:
+    if _is_address(text):
+        return
+    right = _SCHEME.sub("", text).partition("/")[0]
+    if not _is_address(right):
+        host_part = right.partition(":")[0]
+        right = f"{host_part if _HOST.fullmatch(host_part) else '10.0.0.1'}:{usual_port}"
+    raise BadValue(f"{text} is no HOST:PORT", right)
+
+
+def _is_address(text: str) -> bool:
+    found, _, port = text.rpartition(":")
+    is_host = bool(_HOST.fullmatch(found)) or (
+        found[:1] == "[" and found[-1:] == "]" and _is_ipv6(found[1:-1])
+    )
+    return is_host and port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65536
+
+
+def _is_ipv6(text: str) -> bool:
+    if ":" not in text:
+        return False
+    from ipaddress import IPv6Address  # slow to load, and such addresses are rare
+
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
