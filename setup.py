@@ -87,6 +87,11 @@ def build_requirements() -> list[str]:
     return ["mypy >= 1.13", *description["options"]["install_requires"]]
 
 
+def native_files(ending: str) -> list[str]:
+    """The files in C of the extension with such an ending."""
+    return sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob(f"mqgateway/engine/native{ending}"))
+
+
 def page(readme: str) -> str:
     """The README for a package index: links to files become the names of the files."""
 
@@ -105,8 +110,8 @@ if is_compiled and "egg_info" not in sys.argv:
 
     native = Extension(
         "mqgateway.engine.native",
-        sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob("mqgateway/engine/native*.c")),
-        depends=["mqgateway/engine/native.h"],
+        native_files("*.c"),
+        depends=native_files("*.h"),
         extra_compile_args=["-O2", "-g0"],
     )
     extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native]

@@ -7,9 +7,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-
-#define RECORD_HEAD_MIN 88
-#define QUEUE_UNIT 20
+#include "native_constants.h"
 
 static inline uint32_t get4(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -91,9 +89,9 @@ static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
     PyObject *name, *value;
     while (PyDict_Next(properties, &place, &name, &value)) {
         to = put_text(to, name);
-        *to++ = 1;
+        *to++ = NAME_VALUE_SEPARATOR_BYTE;
         to = put_text(to, value);
-        *to++ = 2;
+        *to++ = PROPERTY_SEPARATOR_BYTE;
     }
     return to;
 }

@@ -2,22 +2,18 @@
 
 #include "native.h"
 
-#define BORN_HOST_V6 16
-#define STORE_HOST_V6 32
-#define MAGIC_V2 0xDAA320ABu
-
 /* Where the text of a record's properties begins; -1 where the record is too short to be one. */
 static int64_t properties_start(const uint8_t *record, Py_ssize_t length) {
-    if (length < RECORD_HEAD_MIN)
+    if (length < RECORD_HEAD_SIZE)
         return -1;
     uint32_t flags = get4(record + 36);
-    int64_t head = RECORD_HEAD_MIN + (flags & BORN_HOST_V6 ? 12 : 0) + (flags & STORE_HOST_V6 ? 12 : 0);
+    int64_t head = RECORD_HEAD_SIZE + (flags & SYS_BORN_HOST_V6 ? 12 : 0) + (flags & SYS_STORE_HOST_V6 ? 12 : 0);
     if (length < head)
         return -1;
     int64_t topic = head + (int32_t)get4(record + head - 4);
     if (topic < head || topic + 2 > length)
         return -1;
-    int is_long = get4(record + 4) == MAGIC_V2;
+    int is_long = get4(record + 4) == RECORD_MAGIC_V2;
     int64_t start = topic + (is_long ? 2 + (record[topic] << 8 | record[topic + 1]) : 1 + record[topic]) + 2;
     return start > length ? -1 : start;
 }
@@ -51,10 +47,10 @@ static PyObject *values_in(const uint8_t *record, Py_ssize_t size, PyObject *mar
         if (at == NULL)
             value = Py_NewRef(Py_None);
         else {
-            const uint8_t *begin = at + length, *stop = memchr(begin, 2, (size_t)(end - begin));
+            const uint8_t *begin = at + length, *stop = memchr(begin, PROPERTY_SEPARATOR_BYTE, (size_t)(end - begin));
             if (stop == NULL)
                 stop = end;
-            if (stop == begin || (at != record + start && at[-1] != 2)) {
+            if (stop == begin || (at != record + start && at[-1] != PROPERTY_SEPARATOR_BYTE)) {
                 Py_DECREF(values);
                 Py_RETURN_NONE;
             }
@@ -128,8 +124,8 @@ PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *args, 
     long long end = Py_MIN(number_of[END], begin + (long long)buffer.len), looked = 0, last = -1;
     Py_ssize_t count = PyList_GET_SIZE(args[RECORDS]);
     int is_full = 0, is_wanted = first < 0 ? -1 : 0;
-    for (; is_wanted >= 0 && first + looked < units.len / QUEUE_UNIT; looked++, number++) {
-        const uint8_t *unit = (const uint8_t *)units.buf + (first + looked) * QUEUE_UNIT;
+    for (; is_wanted >= 0 && first + looked < units.len / QUEUE_UNIT_SIZE; looked++, number++) {
+        const uint8_t *unit = (const uint8_t *)units.buf + (first + looked) * QUEUE_UNIT_SIZE;
         long long place = get8(unit), size = (int32_t)get4(unit + 8);
         if (size <= 0 || size > limits[LARGEST] || place < begin || place > end - size || place < limits[DUE_PLACE] ||
             number < limits[DUE_NUMBER])

@@ -146,10 +146,10 @@ PyObject *native_properties(PyObject *Py_UNUSED(module), PyObject *text) {
     const uint8_t *at = PyUnicode_1BYTE_DATA(text), *end = at + PyUnicode_GET_LENGTH(text);
     PyObject *found = PyDict_New();
     while (found != NULL && at < end) {
-        const uint8_t *stop = memchr(at, 2, (size_t)(end - at));
+        const uint8_t *stop = memchr(at, PROPERTY_SEPARATOR_BYTE, (size_t)(end - at));
         if (stop == NULL)
             stop = end;
-        const uint8_t *middle = memchr(at, 1, (size_t)(stop - at));
+        const uint8_t *middle = memchr(at, NAME_VALUE_SEPARATOR_BYTE, (size_t)(stop - at));
         if (middle != NULL && middle > at && middle + 1 < stop &&
             !enter(found, name_of(at, middle - at), ascii_text(middle + 1, stop - middle - 1)))
             Py_CLEAR(found);
