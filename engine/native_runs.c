@@ -12,7 +12,7 @@
 typedef struct {
     const uint8_t *topic;
     Py_ssize_t topic_size;
-    int64_t first_offset, next_offset, first_place, last_place, stored;
+    int64_t first_offset, last_offset, first_place, last_place, stored;
     uint32_t topic_hash;
     int32_t id;
     Py_ssize_t count;
@@ -68,7 +68,7 @@ static int queue_of(Run *run, const uint8_t *topic, Py_ssize_t topic_size, int32
         int number = (before + step) % run->queue_count; /* senders take queues in turn */
         Queue *queue = &run->queues[number];
         if (queue->id == id && queue->topic_size == topic_size && memcmp(queue->topic, topic, (size_t)topic_size) == 0)
-            return queue->next_offset == offset ? number : -1;
+            return offset > queue->last_offset && (uint64_t)offset - (uint64_t)queue->last_offset == 1 ? number : -1;
     }
     if (run->queue_count == RUN_QUEUES_MAX)
         return -1;
@@ -105,7 +105,7 @@ static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place,
     Queue *queue = &run->queues[number];
     if (queue->count++ == 0)
         queue->first_place = place;
-    queue->next_offset = offset + 1;
+    queue->last_offset = offset;
     queue->last_place = place;
     queue->stored = stored;
     uint32_t hash = positive_hash(hash_behind(queue->topic_hash, key, key_end - key));
@@ -180,7 +180,7 @@ PyObject *native_run_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     run->queue_count = run->record_count = 0;
     const uint8_t *data = (const uint8_t *)PyBytes_AS_STRING(args[0]);
     int32_t size = 1;
-    while (at < end && (size = take(run, data + at, end - at, numbers[2] + (at - begin), checks)) > 0)
+    while (at < end && (size = take(run, data + at, end - at, (int64_t)((uint64_t)numbers[2] + (uint64_t)(at - begin)), checks)) > 0)
         at += size;
     PyObject *found = run->record_count == 0 ? Py_NewRef(Py_None) : as_python(run, at - begin);
     PyMem_Free(run);

@@ -856,3 +856,20 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
 def test_what_is_wrong_is_an_error(function: str, given: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError, AttributeError, BufferError)):
         getattr(native, function)(*given)
+
+
+def test_runs_end_before_offsets_that_only_seem_to_follow() -> None:
+    """The last offset of 64 bits has none after it; records say any that their sender likes."""
+    one = Message("t", 3, b"b", {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
+    topic = topic_field("t", True)
+    size = record_size(0, 1, len(topic[1]), len(one_key))
+    for offsets, taken in (((2**63 - 2, 2**63 - 1, -(2**63)), 2), ((-2, -1, 0), 3), ((-(2**63), 0), 1)):
+        records = [
+            encode(one, one.body, one_key, topic, size, 0, 0, offset, number * size, 77)
+            for number, offset in enumerate(offsets)
+        ]
+        data = b"".join(records)
+        found = native.run_of(data, 0, len(data), 0, True)
+        with in_python(runs):
+            assert runs.run_of(data, 0, len(data), 0, True, KeyHashes()) == found
+        assert found is not None and found[0] == taken * size
