@@ -89,7 +89,7 @@ static int decision(PyObject *values, PyObject *known) {
     return answer == Py_True;
 }
 
-const char native_take_known_doc[] = "take_known(buffer, begin, end, units, first, number, marks, known, records, offsets, total,\n"
+const char native_take_known_doc[] = "take_known(*, buffer, begin, end, units, first, number, marks, known, records, offsets, total,\n"
 "    limits)\n--\n\n"
 "Adds to `records` and `offsets` what is wanted of the messages of units from the `first` one on, whose queue offset is\n"
 "`number`, and whose records lie in [begin, end) of a log, which is the buffer: up to one of which nothing is known, or that\n"
@@ -97,12 +97,22 @@ const char native_take_known_doc[] = "take_known(buffer, begin, end, units, firs
 "lies (-1 for none), and whether it is full; None of what is not memory.\n\n"
 "In Python: Reader._get_accepted.";
 
+/* As `Limits` of property_choice.py has them. */
 enum { DUE_PLACE, DUE_NUMBER, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, LIMITS };
-enum { BUFFER, BEGIN, END, UNITS, FIRST, NUMBER, MARKS, KNOWN, RECORDS, OFFSETS, TOTAL, LIMIT, GIVEN };
+#define TAKING(ARGUMENT) \
+    ARGUMENT(BUFFER, "buffer") ARGUMENT(BEGIN, "begin") ARGUMENT(END, "end") ARGUMENT(UNITS, "units") \
+    ARGUMENT(FIRST, "first") ARGUMENT(NUMBER, "number") ARGUMENT(MARKS, "marks") ARGUMENT(KNOWN, "known") \
+    ARGUMENT(RECORDS, "records") ARGUMENT(OFFSETS, "offsets") ARGUMENT(TOTAL, "total") ARGUMENT(LIMIT, "limits")
 
-PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+enum { TAKING(AS_PLACE) GIVEN };
+static Named taking = {GIVEN, {TAKING(AS_NAME)}, {NULL}};
+
+PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[GIVEN];
     long long number_of[GIVEN] = {0}, limits[LIMITS];
-    if (given != GIVEN || !PyTuple_Check(args[MARKS]) || !PyDict_CheckExact(args[KNOWN]) || !PyList_CheckExact(args[RECORDS]) ||
+    if (!take_named(given, unnamed, names, &taking, args))
+        return NULL;
+    if (!PyTuple_Check(args[MARKS]) || !PyDict_CheckExact(args[KNOWN]) || !PyList_CheckExact(args[RECORDS]) ||
         !PyList_CheckExact(args[OFFSETS]) || !PyTuple_Check(args[LIMIT]) || PyTuple_GET_SIZE(args[LIMIT]) != LIMITS) {
         PyErr_SetString(PyExc_TypeError, "a buffer, units, names, what is known, two lists and limits are wanted");
         return NULL;

@@ -23,22 +23,28 @@ static int wanted_codes(PyObject *given, int64_t codes[CODES_MAX]) {
     return PyErr_Occurred() ? -1 : count;
 }
 
-const char native_choose_doc[] = "choose(units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
+const char native_choose_doc[] = "choose(*, units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
 "    old_bytes, address_max)\n--\n\n"
 "Queue offset, place and size of the records of an answer, the offset to read next, and whether some were gone; None where\n"
 "a message has to be looked at, or there are more than a few codes.\n\n"
 "In Python: Reader._choose.";
 
-enum { UNITS, OFFSET, CODES, OLDEST, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, ADDRESS_MOST, GIVEN };
+#define CHOICE(ARGUMENT) \
+    ARGUMENT(UNITS, "units") ARGUMENT(OFFSET, "offset") ARGUMENT(CODES, "codes") ARGUMENT(OLDEST, "oldest") \
+    ARGUMENT(LARGEST, "largest") ARGUMENT(FRESH_FROM, "fresh_from") ARGUMENT(FRESH_COUNT, "fresh_count") \
+    ARGUMENT(FRESH_BYTES, "fresh_bytes") ARGUMENT(OLD_COUNT, "old_count") ARGUMENT(OLD_BYTES, "old_bytes") \
+    ARGUMENT(ADDRESS_MOST, "address_max")
 
-PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+enum { CHOICE(AS_PLACE) GIVEN };
+static Named choice = {GIVEN, {CHOICE(AS_NAME)}, {NULL}};
+
+PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[GIVEN];
     long long limits[GIVEN];
     int64_t codes[CODES_MAX];
     Py_buffer units;
-    if (given != GIVEN) {
-        PyErr_SetString(PyExc_TypeError, "units, an offset, codes, and eight limits");
+    if (!take_named(given, unnamed, names, &choice, args))
         return NULL;
-    }
     if (!read_numbers(args + OFFSET, 1, limits + OFFSET) || !read_numbers(args + OLDEST, GIVEN - OLDEST, limits + OLDEST))
         return NULL;
     int code_count = wanted_codes(args[CODES], codes);

@@ -343,40 +343,76 @@ PyObject *native_index_entries(PyObject *Py_UNUSED(module), PyObject *args) {
     return entries == NULL ? NULL : Py_BuildValue("NL", entries, used);
 }
 
-const char native_record_doc[] = "record(size, magic, crc, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp,\n"
-"    born_host, store_timestamp, store_host, reconsume_times, prepared, body, topic, properties)\n--\n\n"
-"The record with these numbers and bytes, `topic` being its topic field; None where a number has too many bits, or the\n"
+const char native_record_doc[] = "record(*, size, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp, born_host,\n"
+"    store_timestamp, store_host, reconsume_times, prepared, body, topic, properties)\n--\n\n"
+"The record with these numbers and bytes, `topic` being magic and topic field; None where a number has too many bits, or the\n"
 "size is not what they take.\n\n"
 "In Python: record.encode.";
 
-enum { SIZE, MAGIC, CRC, QUEUE_ID, FLAG, QUEUE_OFFSET, PLACE, SYS_FLAG, BORN, BORN_HOST, STORED, STORE_HOST, TURNS, PREPARED,
-    BODY, TOPIC, PROPERTIES, PARTS };
+/* In the order of a record: numbers of 4 and 8 bytes, and bytes. A call with more than 15 names makes a dictionary of them. */
+#define RECORD_PARTS(PART) \
+    PART(SIZE, "size", 'i') PART(QUEUE_ID, "queue_id", 'i') PART(FLAG, "flag", 'i') PART(QUEUE_OFFSET, "queue_offset", 'q') \
+    PART(PLACE, "physical_offset", 'q') PART(SYS_FLAG, "sys_flag", 'i') PART(BORN, "born_timestamp", 'q') \
+    PART(BORN_HOST, "born_host", 'b') PART(STORED, "store_timestamp", 'q') PART(STORE_HOST, "store_host", 'b') \
+    PART(TURNS, "reconsume_times", 'i') PART(PREPARED, "prepared", 'q') PART(BODY, "body", 'b') PART(TOPIC, "topic", 'b') \
+    PART(PROPERTIES, "properties", 'b')
+#define PART_PLACE(place, name, kind) place,
+#define PART_NAME(place, name, kind) name,
+#define PART_KIND(place, name, kind) kind,
 
-PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-    static const char kinds[] = "iiiiiqqiqbqbiqbbb"; /* numbers of 4 and 8 bytes, and bytes */
-    long long numbers[PARTS];
+enum { RECORD_PARTS(PART_PLACE) PARTS };
+static const char kinds[] = {RECORD_PARTS(PART_KIND)};
+static Named parts = {PARTS, {RECORD_PARTS(PART_NAME)}, {NULL}};
+
+/* Whether it is a number of so many bits. */
+static int read_number(PyObject *given, char kind, long long *number) {
+    int overflow = 1;
+    *number = PyLong_Check(given) ? PyLong_AsLongLongAndOverflow(given, &overflow) : 0;
+    return !overflow && (kind == 'q' || *number == (int32_t)*number);
+}
+
+/* What the parts of a record take beside their bytes; -1 where one is none of its kind. */
+static Py_ssize_t read_parts(PyObject **args, long long numbers[PARTS]) {
     Py_ssize_t size = RECORD_HEAD_SIZE - 16 + 2;
-    if (count != PARTS)
-        Py_RETURN_NONE;
     for (int part = 0; part < PARTS; part++) {
-        if (kinds[part] == 'b') {
-            if (!PyBytes_CheckExact(args[part]))
-                Py_RETURN_NONE;
+        if (kinds[part] != 'b') {
+            if (!read_number(args[part], kinds[part], &numbers[part]))
+                return -1;
+        } else if (!PyBytes_CheckExact(args[part]))
+            return -1;
+        else
             size += PyBytes_GET_SIZE(args[part]);
-            continue;
-        }
-        int overflow = 0;
-        numbers[part] = PyLong_Check(args[part]) ? PyLong_AsLongLongAndOverflow(args[part], &overflow) : (overflow = 1);
-        if (overflow || (kinds[part] == 'i' && numbers[part] != (int32_t)numbers[part]))
-            Py_RETURN_NONE;
     }
-    if (size != numbers[SIZE] || PyBytes_GET_SIZE(args[PROPERTIES]) > RECORD_PROPERTIES_LENGTH_MAX)
+    return size;
+}
+
+static uint8_t *put_bytes(uint8_t *to, PyObject *bytes) {
+    memcpy(to, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    return to + PyBytes_GET_SIZE(bytes);
+}
+
+PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[PARTS];
+    long long numbers[PARTS], magic;
+    if (!take_named(given, unnamed, names, &parts, args))
+        return NULL;
+    if (!PyTuple_CheckExact(args[TOPIC]) || PyTuple_GET_SIZE(args[TOPIC]) != 2 ||
+        !read_number(PyTuple_GET_ITEM(args[TOPIC], 0), 'i', &magic))
+        Py_RETURN_NONE;
+    args[TOPIC] = PyTuple_GET_ITEM(args[TOPIC], 1);
+    Py_ssize_t size = read_parts(args, numbers);
+    if (size < 0 || size != numbers[SIZE] || PyBytes_GET_SIZE(args[PROPERTIES]) > RECORD_PROPERTIES_LENGTH_MAX)
         Py_RETURN_NONE;
     PyObject *made = PyBytes_FromStringAndSize(NULL, size);
     if (made == NULL)
         return NULL;
     uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
-    for (int part = 0; part < PARTS; part++) {
+    const uint8_t *body = (const uint8_t *)PyBytes_AS_STRING(args[BODY]);
+    put4(to, (uint32_t)size);
+    put4(to + 4, (uint32_t)magic);
+    put4(to + 8, crc32_of(body, PyBytes_GET_SIZE(args[BODY])) & 0x7FFFFFFFu);
+    to += 12;
+    for (int part = QUEUE_ID; part < PARTS; part++) {
         if (part == BODY) {
             put4(to, (uint32_t)PyBytes_GET_SIZE(args[BODY]));
             to += 4;
@@ -384,10 +420,9 @@ PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
             *to++ = (uint8_t)(PyBytes_GET_SIZE(args[PROPERTIES]) >> 8);
             *to++ = (uint8_t)PyBytes_GET_SIZE(args[PROPERTIES]);
         }
-        if (kinds[part] == 'b') {
-            memcpy(to, PyBytes_AS_STRING(args[part]), (size_t)PyBytes_GET_SIZE(args[part]));
-            to += PyBytes_GET_SIZE(args[part]);
-        } else if (kinds[part] == 'i') {
+        if (kinds[part] == 'b')
+            to = put_bytes(to, args[part]);
+        else if (kinds[part] == 'i') {
             put4(to, (uint32_t)numbers[part]);
             to += 4;
         } else {
