@@ -24,7 +24,8 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
     push          pulls by itself and gives what comes to a listener (`listening`): all at once
                   (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
-    lite_pull     pulls ahead and is polled (`assigned` queues); `iterating` what a loop goes through
+    lite_pull     pulls ahead and is polled (`assigned` queues, `waiters` for messages); `iterating` what a
+                  loop goes through
     simple        receives and acknowledges, by what `popping` asks
     popping       is given messages by the broker instead of pulling (`receipts` are what they are
                   acknowledged with)
@@ -33,6 +34,7 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
                   `admin_access`, `admin_replicas` and themselves (`admin_broker`)
     trace         records of what was sent and consumed, if wanted
     served        what brokers ask of clients
+    begin_times   where a group begins in time; `locks` on queues that are consumed in order
     arguments     checks of what programs pass; `send_arguments` those of sends
     loop          the thread that `blocking` and `aio` run the core in (`blocking_face`, `aio_face`, and the
                   consumers beside); `signals` end what waits there

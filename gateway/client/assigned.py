@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.offsets import NONE
 from mqgateway.gateway.client.process_queue import ProcessQueue
@@ -32,3 +34,36 @@ class Batch(NamedTuple):
     def is_current(self) -> bool:
         """Whether the queue is still ours, and was not read from elsewhere since."""
         return not self.assigned.process.dropped and self.round == self.assigned.round
+
+
+class InHand:
+    """The batch that a loop goes through, and how far the loop has come with it."""
+
+    def __init__(self) -> None:
+        self.hand = Hand((), lambda: False)
+        self._batch: Batch | None = None
+
+    @property
+    def batch(self) -> Batch:
+        """The batch; there is one when `newly_done` gives messages."""
+        assert self._batch is not None
+        return self._batch
+
+    def begin(self, batch: Batch) -> Hand:
+        """A loop goes through this batch now."""
+        self._batch = batch
+        self.hand = Hand(batch.messages, batch.is_current)
+        return self.hand
+
+    def newly_done(self) -> Sequence[ReceivedMessage]:
+        """Messages that were handled since the last call; none of a queue that was read from elsewhere."""
+        done, batch = self.hand.newly_done(), self._batch
+        return done if batch is not None and batch.round == batch.assigned.round else ()
+
+    def rest(self) -> Batch | None:
+        """What the loop was not given, to be given next, if there is any; the loop is over."""
+        hand, batch = self.hand, self._batch
+        self.hand, self._batch = Hand((), lambda: False), None
+        if batch is None or hand.is_empty or not batch.is_current():
+            return None
+        return batch._replace(messages=list(hand.messages[hand.given :]))

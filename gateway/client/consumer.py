@@ -7,17 +7,18 @@ Standard: `RebalanceImpl`, `RebalancePushImpl`, `RemoteBrokerOffsetStore`, `Defa
 
 from __future__ import annotations
 
-import datetime
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Averagely, Strategy
+from mqgateway.gateway.client.begin_times import begin_time
 from mqgateway.gateway.client.client import Client, Environment, together
-from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NotRunning
+from mqgateway.gateway.client.errors import BrokerError, ClientError, NotRunning
+from mqgateway.gateway.client.locks import lock, unlock
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.offsets import NONE, ConsumedOffsets, LocalOffsets
@@ -50,7 +51,6 @@ RESET_PAUSE_SECONDS = 10.0
 """How long a consumer rests before it goes on elsewhere, so that what is being consumed can end."""
 UNKNOWN_SECONDS = 2.0
 """After which topics are looked for again that had no route at the start."""
-HALF_AN_HOUR_MILLIS = 1_800_000
 FIRST_SECONDS = 0.5
 """Time that the member who had a queue before is given to commit, before the queue is read."""
 PAUSED_MILLIS = 1_000
@@ -170,7 +170,7 @@ class GroupConsumer(ABC):
         for process in self.held.values():
             process.dropped = True
         if self._wants_locks and not self.is_broadcasting:
-            await self._unlock(list(self.held))
+            unlock(self.client, self.group, self.held)
         self.held.clear()
         await self.client.remove_consumer(self)
         if self._owns_client:
@@ -294,7 +294,7 @@ class GroupConsumer(ABC):
             changed = await self._give_up(queue) or changed
         add = [queue for queue in add if queue not in self.held]
         if self._wants_locks and not self.is_broadcasting and add:
-            locked = await self.lock(add)
+            locked = await lock(self.client, self.group, add)
             if not locked.issuperset(add):
                 log.info("queues of %s are locked by others still", topic)
                 self.client.rebalance_soon(LOCK_RETRY_SECONDS)
@@ -345,27 +345,6 @@ class GroupConsumer(ABC):
             except Exception:
                 log.exception("what was to be told of queues of %s failed", topic)
 
-    # Locks
-
-    async def lock(self, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
-        """Ask the brokers for queues; those that are ours now. A broker that does not answer gives none."""
-        locked: set[MessageQueue] = set()
-        for broker, theirs in _by_broker(queues).items():
-            address = self.client.routes.master(broker)
-            if address is None:
-                continue
-            try:
-                locked |= await self.client.calls.lock(address, self.group, theirs)
-            except ClientError as error:
-                log.warning("queues of %s cannot be locked: %s", broker, error)
-        return locked
-
-    async def _unlock(self, queues: Iterable[MessageQueue]) -> None:
-        for broker, theirs in _by_broker(queues).items():
-            address = self.client.routes.master(broker)
-            if address is not None:
-                self.client.calls.unlock(address, self.group, theirs)
-
     # Offsets
 
     async def where_to_begin(self, queue: MessageQueue) -> int:
@@ -379,7 +358,7 @@ class GroupConsumer(ABC):
         if where is ConsumeFrom.FIRST_OFFSET or (where is ConsumeFrom.LAST_OFFSET and is_retry):
             return 0
         if where is ConsumeFrom.TIMESTAMP and not is_retry:
-            return await calls.search_offset(queue, self._begin_time())
+            return await calls.search_offset(queue, begin_time(self.settings, self._started_at))
         return await calls.max_offset(queue)
 
     async def stored_offset(self, queue: MessageQueue) -> int:
@@ -425,12 +404,6 @@ class GroupConsumer(ABC):
         """How far queues are consumed."""
         return self.offsets.of(topic)
 
-    def _begin_time(self) -> int:
-        text = self.settings.consume_timestamp
-        if not text:
-            return self._started_at - HALF_AN_HOUR_MILLIS
-        return int(_parse_time(text).timestamp() * 1000)
-
     # What administrators see
 
     async def running_info(self) -> ConsumerRunningInfo:
@@ -467,24 +440,3 @@ class GroupConsumer(ABC):
                 message.topic = message.properties.get("RETRY_TOPIC", message.topic)
             if namespace:
                 message.topic = without_namespace(namespace, message.topic)
-
-
-def checked_time(text: str) -> str:
-    """The same text, if it is a time. Raises `BadArgument`."""
-    if text:
-        try:
-            _parse_time(text)
-        except ValueError:
-            raise BadArgument(f"consume_timestamp={text}: not yyyyMMddHHmmss") from None
-    return text
-
-
-def _parse_time(text: str) -> Any:
-    return datetime.datetime.strptime(text, "%Y%m%d%H%M%S")
-
-
-def _by_broker(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
-    brokers: dict[str, list[MessageQueue]] = {}
-    for queue in queues:
-        brokers.setdefault(queue.broker_name, []).append(queue)
-    return brokers

@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Unpack
 
-from twisted.internet.defer import Deferred
-
 from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
-from mqgateway.gateway.client.assigned import Assigned, Batch
+from mqgateway.gateway.client.assigned import Assigned, Batch, InHand
+from mqgateway.gateway.client.begin_times import checked_time
 from mqgateway.gateway.client.client import Client, Environment
-from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged, checked_time
+from mqgateway.gateway.client.consumer import GroupConsumer, QueuesChanged
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoRoute
 from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import PullStatus, ReceivedMessage
@@ -31,6 +30,7 @@ from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
 from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.client.settings import LitePullSettings
 from mqgateway.gateway.client.subscriptions import Sql, Topics, subscription
+from mqgateway.gateway.client.waiters import Waiters
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue, SubscriptionData
 from mqgateway.gateway.codec.codes import ResponseCode
 
@@ -75,10 +75,9 @@ class LitePullConsumer(GroupConsumer):
         self._filters: dict[str, SubscriptionData] = {}
         self._is_chosen: bool | None = None  # None: neither assigned nor subscribed yet
         self._ready: deque[Batch] = deque()
-        self._hand: Hand | None = None
-        self._hand_batch: Batch | None = None
+        self._in_hand = InHand()
         self.is_ending = False
-        self._polls: deque[Deferred[None]] = deque()
+        self._waiters = Waiters(self.client.schedule)
         self._next_commit = 0
 
     # Its life
@@ -96,12 +95,11 @@ class LitePullConsumer(GroupConsumer):
         through, those are committed that it has handled."""
         if not self.is_running:
             return
-        self._settle_hand()
+        self._settle()
         if self.settings.auto_commit:
             self._note_consumed(self._assigned)
         await self._part()
-        while self._polls:
-            self._polls.popleft().callback(None)
+        self._waiters.wake_all()
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
@@ -157,23 +155,18 @@ class LitePullConsumer(GroupConsumer):
         while not (self.is_closed or self.is_ending):
             batch = await self._next(None)
             if batch is not None and self.is_running:
-                self._hand = Hand(batch.messages, batch.is_current)
-                self._hand_batch = batch
-                return self._hand
+                return self._in_hand.begin(batch)
         return None
 
     def end_iteration(self) -> None:
         """Let a loop over the consumer end after the message that it is at."""
         self.is_ending = True
-        if self._hand is not None:
-            self._hand.is_ended = True
-        while self._polls:
-            self._polls.popleft().callback(None)
+        self._in_hand.hand.is_ended = True
+        self._waiters.wake_all()
 
     def handled(self) -> None:
         """A loop was left in good order: what it was given is handled."""
-        if self._hand is not None:
-            self._hand.settle()
+        self._in_hand.hand.settle()
 
     async def _next(self, timeout: float | None) -> Batch | None:
         self._check_running()
@@ -184,7 +177,9 @@ class LitePullConsumer(GroupConsumer):
             raise BadArgument(
                 f"the consumer {self.group} reads nothing: subscribe to a topic, or assign queues"
             )
-        rest = self._rest_of_hand()
+        self.handled()
+        self._settle()
+        rest = self._in_hand.rest()
         if self.settings.auto_commit:
             self._commit_now_and_then()
         if rest is not None:
@@ -201,7 +196,7 @@ class LitePullConsumer(GroupConsumer):
             left = deadline - self.client.schedule.seconds()
             if left <= 0 or self.is_ending:
                 break
-            await self._something(left)
+            await self._waiters.wait(left)
         return None
 
     def _note_handled(self, batch: Batch, messages: Sequence[ReceivedMessage]) -> None:
@@ -209,40 +204,11 @@ class LitePullConsumer(GroupConsumer):
         batch.assigned.consumed = batch.assigned.process.remove(messages, now)
         self.stats.consumed(batch.assigned.queue.topic, 0, len(messages), 0, now)
 
-    def _settle_hand(self) -> None:
+    def _settle(self) -> None:
         """Take over how far a loop has come with its messages."""
-        hand, batch = self._hand, self._hand_batch
-        if hand is not None and batch is not None:
-            done = hand.newly_done()
-            if done and batch.round == batch.assigned.round:
-                self._note_handled(batch, done)
-
-    def _rest_of_hand(self) -> Batch | None:
-        """What a loop was given is handled now; what it was not given is next, if there is any."""
-        hand, batch = self._hand, self._hand_batch
-        self.handled()
-        self._settle_hand()
-        self._hand = self._hand_batch = None
-        if hand is None or batch is None or hand.is_empty or not batch.is_current():
-            return None
-        return batch._replace(messages=list(hand.messages[hand.given :]))
-
-    def _something(self, seconds: float) -> Deferred[None]:
-        """Fires when messages have come, or time is up."""
-        waiter: Deferred[None] = Deferred()
-        self._polls.append(waiter)
-
-        def give_up() -> None:
-            if waiter in self._polls:
-                self._polls.remove(waiter)
-                waiter.callback(None)
-
-        call = self.client.schedule.later(seconds, give_up)
-
-        def over(_: None) -> None:
-            call.cancel()
-
-        return waiter.addCallback(over)
+        done = self._in_hand.newly_done()
+        if done:
+            self._note_handled(self._in_hand.batch, done)
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Pull nothing more from these queues until `resume`; what was pulled is polled."""
@@ -349,7 +315,7 @@ class LitePullConsumer(GroupConsumer):
         self._add(queue, process).pull_offset = offset
 
     async def _give_up(self, queue: MessageQueue) -> bool:
-        self._settle_hand()
+        self._settle()
         if queue in self._assigned and self.settings.auto_commit:
             # It is dropped, so nothing of it is polled any more.
             consumed = self._assigned[queue].consumed
@@ -436,8 +402,7 @@ class LitePullConsumer(GroupConsumer):
         if result.messages:
             assigned.process.put(result.messages)
             self._ready.append(Batch(assigned, number, result.messages))
-            if self._polls:
-                self._polls.popleft().callback(None)
+            self._waiters.wake_one()
         return 0.0
 
     # The rest

@@ -8,10 +8,9 @@ said otherwise. `checked` refuses what is out of range. Standard: `ClientConfig`
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mqgateway.engine.message import DEFAULT_TOPIC, TRACE_TOPIC
 from mqgateway.engine.options.option import BadValue, closest, format_value, option, options_of, snake_case
@@ -20,6 +19,9 @@ from mqgateway.gateway.client.compression import Compression
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.codes import LanguageCode, SerializeType
 from mqgateway.gateway.runtime.name_servers import split_addresses
+
+if TYPE_CHECKING:
+    import ssl
 
 T = TypeVar("T", bound="ClientOptions")
 
@@ -263,7 +265,7 @@ def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) ->
     if unknown:
         raise BadArgument("; ".join(_no_setting(name, [*known, *others]) for name in unknown))
     context = given.get("ssl_context")
-    if context is not None and not isinstance(context, ssl.SSLContext):
+    if context is not None and not _is_ssl_context(context):
         raise BadArgument(f"ssl_context={context!r}: pass an ssl.SSLContext, not {type(context).__name__}")
     options = checked(kind(**given))
     if options.language not in LanguageCode.__members__:
@@ -276,6 +278,12 @@ def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) ->
     for address in split_addresses(options.namesrv_addr):
         _check_address(address)
     return options
+
+
+def _is_ssl_context(value: object) -> bool:
+    import ssl  # for those who use it: commands start without
+
+    return isinstance(value, ssl.SSLContext)
 
 
 def _check_address(address: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from mqgateway.gateway.client.consumer import GroupConsumer
 from mqgateway.gateway.client.consuming import directly, heard
 from mqgateway.gateway.client.listening import Consumed, Context, Listener, Slots
+from mqgateway.gateway.client.locks import lock
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.options import PushOptions
 from mqgateway.gateway.client.process_queue import ProcessQueue
@@ -178,7 +179,7 @@ class Ordered:
             self._consumer.client.spawn(self._lock(queues))
 
     async def _lock(self, queues: Sequence[MessageQueue]) -> None:
-        locked = await self._consumer.lock(queues)
+        locked = await lock(self._consumer.client, self._consumer.group, queues)
         now = self._consumer.client.steady.now()
         for queue in queues:
             process = self._consumer.held.get(queue)

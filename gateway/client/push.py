@@ -16,6 +16,7 @@ from mqgateway.engine.pop.names import retry_topic
 from mqgateway.gateway.client import arguments
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
+from mqgateway.gateway.client.begin_times import checked_time
 from mqgateway.gateway.client.client import Client, Environment
 from mqgateway.gateway.client.consumer import (
     BROKER_FLOW_CONTROL_MILLIS,
@@ -24,11 +25,11 @@ from mqgateway.gateway.client.consumer import (
     PAUSED_MILLIS,
     GroupConsumer,
     QueuesChanged,
-    checked_time,
 )
 from mqgateway.gateway.client.consuming import Concurrent
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError
 from mqgateway.gateway.client.listening import Listener
+from mqgateway.gateway.client.locks import unlock
 from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMessage
 from mqgateway.gateway.client.options import PushOptions, made
 from mqgateway.gateway.client.ordered import Ordered
@@ -211,7 +212,7 @@ class PushConsumer(GroupConsumer):
             return False
         await super()._give_up(queue)
         process.is_locked = False
-        await self._unlock([queue])
+        unlock(self.client, self.group, [queue])
         return True
 
     async def _keep_pulling(self, line: Line) -> None:

@@ -22,7 +22,7 @@ from mqgateway.gateway.client.errors import BadArgument, ClientError, NoRoute
 from mqgateway.gateway.client.iterating import Hand
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
-from mqgateway.gateway.client.options import MessageModel, SimpleOptions, made
+from mqgateway.gateway.client.options import ConsumeFrom, MessageModel, SimpleOptions, made
 from mqgateway.gateway.client.popping import Popper, PopRequest, PopStatus, init_mode_of
 from mqgateway.gateway.client.process_queue import ProcessQueue
 from mqgateway.gateway.client.receipts import DELAY_SECONDS
@@ -64,6 +64,11 @@ class SimpleConsumer(GroupConsumer):
         options = made(SimpleOptions, settings, ("is_ordered",))
         if options.message_model is MessageModel.BROADCASTING:
             raise BadArgument("message_model=BROADCASTING: brokers share popped messages; use PushConsumer")
+        if options.consume_from_where is ConsumeFrom.TIMESTAMP:
+            raise BadArgument(
+                "consume_from_where=CONSUME_FROM_TIMESTAMP: a new group receives from the first message on, "
+                "or what is new; reset its offsets to a time instead (Admin.reset_offsets)"
+            )
         self._is_ordered = arguments.of_type("is_ordered", is_ordered, bool, "True or False")
         super().__init__(group, options, environment, client=client)
         times = options.max_reconsume_times

@@ -34,6 +34,7 @@ from mqgateway.gateway.client.message import (
 )
 from mqgateway.gateway.client.namespaces import with_namespace, without_namespace
 from mqgateway.gateway.client.producer import Producer
+from mqgateway.gateway.client.send_arguments import check_send
 from mqgateway.gateway.client.settings import ProducerSettings
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
@@ -83,6 +84,7 @@ class TransactionProducer(Producer):
         less safely than configured is rolled back. Raises what `send` raises; then the listener was not
         called.
         """
+        check_send(message, None, None)
         properties = message.properties
         properties.pop(PROPERTY_DELAY_TIME_LEVEL, None)  # a half message has no delay level
         message.put(PROPERTY_TRANSACTION_PREPARED, "true")

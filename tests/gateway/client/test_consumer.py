@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.lenient_json import loads
-from mqgateway.gateway.client.consumer import GroupConsumer, checked_time
+from mqgateway.gateway.client.consumer import GroupConsumer
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.members import ConsumerMember
 from mqgateway.gateway.codec.codes import RequestCode
@@ -130,12 +130,6 @@ def test_a_member_that_the_broker_does_not_know_yet_waits() -> None:
         consumer.client.client_id = "a name that nobody has"
         assert cluster.run(Deferred.fromCoroutine(consumer.rebalance()))
         assert not topics_held(consumer, "T")
-
-
-def test_times_are_checked() -> None:
-    assert checked_time("20240131123000") == "20240131123000" and checked_time("") == ""
-    with pytest.raises(BadArgument):
-        checked_time("soon")
 
 
 def test_leaving_while_queues_are_taken_is_quiet(caplog: pytest.LogCaptureFixture) -> None:

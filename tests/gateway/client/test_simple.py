@@ -253,6 +253,9 @@ def test_wrong_use_is_refused_with_a_remedy() -> None:
         cluster.make_topic("T", queues=1)
         with pytest.raises(BadArgument, match="message_model=BROADCASTING"):
             SimpleConsumer("G", cluster.around, **cluster.settings({"message_model": "BROADCASTING"}))
+        with pytest.raises(BadArgument, match="consume_from_where=CONSUME_FROM_TIMESTAMP"):
+            where: Any = {"consume_from_where": "CONSUME_FROM_TIMESTAMP"}
+            SimpleConsumer("G", cluster.around, **cluster.settings(where))
         with pytest.raises(BadArgument, match="pop_invisible_time=5"):
             SimpleConsumer("G", cluster.around, **cluster.settings({"pop_invisible_time": 5}))
         consumer = SimpleConsumer("G", cluster.around, **cluster.settings({}))
