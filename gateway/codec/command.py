@@ -359,7 +359,9 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
         and _INT_MIN <= flag <= _INT_MAX
     ):
         code, version, opaque, flag = map(_number, (code, version, opaque, flag))
-    language = _language_name(get("language", "JAVA"))
+    language = get("language", "JAVA")
+    if type(language) is not str:
+        language = _language_name(language)
     remark, fields = _text(get("remark")), _text_fields(get("extFields"))
     command = _of_parts(code, language, version, opaque, flag, remark, fields, None)
     if len(fields) > fields_max:
@@ -382,9 +384,10 @@ def _of_parts(
     fields: dict[str, str] | None,
     text: bytes | None,
 ) -> RemotingCommand:
+    known = _LANGUAGE_NAMES.get(language)
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NAMES.get(_language_name(language), _OTHER_LANGUAGE),
+        language=_LANGUAGE_NAMES[_language_name(language)] if known is None else known,
         version=version,
         opaque=opaque,
         flag=flag,
@@ -402,11 +405,9 @@ def _number(value: Any) -> int:
 
 
 def _language_name(value: Any) -> str:
-    """Return the name of a language given by name or number; empty for one that is not known."""
-    if type(value) is str and value in _LANGUAGE_NAMES:
-        return value
+    """Return the name of a language given by number, or by a name that is none of ours as it stands."""
     try:
-        return to_enum(value, _LANGUAGES) or ""
+        return to_enum(value, _LANGUAGES) or "OTHER"
     except (OverflowError, ValueError):
         raise CodecError("a language that is neither a name nor the number of one") from None
 
