@@ -11,23 +11,23 @@ typedef struct {
     Py_ssize_t size, body_length, properties_length;
 } Element;
 
-/* Whether there is one at `at`, by the rules of record.split_batch. */
+/* Whether there is one at `at`, by the rules of record.element_ends: the size that the client wrote is not looked at. */
 static int read_element(const Py_buffer *data, Py_ssize_t at, Element *element) {
-    Py_ssize_t room = data->len - at;
-    if (room < ELEMENT_HEAD)
+    Py_ssize_t room = data->len - at - ELEMENT_HEAD - 2; /* for body and properties */
+    if (room < 0)
         return 0;
     const uint8_t *begin = (const uint8_t *)data->buf + at;
-    int64_t size = (int32_t)get4(begin), body_length = (int32_t)get4(begin + 16);
-    int64_t properties_at = ELEMENT_HEAD + body_length;
-    if (body_length < 0 || size > room || properties_at + 2 > size)
+    int64_t body_length = (int32_t)get4(begin + 16);
+    if (body_length < 0 || body_length > room)
         return 0;
+    int64_t properties_at = ELEMENT_HEAD + body_length;
     int64_t properties_length = begin[properties_at] << 8 | begin[properties_at + 1];
-    if (properties_length > INT16_MAX || properties_at + 2 + properties_length != size)
+    if (properties_length > INT16_MAX || properties_length > room - body_length)
         return 0;
     element->begin = begin;
     element->body = begin + ELEMENT_HEAD;
     element->properties = begin + properties_at + 2;
-    element->size = (Py_ssize_t)size;
+    element->size = (Py_ssize_t)(properties_at + 2 + properties_length);
     element->body_length = (Py_ssize_t)body_length;
     element->properties_length = (Py_ssize_t)properties_length;
     return 1;

@@ -13,12 +13,14 @@ from itertools import count, repeat
 from typing import Final
 from zlib import crc32
 
+from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import Native, native
 from mqgateway.engine.message import Message, lone_unique_keys
 from mqgateway.engine.store.dispatch import Batch, KeyedBatch
 from mqgateway.engine.store.record import (
     ELEMENT_SIZE_MIN,
     batch_sizes,
+    element_ends,
     element_with_room_for_crc,
     encode,
     encode_batch,
@@ -27,7 +29,6 @@ from mqgateway.engine.store.record import (
     split_batch,
 )
 
-_SIZE_AND_LENGTH: Final = struct.Struct(">i12xi")
 _LENGTH: Final = struct.Struct(">h")
 
 
@@ -199,22 +200,18 @@ def _cut_in_python(elements: bytes) -> EvenBatch | PlainBatch:
 
 def _cut_evenly(elements: bytes) -> EvenBatch | None:
     """None where the messages are not all alike, or the lengths do not add up."""
-    total = len(elements)
-    if total < ELEMENT_SIZE_MIN:
+    try:
+        body_end, size = element_ends(elements, 0)
+    except MessageIllegal:
         return None
-    size, body_length = _SIZE_AND_LENGTH.unpack_from(elements)
-    properties_length = size - ELEMENT_SIZE_MIN - body_length
-    if body_length < 0 or not 0 <= properties_length < 1 << 15 or total % size:
+    if len(elements) % size:
         return None
-    rows = struct.iter_unpack(f">i8x4si{body_length}s2s{properties_length}s", elements)
-    sizes, flags, body_lengths, bodies, properties_lengths, properties = zip(*rows, strict=True)
+    body_length, properties_length = body_end + 2 - ELEMENT_SIZE_MIN, size - body_end - 2
+    rows = struct.iter_unpack(f">12x4si{body_length}s2s{properties_length}s", elements)
+    flags, body_lengths, bodies, properties_lengths, properties = zip(*rows, strict=True)
     flag, length, number = flags[0], _LENGTH.pack(properties_length), len(bodies)
     if not (
-        sizes.count(size)
-        == flags.count(flag)
-        == body_lengths.count(body_length)
-        == properties_lengths.count(length)
-        == number
+        flags.count(flag) == body_lengths.count(body_length) == properties_lengths.count(length) == number
     ):
         return None
     return EvenBatch(int.from_bytes(flag, "big", signed=True), bodies, properties, length)

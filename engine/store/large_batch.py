@@ -8,20 +8,17 @@ parts in which it was made ready.
 
 from __future__ import annotations
 
-import struct
-
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.client_batch import cut
 from mqgateway.engine.store.dispatch import Part
-from mqgateway.engine.store.record import ELEMENT_SIZE_MIN
+from mqgateway.engine.store.record import element_ends
 
 LARGE = 32 << 10
 """Bytes of a batch body from which on it is made ready in steps. Below, that would spare others nothing."""
 PART_WEIGHT = 128
 """Messages that are made ready in one step, and dispatched in one go, where they are small."""
-_LENGTHS = struct.Struct(">i12xi")
 _BODY_BYTES = 1024
 _PROPERTY_BYTES = 32
 """Bytes that are as much work as a small message. Each key among the properties has an entry in the index."""
@@ -70,10 +67,11 @@ def made_ready(
 def _end_of_part(elements: bytes, at: int) -> int:
     """Where a part of a batch body ends that begins at a byte; wrong lengths are for others to find."""
     weight, total = 0, len(elements)
-    while weight < PART_WEIGHT and at + ELEMENT_SIZE_MIN <= total:
-        size, body_length = _LENGTHS.unpack_from(elements, at)
-        if size < ELEMENT_SIZE_MIN or not 0 <= body_length <= size:
+    while weight < PART_WEIGHT and at < total:
+        try:
+            body_end, end = element_ends(elements, at)
+        except MessageIllegal:
             return total
-        at += size
-        weight += 1 + body_length // _BODY_BYTES + (size - ELEMENT_SIZE_MIN - body_length) // _PROPERTY_BYTES
-    return at if at + ELEMENT_SIZE_MIN <= total else total
+        weight += 1 + (body_end - at) // _BODY_BYTES + (end - body_end) // _PROPERTY_BYTES
+        at = end
+    return at

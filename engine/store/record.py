@@ -77,9 +77,10 @@ START: Final = struct.Struct(">ii")
 _I2: Final = struct.Struct(">h")
 _I4: Final = struct.Struct(">i")
 _I8: Final = struct.Struct(">q")
-_ELEMENT: Final = struct.Struct(">iiiii")
-ELEMENT_SIZE_MIN: Final = _ELEMENT.size + _I2.size
-_ELEMENT_SIZE: Final = _ELEMENT.size
+_ELEMENT_SIZE: Final = 20  # size, magic, checksum, flag and body length of a message in a client's batch
+_ELEMENT_FLAG_AT: Final = 12
+_BODY_LENGTH: Final = struct.Struct(">16xi")
+ELEMENT_SIZE_MIN: Final = _ELEMENT_SIZE + _I2.size
 _PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
 """What lies from the queue offset to the store timestamp: both offsets, what is known before, the time."""
 BATCH_PIECES: Final = 4
@@ -445,27 +446,38 @@ Element = tuple[int, bytes, bytes]
 length. Topic, queue and times are those of the request."""
 
 
-def split_batch(elements: bytes) -> list[Element]:
-    """Cut a batch body into its messages. Raises `MessageIllegal` for bytes that do not add up.
+def element_ends(elements: bytes, at: int) -> tuple[int, int]:
+    """Return where the body and the whole of the batch element at `at` end.
 
-    Standard: `MessageExtEncoder.encode(MessageExtBatch)`; elements keep exactly their own properties.
+    Raises `MessageIllegal` for lengths that lead out of the batch. The size, magic and checksum there
+    are ignored: some clients write a wrong size, and RocketMQ reads the two lengths alone.
+    Standard: `MessageExtEncoder.encode(MessageExtBatch)`.
+    """
+    left = len(elements) - at
+    if left < ELEMENT_SIZE_MIN:
+        raise MessageIllegal(f"a batch element has only {left} bytes")
+    body_length = _BODY_LENGTH.unpack_from(elements, at)[0]
+    if not 0 <= body_length <= left - ELEMENT_SIZE_MIN:
+        raise MessageIllegal(f"a batch element has a body of {body_length} bytes, and {left} are left")
+    body_end = at + _ELEMENT_SIZE + body_length
+    properties_length = _I2.unpack_from(elements, body_end)[0]
+    end = body_end + 2 + properties_length
+    if not body_end + 2 <= end <= len(elements):
+        raise MessageIllegal(f"a batch element has properties of {properties_length} bytes")
+    return body_end, end
+
+
+def split_batch(elements: bytes) -> list[Element]:
+    """Split a batch body into its messages. Raises `MessageIllegal` for bytes that do not add up.
+
+    Elements keep exactly their own properties.
     """
     found = []
     at, total = 0, len(elements)
-    unpack, length_at = _ELEMENT.unpack_from, _I2.unpack_from
     while at < total:
-        body_at = at + _ELEMENT_SIZE
-        if body_at > total:
-            raise MessageIllegal(f"a batch element has only {total - at} bytes")
-        size, _magic, _crc, flag, body_length = unpack(elements, at)
-        properties_at = body_at + body_length
-        end = at + size
-        if body_length < 0 or end > total or properties_at + 2 > end:
-            raise MessageIllegal(f"a batch element of {size} bytes has a body of {body_length}")
-        properties_length = length_at(elements, properties_at)[0]
-        if properties_at + 2 + properties_length != end:
-            raise MessageIllegal(f"a batch element of {size} bytes has properties of {properties_length}")
-        found.append((flag, elements[body_at:properties_at], elements[properties_at:end]))
+        body_end, end = element_ends(elements, at)
+        flag = _I4.unpack_from(elements, at + _ELEMENT_FLAG_AT)[0]
+        found.append((flag, elements[at + _ELEMENT_SIZE : body_end], elements[body_end:end]))
         at = end
     if not found:
         raise MessageIllegal("the batch is empty")
@@ -473,19 +485,10 @@ def split_batch(elements: bytes) -> list[Element]:
 
 
 def count_batch(elements: bytes, most: int) -> int:
-    """How many messages `split_batch` would find, but no more than one above `most`. Raises as that does."""
+    """Count the messages that `split_batch` would find, up to one above `most`. Raises as that does."""
     count, at, total = 0, 0, len(elements)
-    unpack, length_at = _ELEMENT.unpack_from, _I2.unpack_from
     while at < total and count <= most:
-        if at + ELEMENT_SIZE_MIN > total:
-            raise MessageIllegal(f"a batch element has only {total - at} bytes")
-        size, _, _, _, body_length = unpack(elements, at)
-        end, properties_at = at + size, at + _ELEMENT_SIZE + body_length
-        if body_length < 0 or end > total or properties_at + 2 > end:
-            raise MessageIllegal(f"a batch element of {size} bytes has a body of {body_length}")
-        if properties_at + 2 + length_at(elements, properties_at)[0] != end:
-            raise MessageIllegal(f"a batch element of {size} bytes has other properties")
-        at = end
+        _, at = element_ends(elements, at)
         count += 1
     return count
 

@@ -5,8 +5,9 @@ binary ROCKETMQ form through struct. `encode_response` is the short way for answ
 for every request. The grammar of both forms is written down in `gateway.codec.schema`, and a test proves
 this file equal to it. Standard: `RemotingCommand`, `RemotingSerializable`, `RocketMQSerializable`.
 
-JSON headers are read as tolerantly as the standard reads them: members may be missing or unknown, and
-`extFields` may be null. What has a wrong type, or is no JSON at all, is a CodecError.
+JSON headers are read as tolerantly as RocketMQ reads them: members may be missing, unknown or null, and of
+any type that `engine.java_types` takes for theirs, as a language by its number. Other types, and text that is
+no JSON, are a CodecError. So are lengths in a binary header that lead out of it.
 """
 
 import json
@@ -18,6 +19,7 @@ from typing import Any, Final, Self, TypeVar
 import orjson
 
 from mqgateway.engine.extension import Outline, native
+from mqgateway.engine.java_types import INT_BITS, to_enum, to_integer, to_object, to_text
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
 from mqgateway.gateway.codec.errors import CodecError, HeaderTooLarge
 from mqgateway.gateway.codec.fields import Header
@@ -34,6 +36,7 @@ FIELDS_MAX: Final = 1000
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
 _LANGUAGE_NAMES: Final[dict[str, LanguageCode]] = {language.name: language for language in LanguageCode}
+_LANGUAGES: Final = tuple(language.name for language in LanguageCode)
 _LANGUAGE_NUMBERS: Final[dict[int, LanguageCode]] = {int(language): language for language in LanguageCode}
 
 _HEADER_WORD: Final = struct.Struct(">I")
@@ -355,13 +358,11 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
         and _INT_MIN <= opaque <= _INT_MAX
         and _INT_MIN <= flag <= _INT_MAX
     ):
-        raise CodecError("code, version, opaque or flag is no 32-bit number")
-    language, remark = get("language", "JAVA"), get("remark")
+        code, version, opaque, flag = map(_number, (code, version, opaque, flag))
+    language = get("language", "JAVA")
     if type(language) is not str:
-        raise CodecError("a language that is no text")
-    if remark is not None and type(remark) is not str:
-        raise CodecError("a remark that is no text")
-    fields = _text_fields(get("extFields"))
+        language = _language_name(language)
+    remark, fields = _text(get("remark")), _text_fields(get("extFields"))
     command = _of_parts(code, language, version, opaque, flag, remark, fields, None)
     if len(fields) > fields_max:
         raise _too_many(fields_max, command)
@@ -383,9 +384,10 @@ def _of_parts(
     fields: dict[str, str] | None,
     text: bytes | None,
 ) -> RemotingCommand:
+    known = _LANGUAGE_NAMES.get(language)
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NAMES.get(language, _OTHER_LANGUAGE),
+        language=_LANGUAGE_NAMES[_language_name(language)] if known is None else known,
         version=version,
         opaque=opaque,
         flag=flag,
@@ -395,27 +397,39 @@ def _of_parts(
     )
 
 
-def _text_fields(fields: Any) -> dict[str, str]:
-    """`extFields` with every value a text; null values are left out, as if the field had not come."""
-    if fields is None:
-        return {}
-    if type(fields) is not dict:
-        raise CodecError("extFields that are no object")
+def _number(value: Any) -> int:
     try:
-        "".join(fields.values())  # the cheapest test that all values are text
+        return to_integer(value, INT_BITS) or 0
+    except (OverflowError, ValueError):
+        raise CodecError("code, version, opaque or flag is no 32-bit number") from None
+
+
+def _language_name(value: Any) -> str:
+    """Return the name of a language given by number, or by a name that is none of ours as it stands."""
+    try:
+        return to_enum(value, _LANGUAGES) or "OTHER"
+    except (OverflowError, ValueError):
+        raise CodecError("a language that is neither a name nor the number of one") from None
+
+
+def _text_fields(fields: Any) -> dict[str, str]:
+    """Return `extFields` with every value as text, without those that are null."""
+    try:
+        members = to_object(fields) or {}
+    except ValueError:
+        raise CodecError("extFields that are no object") from None
+    try:
+        "".join(members.values())  # the cheapest test that all values are text
     except TypeError:
-        return {name: _text(name, value) for name, value in fields.items() if value is not None}
-    return fields
+        return {name: text for name, value in members.items() if (text := _text(value)) is not None}
+    return members
 
 
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    raise CodecError(f"the header field {name[:100]} is neither text nor number")
+def _text(value: Any) -> str | None:
+    try:
+        return to_text(value)
+    except ValueError:
+        raise CodecError("a header that is nested too deep") from None
 
 
 def _load_leniently(text: bytes) -> Any:
@@ -463,7 +477,8 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
         remark_end = _end(header, _BINARY_START.size, remark_length)
         (fields_length,) = _LENGTH.unpack_from(header, remark_end)
         fields_start = remark_end + _LENGTH.size
-        fields = _read_fields(header, fields_start, _end(header, fields_start, fields_length), fields_max)
+        fields_end = _end(header, fields_start, max(0, fields_length))
+        fields = _read_fields(header, fields_start, fields_end, fields_max)
     except struct.error:
         raise CodecError("a binary header that ends too early") from None
     if fields is None:
@@ -483,7 +498,11 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
 
 
 def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dict[str, str] | None:
-    """The fields; None when there are too many."""
+    """Return the fields; None when there are too many.
+
+    As RocketMQ reads them, the last may go past the end of the fields, not of the header, and one with an
+    empty value is missing.
+    """
     fields: dict[str, str] = {}
     left = fields_max
     while position < end:
@@ -494,10 +513,13 @@ def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dic
         key_end = key_start + _KEY_LENGTH.unpack_from(header, position)[0]
         value_start = key_end + 4
         position = value_start + _LENGTH.unpack_from(header, key_end)[0]
-        if not key_start <= key_end < value_start <= position <= end:
+        if not key_start <= key_end < value_start <= position <= len(header):
             raise CodecError("a length in a binary header leads out of its place")
         key = header[key_start:key_end].decode("utf-8", "replace")
-        fields[key] = header[value_start:position].decode("utf-8", "replace")
+        if position > value_start:
+            fields[key] = header[value_start:position].decode("utf-8", "replace")
+        else:
+            fields.pop(key, None)
     return fields
 
 

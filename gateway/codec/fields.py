@@ -15,6 +15,12 @@ From it `Header` makes, once per class, three plain functions without loops: the
 A field without default is required. A Java primitive that may be missing has its Java default (0, false)
 and is always written; a boxed one has None and is written when set. Standard: `CommandCustomHeader`,
 `RemotingCommand.decodeCommandCustomHeader`, `RemotingCommand.makeCustomHeaderToNet`.
+
+RocketMQ requires no field, whatever its annotations say: it logs a missing or unreadable one and continues
+with null or 0, which often fails later with code 1. Here a field is required where that happens, or where
+the request would do harm without it (docs/decisions/0069). Other fields that cannot be read count as missing.
+Classes with `is_strict` refuse them: RocketMQ reads those by another path (`FastCodesHeader`), or it would
+do harm.
 """
 
 import inspect
@@ -137,11 +143,17 @@ class Header:
     """Base of all headers. Two headers are equal when they have one class and the same values."""
 
     __fields__: ClassVar[tuple[Field, ...]] = ()
+    __is_strict__: ClassVar[bool] = False
+    """True if a field that has a default must be readable, too."""
     __plan__: ClassVar[tuple[FieldPlan, ...] | None] = None
     """The fields as the extension takes them, once it has been asked for one."""
 
     def __init_subclass__(
-        cls, *, code: int | tuple[int, ...] = (), spelling: Mapping[str, str] | None = None
+        cls,
+        *,
+        code: int | tuple[int, ...] = (),
+        spelling: Mapping[str, str] | None = None,
+        is_strict: bool = False,
     ) -> None:
         super().__init_subclass__()
         own = [_field(cls, name, hint) for name, hint in inspect.get_annotations(cls, eval_str=True).items()]
@@ -149,6 +161,7 @@ class Header:
         if spelling:
             fields = tuple(one._replace(wire_name=spelling.get(one.name, one.wire_name)) for one in fields)
         cls.__fields__ = fields
+        cls.__is_strict__ = is_strict
         _put_off(cls)
         for number in (code,) if isinstance(code, int) else code:
             if _REQUEST_HEADERS.setdefault(int(number), cls) is not cls:
@@ -236,7 +249,7 @@ def _put_off(cls: type[Header]) -> None:
 
 def _compile(cls: type[Header], extension: Native | None = native) -> None:
     fields = cls.__fields__
-    names: dict[str, Any] = {"cls": cls, "new": cls.__new__, "explain": _explain, "fields": fields}
+    names: dict[str, Any] = {"cls": cls, "new": cls.__new__, "read": _read_each}
     for field in fields:
         names[f"texts_{field.type.name}"] = field.type.texts
         names[f"default_{field.name}"] = field.default
@@ -255,13 +268,11 @@ def _compile(cls: type[Header], extension: Native | None = native) -> None:
 def _decode_natively(
     cls: type[Header], extension: Native, plan: tuple[FieldPlan, ...]
 ) -> Callable[[Mapping[str, str]], Header]:
-    read, fields = extension.header, cls.__fields__
+    read = extension.header
 
     def decode(ext: Mapping[str, str]) -> Header:
         header = read(cls, plan, ext if isinstance(ext, dict) else dict(ext))
-        if header is None:
-            raise _explain(fields, ext)
-        return header
+        return _read_each(cls, ext) if header is None else header
 
     return decode
 
@@ -302,7 +313,7 @@ def _decode_source(fields: tuple[Field, ...]) -> list[str]:
         "  try:",
         *(body or ["    pass"]),
         "  except (KeyError, ValueError):",
-        "    raise explain(fields, ext) from None",
+        "    return read(cls, ext)",
         "  return header",
     ]
 
@@ -318,21 +329,26 @@ def _encode_source(fields: tuple[Field, ...]) -> list[str]:
     return ["def encode(self):", *body, "  return ext"]
 
 
-def _explain(fields: tuple[Field, ...], ext: Mapping[str, str]) -> HeaderError:
-    """The error for the first field that could not be read."""
-    for field in fields:
+def _read_each(cls: type[Header], ext: Mapping[str, str]) -> Header:
+    """Return the header of fields of which one is missing or cannot be read. Raises HeaderError."""
+    header = cls.__new__(cls)
+    for field in cls.__fields__:
         name = field.wire_name
         text = ext.get(name)
         if text is None:
             if field.required:
-                return HeaderError(name, f"the custom field <{name}> is null")
-        elif field.type.texts is not None:
-            try:
-                field.type.texts[text]
-            except ValueError:
+                raise HeaderError(name, f"the custom field <{name}> is null")
+            continue
+        try:
+            value = text if field.type.texts is None else field.type.texts[text]
+        except ValueError:
+            if field.required or cls.__is_strict__:
                 shown = text[:_SHOWN_VALUE_MAX]
-                return HeaderError(name, f"the custom field <{name}> is no {field.type.name}: {shown!r}")
-    raise AssertionError("a header that can be read was called unreadable")
+                remark = f"the custom field <{name}> is no {field.type.name}: {shown!r}"
+                raise HeaderError(name, remark) from None
+            continue
+        setattr(header, field.name, value)
+    return header
 
 
 # What the standard puts under nearly every request.

@@ -32,6 +32,7 @@ from mqgateway.gateway.codec.bodies import (
     TopicList,
     TopicRouteData,
 )
+from mqgateway.gateway.codec.bodies.body import is_null
 from mqgateway.gateway.codec.codes import V4_9_4, ResponseCode
 from mqgateway.gateway.namesrv import lookup
 from mqgateway.gateway.namesrv.kv import ORDER_TOPIC_CONFIG, KvFull
@@ -231,7 +232,7 @@ def query_data_version(namesrv: NameServer, call: Call) -> Reply:
     header = call.header
     assert isinstance(header, headers.QueryDataVersionRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
-    asked = _data_version(_json_of(call.body)) if call.body else None
+    asked = None if is_null(call.body) else _data_version(_json_of(call.body))
     namesrv.tables.heard_of(key, namesrv.now())
     known = namesrv.tables.data_version(key)
     answer = headers.QueryDataVersionResponseHeader(changed=namesrv.tables.is_changed(key, asked))
@@ -262,7 +263,7 @@ def register_topic(namesrv: NameServer, call: Call) -> Reply:
     """217: the queues of a single topic, of brokers that have registered."""
     header = call.header
     assert isinstance(header, headers.RegisterTopicRequestHeader)
-    if call.body:
+    if not is_null(call.body):
         queues = TopicRouteData.decode(call.body).queue_datas
         try:
             namesrv.tables.put_topic(header.topic, queues)

@@ -126,6 +126,23 @@ def test_a_batch_is_cut(data: bytes) -> None:
     assert native.element_sizes(data) == expected
 
 
+@given(messages, st.integers(-(2**31), 2**31 - 1))
+def test_batch_with_wrong_element_sizes_is_split_as_in_python(
+    parts: list[tuple[int, bytes, bytes]], size: int
+) -> None:
+    data, at = bytearray(batch(parts)), 0
+    for _, body, text in parts:
+        data[at : at + 4] = size.to_bytes(4, "big", signed=True)
+        at += 22 + len(body) + len(text)
+    sizes = native.element_sizes(bytes(data))
+    assert sizes == [22 + len(body) + len(text) for _, body, text in parts]
+    for length in range(len(data)):
+        expected = split(bytes(data[:length]))
+        assert native.element_sizes(bytes(data[:length])) == (
+            None if expected is None else [20 + len(body) + len(tail) for _, body, tail in expected]
+        )
+
+
 odd_bodies: st.SearchStrategy[Any] = st.sampled_from(
     [memoryview(b"abc"), bytearray(b"abc"), "text", None, bytes(9000)]
 )

@@ -1,7 +1,8 @@
 """What a request with a spoiled field is answered: code and remark, and that it changed nothing.
 
 A generated table of every declared field of every code that is served: missing, no number, too large for its
-type. Such a request is refused before it is looked at; the remark names the field. What is a number, but none
+type. Where the field is required such a request is refused before it is looked at; the remark names the
+field. Other fields that cannot be read count as missing, as in RocketMQ: `TAKEN`. What is a number, but none
 that can be meant, and names that do not exist, are refused with the standard's code, by which clients choose
 what to do next: `MEANT`. That whole servers survive all of it is shown by `test_hostile_requests`.
 """
@@ -81,14 +82,20 @@ def test_a_field_that_must_be_there(broker: AdminBroker, code: int) -> None:
 @CODES
 def test_a_number_that_is_none(broker: AdminBroker, code: int) -> None:
     """Too large for the type too."""
-    good, before = good_fields(code), state(broker)
+    good, before, header = good_fields(code), state(broker), request_header(code)
+    assert header is not None
     for field in fields_of(code):
-        kind = field.type.name
-        if kind in TOO_LARGE:
-            for bad in (*NO_NUMBERS, TOO_LARGE[kind], "-" + TOO_LARGE[kind] + "0"):
-                answer = broker.ask(code, ext={**good, field.wire_name: bad}, body=b"{}")
+        kind, name = field.type.name, field.wire_name
+        if kind not in TOO_LARGE:
+            continue
+        for bad in (*NO_NUMBERS, TOO_LARGE[kind], "-" + TOO_LARGE[kind] + "0"):
+            if field.required or header.__is_strict__:
+                answer = broker.ask(code, ext={**good, name: bad}, body=b"{}")
                 assert answer.code == ResponseCode.SYSTEM_ERROR
-                assert f"the custom field <{field.wire_name}> is no {kind}" in str(answer.remark)
+                assert f"the custom field <{name}> is no {kind}" in str(answer.remark)
+            else:
+                rest = {key: value for key, value in good.items() if key != name}
+                assert header.decode({**good, name: bad}) == header.decode(rest)
     assert state(broker) == before
 
 
@@ -179,6 +186,37 @@ MEANT: list[tuple[int, dict[str, str], int, str]] = [
     (RequestCode.END_TRANSACTION, {"commitOrRollback": "7"}, FAILED, "commitOrRollback field wrong"),
     (RequestCode.QUERY_CONSUME_QUEUE, {"queueId": "99"}, FAILED, "99@Victim is not exist!"),
 ]
+
+
+TAKEN = [
+    *((SEND, name, ResponseCode.SUCCESS) for name in "acd"),
+    *((CREATE, name, ResponseCode.SUCCESS) for name in ("defaultTopic", "order")),
+    (OFFSET, "consumerGroup", UNKNOWN_GROUP),
+    (OFFSET, "queueId", WRONG),
+    (OFFSET, "commitOffset", WRONG),
+    (RESET, "group", UNKNOWN_GROUP),
+    (RESET, "isForce", ResponseCode.SUCCESS),
+    (SPANS, "group", ResponseCode.SUCCESS),
+    (RequestCode.QUERY_MESSAGE, "key", NOTHING),
+    (RequestCode.QUERY_MESSAGE, "topic", NOTHING),
+    (RequestCode.UNREGISTER_CLIENT, "clientID", ResponseCode.SUCCESS),
+    (RequestCode.DELETE_TOPIC_IN_BROKER, "topic", WRONG),
+    (RequestCode.GET_BROKER_CONSUME_STATS, "isOrder", ResponseCode.SUCCESS),
+    (RequestCode.QUERY_CORRECTION_OFFSET, "compareGroup", ResponseCode.SUCCESS),
+    (RequestCode.RESET_MASTER_FLUSH_OFFSET, "masterFlushOffset", ResponseCode.SUCCESS),
+]
+"""Fields that RocketMQ calls required and then does without, and the code of its answer."""
+
+
+@pytest.mark.parametrize(
+    ("code", "missing", "expected"), TAKEN, ids=[f"{int(code)}-{missing}" for code, missing, _ in TAKEN]
+)
+def test_request_without_a_field_that_is_not_required_is_answered_as_rocketmq_answers_it(
+    broker: AdminBroker, code: int, missing: str, expected: int
+) -> None:
+    good = SENT if code == SEND else good_fields(code)
+    answer = broker.ask(code, ext={name: value for name, value in good.items() if name != missing}, body=b"x")
+    assert answer.code == expected, answer.remark
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@
 
 from typing import Any
 
-import orjson
-
 from mqgateway.engine import lenient_json
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.steps import Steps
@@ -15,6 +13,7 @@ from mqgateway.gateway.broker.admin import groups
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
+from mqgateway.gateway.codec.bodies.body import is_null
 from mqgateway.gateway.codec.bodies.tables import read_list
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
@@ -26,11 +25,18 @@ from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 def update_group(broker: Broker, call: Call) -> Reply:
-    """200 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: the whole configuration; attributes as changes."""
+    """200 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: the whole configuration; attributes as changes.
+
+    A body that is null changes nothing, and a group without a name has an empty one, as in RocketMQ.
+    """
+    if is_null(call.body):
+        return Reply()
     try:
-        value = orjson.loads(call.body)
+        value = lenient_json.loads(call.body)
     except ValueError as error:
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+    if isinstance(value, dict) and value.get("groupName") is None:
+        value["groupName"] = ""
     try:
         groups.update_group(broker, _read(value))
     except groups.BadAttribute as refusal:

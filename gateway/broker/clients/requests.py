@@ -26,6 +26,7 @@ from mqgateway.gateway.codec.bodies import (
     SetMessageRequestModeRequestBody,
     UnlockBatchRequestBody,
 )
+from mqgateway.gateway.codec.bodies.body import is_null
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader, UnregisterClientRequestHeader
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
@@ -70,9 +71,10 @@ def consumer_ids(broker: Broker, call: Call) -> Reply:
 
 def check_client_config(broker: Broker, call: Call) -> Reply:
     """46 CHECK_CLIENT_CONFIG."""
-    subscription = CheckClientRequestBody.decode(call.body).subscription_data
-    if subscription is not None:
-        heartbeats.check_subscription(broker, subscription)
+    if not is_null(call.body):
+        subscription = CheckClientRequestBody.decode(call.body).subscription_data
+        if subscription is not None:
+            heartbeats.check_subscription(broker, subscription)
     return Reply()
 
 

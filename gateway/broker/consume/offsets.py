@@ -42,10 +42,7 @@ def update_offset(broker: Broker, group: str, topic: str, queue_id: int, offset:
 
     Raises `OperationError` for a group or topic that is not known, and where `maxOffsets` are kept.
     """
-    if group not in broker.tables.groups:
-        raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
-    if broker.tables.topics.get(topic) is None:
-        raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+    check_names(broker, group, topic)
     offsets = broker.tables.offsets
     if broker.options.use_server_side_reset_offset and offsets.has_reset(group, topic, queue_id):
         return False
@@ -55,6 +52,14 @@ def update_offset(broker: Broker, group: str, topic: str, queue_id: int, offset:
             Reason.SYSTEM_ERROR, f"{most} offsets are kept, no more are allowed (maxOffsets)"
         )
     return True
+
+
+def check_names(broker: Broker, group: str, topic: str) -> None:
+    """Raise `OperationError` for a group or topic that does not exist."""
+    if group not in broker.tables.groups:
+        raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!")
+    if broker.tables.topics.get(topic) is None:
+        raise OperationError(Reason.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
 
 
 def clone_offset(

@@ -148,7 +148,7 @@ def _pull(
     result = _read(broker, request, most, wanted, reader, not rounds)
     offsets = broker.tables.offsets
     offsets.commit_pull(request.consumer_group, request.topic, request.queue_id, result.next_offset)
-    if is_first and request.sys_flag & FLAG_COMMIT_OFFSET:
+    if is_first and request.sys_flag & FLAG_COMMIT_OFFSET and request.commit_offset >= 0:
         offsets.commit(request.consumer_group, request.topic, request.queue_id, request.commit_offset)
     if result.status is READ_FOUND:
         status = FOUND

@@ -21,6 +21,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import offsets, query
 from mqgateway.gateway.broker.consume.operations import OF_THIS_BROKER, QueueOperations
 from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullStatus
+from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.refusals import CODES
@@ -112,8 +113,13 @@ class QueueRequests:
         """15."""
         header = call.header
         assert isinstance(header, UpdateConsumerOffsetRequestHeader)
+        queue_id, offset = header.queue_id, header.commit_offset
+        if queue_id is None or offset is None:
+            offsets.check_names(broker, header.consumer_group, header.topic)
+            missing = "QueueId" if queue_id is None else "Offset"
+            raise OperationError(Reason.INVALID_PARAMETER, f"{missing} is null, topic is {header.topic}")
         is_committed = self._of(header.lo).update_offset(
-            broker, header.consumer_group, header.topic, header.queue_id, header.commit_offset
+            broker, header.consumer_group, header.topic, queue_id, offset
         )
         return then(is_committed, _committed)
 

@@ -45,6 +45,11 @@ Int = Annotated[int, INT_BITS]
 """A whole number that is an int in Java; a plain `int` is a long."""
 
 
+def is_null(text: bytes) -> bool:
+    """Return True for a body that RocketMQ's reader takes as null."""
+    return text in (b"", b"null", b'""')
+
+
 class Names(NamedTuple):
     """The names of an enum of Java's, in the order of their declaration."""
 

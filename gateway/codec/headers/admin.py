@@ -17,13 +17,13 @@ class CreateTopicRequestHeader(
     """Create or change a topic."""
 
     topic: str
-    default_topic: str  # the topic a new one is copied from
+    default_topic: str = ""  # the topic a new one is copied from
     read_queue_nums: Int
     write_queue_nums: Int
     perm: Int  # 4 read, 2 write, 1 inherit
     topic_filter_type: str
     topic_sys_flag: Int | None = None
-    order: Bool
+    order: Bool = False
     attributes: str | None = None  # +name=value,-name
     force: Bool = False
 
@@ -35,7 +35,7 @@ class CreateTopicListRequestHeader(RpcRequestHeader, code=RequestCode.UPDATE_AND
 class DeleteTopicRequestHeader(TopicRequestHeader, code=RequestCode.DELETE_TOPIC_IN_BROKER):
     """Delete a topic with its queues."""
 
-    topic: str
+    topic: str = ""
 
 
 class DeleteSubscriptionGroupRequestHeader(RpcRequestHeader, code=RequestCode.DELETE_SUBSCRIPTIONGROUP):
@@ -104,7 +104,7 @@ class GetConsumeStatsRequestHeader(TopicRequestHeader, code=RequestCode.GET_CONS
 class GetConsumeStatsInBrokerHeader(Header, code=RequestCode.GET_BROKER_CONSUME_STATS):
     """Progress of all groups."""
 
-    is_order: Bool
+    is_order: Bool = False
 
 
 class QueryConsumeQueueRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_CONSUME_QUEUE):
@@ -121,7 +121,7 @@ class QueryConsumeTimeSpanRequestHeader(TopicRequestHeader, code=RequestCode.QUE
     """Times between which a group's messages lie."""
 
     topic: str
-    group: str
+    group: str = ""
 
 
 class QueryTopicConsumeByWhoRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_TOPIC_CONSUME_BY_WHO):

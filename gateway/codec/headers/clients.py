@@ -14,7 +14,7 @@ class HeartbeatRequestHeader(RpcRequestHeader, code=RequestCode.HEART_BEAT):
 class UnregisterClientRequestHeader(RpcRequestHeader, code=RequestCode.UNREGISTER_CLIENT):
     """A client leaves a producer group, a consumer group, or both."""
 
-    client_id: str = wire("clientID")
+    client_id: str = wire("clientID", default="")
     producer_group: str | None = None
     consumer_group: str | None = None
 

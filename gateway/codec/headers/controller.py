@@ -25,10 +25,10 @@ class AlterSyncStateSetResponseHeader(Header):
 class ElectMasterRequestHeader(Header, code=RequestCode.CONTROLLER_ELECT_MASTER):
     """Elect a master, a given one if `designate_elect`."""
 
-    cluster_name: str
-    broker_name: str
+    cluster_name: str = ""
+    broker_name: str = ""
     broker_id: Long
-    designate_elect: Bool
+    designate_elect: Bool = False
     invoke_time: Long | None = None  # ms since the epoch
 
 

@@ -36,7 +36,7 @@ class ExchangeHAInfoResponseHeader(Header):
 class ResetMasterFlushOffsetHeader(Header, code=RequestCode.RESET_MASTER_FLUSH_OFFSET):
     """Up to where the master has flushed."""
 
-    master_flush_offset: Long
+    master_flush_offset: Long | None = None
 
 
 class AddBrokerRequestHeader(Header, code=RequestCode.ADD_BROKER):

@@ -13,9 +13,9 @@ class PopLiteMessageRequestHeader(RpcRequestHeader, code=RequestCode.POP_LITE_ME
     client_id: str
     consumer_group: str
     topic: str
-    max_msg_num: Int
-    invisible_time: Long  # ms
-    poll_time: Long  # ms to wait
+    max_msg_num: Int = 0
+    invisible_time: Long = 0  # ms
+    poll_time: Long = 0  # ms to wait
     born_time: Long = 0  # ms since the epoch, by the client's clock
     attempt_id: str | None = None
 

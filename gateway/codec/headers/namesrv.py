@@ -13,7 +13,7 @@ class RegisterBrokerRequestHeader(Header, code=RequestCode.REGISTER_BROKER):
     broker_name: str
     broker_addr: str
     cluster_name: str
-    ha_server_addr: str
+    ha_server_addr: str = ""
     broker_id: Long
     heartbeat_timeout_millis: Long | None = None  # ms of silence after which the broker is gone
     enable_acting_master: Bool | None = None
@@ -31,10 +31,10 @@ class RegisterBrokerResponseHeader(Header):
 class UnRegisterBrokerRequestHeader(Header, code=RequestCode.UNREGISTER_BROKER):
     """A broker goes."""
 
-    broker_name: str
-    broker_addr: str
-    cluster_name: str
-    broker_id: Long
+    broker_name: str = ""
+    broker_addr: str = ""
+    cluster_name: str = ""
+    broker_id: Long | None = None
 
 
 class BrokerHeartbeatRequestHeader(Header, code=RequestCode.BROKER_HEARTBEAT):
@@ -42,7 +42,7 @@ class BrokerHeartbeatRequestHeader(Header, code=RequestCode.BROKER_HEARTBEAT):
 
     cluster_name: str
     broker_addr: str
-    broker_name: str
+    broker_name: str = ""
     broker_id: Long | None = None
     epoch: Int | None = None
     max_offset: Long | None = None
@@ -54,10 +54,10 @@ class BrokerHeartbeatRequestHeader(Header, code=RequestCode.BROKER_HEARTBEAT):
 class QueryDataVersionRequestHeader(Header, code=RequestCode.QUERY_DATA_VERSION):
     """Whether the broker's topics, by the version in the body, changed."""
 
-    broker_name: str
+    broker_name: str = ""
     broker_addr: str
     cluster_name: str
-    broker_id: Long
+    broker_id: Long = 0
 
 
 class QueryDataVersionResponseHeader(Header):
@@ -69,21 +69,21 @@ class QueryDataVersionResponseHeader(Header):
 class GetBrokerMemberGroupRequestHeader(Header, code=RequestCode.GET_BROKER_MEMBER_GROUP):
     """The addresses of a broker group."""
 
-    cluster_name: str
-    broker_name: str
+    cluster_name: str = ""
+    broker_name: str = ""
 
 
 class GetRouteInfoRequestHeader(TopicRequestHeader, code=RequestCode.GET_ROUTEINFO_BY_TOPIC):
     """The brokers and queues of a topic."""
 
-    topic: str
+    topic: str = ""
     accept_standard_json_only: Bool | None = None  # no bare integer keys in the answer
 
 
 class GetTopicsByClusterRequestHeader(Header, code=RequestCode.GET_TOPICS_BY_CLUSTER):
     """The topics of a cluster."""
 
-    cluster: str
+    cluster: str = ""
 
 
 class RegisterTopicRequestHeader(TopicRequestHeader, code=RequestCode.REGISTER_TOPIC_IN_NAMESRV):
@@ -95,7 +95,7 @@ class RegisterTopicRequestHeader(TopicRequestHeader, code=RequestCode.REGISTER_T
 class DeleteTopicFromNamesrvRequestHeader(TopicRequestHeader, code=RequestCode.DELETE_TOPIC_IN_NAMESRV):
     """Forget a topic, everywhere or in one cluster."""
 
-    topic: str
+    topic: str = ""
     cluster_name: str | None = None
 
 
@@ -109,7 +109,7 @@ class RegisterOrderTopicRequestHeader(Header):
 class WipeWritePermOfBrokerRequestHeader(Header, code=RequestCode.WIPE_WRITE_PERM_OF_BROKER):
     """Nothing may be sent to a broker's topics."""
 
-    broker_name: str
+    broker_name: str = ""
 
 
 class WipeWritePermOfBrokerResponseHeader(Header):
@@ -121,7 +121,7 @@ class WipeWritePermOfBrokerResponseHeader(Header):
 class AddWritePermOfBrokerRequestHeader(Header, code=RequestCode.ADD_WRITE_PERM_OF_BROKER):
     """A broker's topics may be read and written."""
 
-    broker_name: str
+    broker_name: str = ""
 
 
 class AddWritePermOfBrokerResponseHeader(Header):
@@ -141,8 +141,8 @@ class PutKVConfigRequestHeader(Header, code=RequestCode.PUT_KV_CONFIG):
 class GetKVConfigRequestHeader(Header, code=RequestCode.GET_KV_CONFIG):
     """Read a key."""
 
-    namespace: str
-    key: str
+    namespace: str = ""
+    key: str = ""
 
 
 class GetKVConfigResponseHeader(Header):
@@ -154,11 +154,11 @@ class GetKVConfigResponseHeader(Header):
 class DeleteKVConfigRequestHeader(Header, code=RequestCode.DELETE_KV_CONFIG):
     """Delete a key."""
 
-    namespace: str
-    key: str
+    namespace: str = ""
+    key: str = ""
 
 
 class GetKVListByNamespaceRequestHeader(Header, code=RequestCode.GET_KVLIST_BY_NAMESPACE):
     """All keys of a namespace."""
 
-    namespace: str
+    namespace: str = ""

@@ -74,7 +74,7 @@ class GetEarliestMsgStoretimeResponseHeader(Header):
 class QueryConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_CONSUMER_OFFSET):
     """How far a group has consumed a queue."""
 
-    consumer_group: str
+    consumer_group: str = ""
     topic: str
     queue_id: Int
     set_zero_if_not_found: Bool | None = None
@@ -89,10 +89,10 @@ class QueryConsumerOffsetResponseHeader(Header):
 class UpdateConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.UPDATE_CONSUMER_OFFSET):
     """A group has consumed a queue up to here."""
 
-    consumer_group: str
+    consumer_group: str = ""
     topic: str
-    queue_id: Int
-    commit_offset: Long
+    queue_id: Int | None = None
+    commit_offset: Long | None = None
 
 
 class UpdateConsumerOffsetResponseHeader(Header):
@@ -109,22 +109,23 @@ class InitConsumerOffsetRequestHeader(TopicRequestHeader):
 class ResetOffsetRequestHeader(
     TopicRequestHeader,
     code=(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, RequestCode.RESET_CONSUMER_CLIENT_OFFSET),
+    is_strict=True,
 ):
     """Set a group back or forth to a time, or one queue of it to an offset."""
 
-    group: str
+    group: str = ""
     topic: str
     queue_id: Int = -1  # -1: all
     offset: Long | None = None
     timestamp: Long  # ms since the epoch; -1 latest, -2 earliest
-    is_force: Bool
+    is_force: Bool = False
 
 
 class QueryCorrectionOffsetHeader(TopicRequestHeader, code=RequestCode.QUERY_CORRECTION_OFFSET):
     """The smallest offsets of a topic's groups, compared with one group."""
 
     filter_groups: str | None = None
-    compare_group: str
+    compare_group: str = ""
     topic: str
 
 

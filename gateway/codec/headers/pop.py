@@ -12,11 +12,11 @@ class PopMessageRequestHeader(TopicRequestHeader, code=RequestCode.POP_MESSAGE):
 
     consumer_group: str
     topic: str
-    queue_id: Int
-    max_msg_nums: Int
-    invisible_time: Long  # ms
-    poll_time: Long  # ms to wait
-    init_mode: Int
+    queue_id: Int = 0
+    max_msg_nums: Int = 0
+    invisible_time: Long = 0  # ms
+    poll_time: Long = 0  # ms to wait
+    init_mode: Int = 0
     born_time: Long = 0  # ms since the epoch, by the client's clock; 0 for now
     exp_type: str | None = None
     exp: str | None = None
@@ -72,8 +72,8 @@ class PeekMessageRequestHeader(TopicRequestHeader, code=RequestCode.PEEK_MESSAGE
     """Messages a pop would give, without taking them."""
 
     topic: str
-    queue_id: Int
-    max_msg_nums: Int
+    queue_id: Int = 0
+    max_msg_nums: Int = 0
     consumer_group: str
 
 
@@ -82,8 +82,8 @@ class NotificationRequestHeader(TopicRequestHeader, code=RequestCode.NOTIFICATIO
 
     consumer_group: str
     topic: str
-    queue_id: Int
-    poll_time: Long  # ms to wait
+    queue_id: Int = 0
+    poll_time: Long = 0  # ms to wait
     born_time: Long = 0  # ms since the epoch, by the client's clock
     order: Bool = False
     attempt_id: str | None = None
@@ -103,7 +103,7 @@ class PollingInfoRequestHeader(TopicRequestHeader, code=RequestCode.POLLING_INFO
 
     consumer_group: str
     topic: str
-    queue_id: Int
+    queue_id: Int = 0
 
 
 class PollingInfoResponseHeader(Header):

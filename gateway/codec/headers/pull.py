@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Header, Int, Long, TopicRequestHeader
 
 
 class PullMessageRequestHeader(
-    TopicRequestHeader, code=(RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE)
+    TopicRequestHeader, code=(RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), is_strict=True
 ):
     """A consumer asks for messages of one queue from `queue_offset` on, and may wait for them."""
 
@@ -19,10 +19,10 @@ class PullMessageRequestHeader(
     queue_offset: Long
     max_msg_nums: Int
     sys_flag: Int  # 1 commit, 2 wait, 4 subscription, 8 class filter, 16 lite
-    commit_offset: Long
-    suspend_timeout_millis: Long  # ms to wait for messages
+    commit_offset: Long = -1  # -1: nothing to commit
+    suspend_timeout_millis: Long = 0  # ms to wait for messages
     subscription: str | None = None
-    sub_version: Long  # ms since the epoch
+    sub_version: Long = 0  # ms since the epoch
     expression_type: str | None = None
     max_msg_bytes: Int | None = None  # bytes
     request_source: Int | None = None
@@ -45,8 +45,8 @@ class PullMessageResponseHeader(Header):
 class QueryMessageRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_MESSAGE):
     """Messages of a topic with a key, stored between two times."""
 
-    topic: str
-    key: str
+    topic: str = ""
+    key: str = ""
     max_num: Int
     begin_timestamp: Long  # ms since the epoch
     end_timestamp: Long  # ms since the epoch

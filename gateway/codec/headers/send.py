@@ -15,10 +15,10 @@ class SendMessageRequestHeader(
 ):
     """What a producer says about the message, or the batch of messages, in the body."""
 
-    producer_group: str
+    producer_group: str = ""
     topic: str
-    default_topic: str  # the topic a new one is copied from
-    default_topic_queue_nums: Int
+    default_topic: str = ""  # the topic a new one is copied from
+    default_topic_queue_nums: Int = 0
     queue_id: Int
     sys_flag: Int  # bits of `engine.message.SysFlag`
     born_timestamp: Long  # ms since the epoch
@@ -53,6 +53,7 @@ class SendMessageRequestHeaderV2(
     SendMessageRequestHeader,
     code=(RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2),
     spelling=_ONE_LETTER,
+    is_strict=True,
 ):
     """SendMessageRequestHeader with one letter a name; `bname` is `n` here."""
 
@@ -103,8 +104,8 @@ class RecallMessageRequestHeader(TopicRequestHeader, code=RequestCode.RECALL_MES
     """Take back a timed message that was not delivered yet."""
 
     producer_group: str | None = None
-    topic: str
-    recall_handle: str
+    topic: str = ""
+    recall_handle: str = ""
 
 
 class RecallMessageResponseHeader(Header):

@@ -95,6 +95,24 @@ def test_what_is_damaged_is_as_illegal(parts: list[tuple[int, bytes, bytes]], ch
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.parametrize("size", [-1, 0, 1, 18 + 3 + 2, 99_999])
+def test_batch_with_wrong_element_sizes_gives_the_same_records(size: int) -> None:
+    for other in (b"abc", b"abcd"):
+        right = elements([(1, b"abc", b"de"), (1, other, b"fg")])
+        wrong = bytearray(right)
+        for at in (0, 22 + 3 + 2):
+            wrong[at : at + 4] = size.to_bytes(4, "big", signed=True)
+        of = "t", (HOSTS[0], HOSTS[0])
+        for make in (cut, PlainBatch):
+            assert records(make(bytes(wrong), False), *of) == records(make(right, False), *of)
+
+
+def test_even_batch_with_wrong_element_sizes_is_read_in_columns(in_python: None) -> None:
+    wrong = bytearray(elements([(1, b"abc", b"de")] * 3))
+    wrong[:4] = bytes(4)
+    assert isinstance(cut(bytes(wrong), False), EvenBatch)
+
+
 LETTERS = "0123456789ABCDEFxyz"
 key_lists = st.sampled_from([32, 56]).flatmap(
     lambda length: st.lists(

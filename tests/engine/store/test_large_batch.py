@@ -9,7 +9,7 @@ from mqgateway.engine.message import Message
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.large_batch import PART_WEIGHT, LargeBatch, made_ready
 from mqgateway.engine.store.message_store import PutResult, PutStatus
-from mqgateway.engine.store.record import count_batch, split_batch, topic_field
+from mqgateway.engine.store.record import count_batch, element_ends, split_batch, topic_field
 from tests.support.engine.store.stores import HOST_V6, Bench, batch, drain, message
 
 MANY = 3 * PART_WEIGHT + 5
@@ -159,3 +159,15 @@ def test_any_bytes_are_cut_as_a_small_batch_is(parts: list[bytes], at: int, valu
     except MessageIllegal:
         texts = []
     assert texts == [tail[2:] for _, _, tail in whole]
+
+
+def test_batch_with_wrong_element_sizes_is_made_ready_by_its_lengths() -> None:
+    elements = bytearray(batch(*[b"x" * 900] * (2 * PART_WEIGHT)))
+    at = 0
+    while at < len(elements):
+        _, end = element_ends(bytes(elements), at)
+        elements[at : at + 4] = (end - at - 4).to_bytes(4, "big")
+        at = end
+    made = run(made_ready(message(), bytes(elements), TOPIC, 0, False, 1 << 20))
+    assert len(made.sizes) == 2 * PART_WEIGHT
+    assert len(made.parts) > 1

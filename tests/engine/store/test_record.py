@@ -1,6 +1,7 @@
 """Records: the fast path agrees with the schema, and what is not valid is told apart."""
 
 import inspect
+import struct
 
 import crcmod.predefined
 import pytest
@@ -203,3 +204,38 @@ def test_a_damaged_batch_is_illegal_or_still_adds_up(
     else:
         with pytest.raises(MessageIllegal):
             record.split_batch(data[:cut])
+
+
+SIZES = (-(2**31), -1, 0, 1, 21, 30, 2**31 - 1)
+"""Sizes that a client may write into an element in the place of the right one."""
+
+
+@given(st.lists(st.tuples(st.sampled_from(SIZES), st.binary(max_size=9), st.binary(max_size=9)), min_size=1))
+def test_batch_with_wrong_element_sizes_is_split_by_its_lengths(
+    parts: list[tuple[int, bytes, bytes]],
+) -> None:
+    data = b"".join(
+        struct.pack(">5i", size, -5, 77, 3, len(body)) + body + struct.pack(">h", len(text)) + text
+        for size, body, text in parts
+    )
+    found = record.split_batch(data)
+    assert [(flag, body, tail[2:]) for flag, body, tail in found] == [
+        (3, body, text) for _, body, text in parts
+    ]
+    assert record.count_batch(data, 1 << 20) == len(parts)
+
+
+@pytest.mark.parametrize(
+    ("body_length", "properties_length"),
+    [(-1, 0), (-(2**31), 0), (2**31 - 1, 0), (100, 0), (4, -1), (4, -30), (4, -(2**15)), (4, 2**15 - 1)],
+)
+def test_batch_element_with_a_length_out_of_bounds_is_illegal(
+    body_length: int, properties_length: int
+) -> None:
+    good = struct.pack(">5i", 26, 0, 0, 0, 4) + b"body" + bytes(2)
+    bad = struct.pack(">5i", 26, 0, 0, 0, body_length) + b"body" + struct.pack(">h", properties_length)
+    for data in (bad, good + bad, bad + good):
+        with pytest.raises(MessageIllegal):
+            record.split_batch(data)
+        with pytest.raises(MessageIllegal):
+            record.count_batch(data, 1 << 20)

@@ -1,9 +1,13 @@
 """Declared headers: what the declaration makes, and what happens to fields that are missing or unreadable."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mqgateway.gateway.codec import fields
 from mqgateway.gateway.codec.errors import HeaderError
 from mqgateway.gateway.codec.fields import (
     Bool,
@@ -38,6 +42,20 @@ class Example(TopicRequestHeader, code=(990001, 990002)):
 
 class ExampleShort(Example, code=990003, spelling={"topic": "b", "max_num": "l"}):
     """The same header with two short names."""
+
+
+class ExampleStrict(Example, is_strict=True):
+    """The same header, in which nothing may be unreadable."""
+
+
+def in_python(cls: type[Header]) -> Callable[[Mapping[str, str]], Header]:
+    """Return `decode` as it is without the extension."""
+    names: dict[str, Any] = {"cls": cls, "new": cls.__new__, "read": fields._read_each}
+    for field in cls.__fields__:
+        names[f"texts_{field.type.name}"] = field.type.texts
+    exec("\n".join(fields._decode_source(cls.__fields__)), names)
+    decode: Callable[[Mapping[str, str]], Header] = names["decode"]
+    return decode
 
 
 FULL = {
@@ -108,12 +126,19 @@ def test_a_missing_required_field_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     "value", ["", " 3", "3 ", "1_0", "x", "-", "+-3", "0x3", "3.0", str(2**31), str(-(2**31) - 1)]
 )
-@pytest.mark.parametrize("name", ["queueId", "maxNum"])
-def test_an_unreadable_int_is_named_with_its_value(name: str, value: str) -> None:
+@pytest.mark.parametrize(("cls", "name"), [("Example", "queueId"), ("ExampleStrict", "maxNum")])
+def test_an_unreadable_int_is_named_with_its_value(cls: str, name: str, value: str) -> None:
     with pytest.raises(HeaderError) as caught:
-        Example.decode({**LEAST, name: value})
+        {"Example": Example, "ExampleStrict": ExampleStrict}[cls].decode({**LEAST, name: value})
     assert caught.value.field == name
     assert caught.value.remark == f"the custom field <{name}> is no int: {value!r}"
+
+
+@pytest.mark.parametrize("value", ["", "x", "1.5", str(2**31)])
+def test_unreadable_field_with_a_default_counts_as_missing(value: str) -> None:
+    spoiled = {**LEAST, "maxNum": value, "count": value, "tags": "t"}
+    for decode in (Example.decode, in_python(Example)):
+        assert decode(spoiled) == Example.decode({**LEAST, "tags": "t"})
 
 
 def test_a_long_bad_value_is_cut_short_in_the_remark() -> None:

@@ -325,6 +325,32 @@ def test_a_missing_field_is_named(client: Client) -> None:
     assert "brokerAddr" in str(answer.remark)
 
 
+@pytest.mark.parametrize(
+    ("code", "ext", "expected"),
+    [
+        (RequestCode.GET_ROUTEINFO_BY_TOPIC, {}, ResponseCode.TOPIC_NOT_EXIST),
+        (RequestCode.GET_TOPICS_BY_CLUSTER, {}, ResponseCode.SUCCESS),
+        (RequestCode.GET_BROKER_MEMBER_GROUP, {}, ResponseCode.SUCCESS),
+        (RequestCode.UNREGISTER_BROKER, {}, ResponseCode.SUCCESS),
+        (RequestCode.BROKER_HEARTBEAT, {"clusterName": "c1", "brokerAddr": "a:1"}, ResponseCode.SUCCESS),
+        (RequestCode.QUERY_DATA_VERSION, {"clusterName": "c1", "brokerAddr": "a:1"}, ResponseCode.SUCCESS),
+        (RequestCode.DELETE_TOPIC_IN_NAMESRV, {}, ResponseCode.SUCCESS),
+        (RequestCode.WIPE_WRITE_PERM_OF_BROKER, {}, ResponseCode.SUCCESS),
+        (RequestCode.ADD_WRITE_PERM_OF_BROKER, {}, ResponseCode.SUCCESS),
+        (RequestCode.GET_KV_CONFIG, {}, ResponseCode.QUERY_NOT_FOUND),
+        (RequestCode.DELETE_KV_CONFIG, {}, ResponseCode.SUCCESS),
+        (RequestCode.GET_KVLIST_BY_NAMESPACE, {}, ResponseCode.QUERY_NOT_FOUND),
+    ],
+)
+@pytest.mark.parametrize("body", [b"", b"null", b'""'])
+def test_request_without_fields_is_answered_as_rocketmq_answers_it(
+    client: Client, code: RequestCode, ext: dict[str, str], expected: int, body: bytes
+) -> None:
+    client.register(register_body())
+    assert client.ask(code, ext=ext, body=body).code == expected
+    assert client.route("T1").code == 0
+
+
 # 104, 322, 904, 901, 217
 
 
@@ -435,7 +461,7 @@ def test_a_single_topic_of_an_unknown_broker_is_passed_over(client: Client) -> N
     assert client.route("T9").code == ResponseCode.TOPIC_NOT_EXIST
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"queueDatas":null}', b'{"queueDatas":[]}'])
+@pytest.mark.parametrize("body", [b"", b"null", b'""', b"{}", b'{"queueDatas":null}', b'{"queueDatas":[]}'])
 def test_a_single_topic_without_queues_is_passed_over(client: Client, body: bytes) -> None:
     header = headers.RegisterTopicRequestHeader(topic="T9")
     assert client.ask(RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body).code == 0

@@ -34,6 +34,19 @@ def config(broker: AdminBroker, group: str) -> Any:
     return broker.json(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, header)
 
 
+@pytest.mark.parametrize("body", [b"", b"null", b'""'])
+def test_group_update_whose_body_is_null_changes_nothing(broker: AdminBroker, body: bytes) -> None:
+    answer = broker.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body)
+    assert (answer.code, answer.remark) == (0, None)
+    assert "g" not in broker.broker.tables.groups
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"groupName":null}', b'{"retryMaxTimes":3}'])
+def test_group_update_without_a_name_is_an_invalid_parameter(broker: AdminBroker, body: bytes) -> None:
+    answer = broker.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=body)
+    assert (answer.code, answer.remark) == (INVALID, "The specified group is blank.")
+
+
 def test_a_group_is_created_as_asked(broker: AdminBroker) -> None:
     assert update(broker, retryMaxTimes=3, consumeBroadcastEnable=False) == (0, None)
     assert config(broker, "g") == {

@@ -1,5 +1,7 @@
 """Queue locks over the wire; the other requests of clients are in the tests of their subjects."""
 
+import pytest
+
 from mqgateway.gateway.codec.bodies.assignment import (
     LockBatchRequestBody,
     LockBatchResponseBody,
@@ -31,6 +33,13 @@ def test_locks_over_the_wire() -> None:
     assert ask(memory, RequestCode.UNLOCK_BATCH_MQ, UnlockBatchRequestBody("G", "one", {Q0})).code == 0
     third = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "two", wanted))
     assert LockBatchResponseBody.decode(third.body).lock_ok_mq_set == {Q0}
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b'""'])
+def test_client_config_that_is_null_is_right(body: bytes) -> None:
+    memory = MemoryBroker()
+    answer = memory.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body, peer=memory.consumer).arrived
+    assert answer.code == 0
 
 
 def test_names_that_are_locked_have_a_sane_length() -> None:

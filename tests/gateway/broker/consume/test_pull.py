@@ -545,6 +545,12 @@ def test_there_is_room_for_so_many_only(memory: MemoryBroker) -> None:
     assert first.waits
 
 
+def test_pull_that_is_to_commit_without_an_offset_commits_nothing(memory: MemoryBroker) -> None:
+    memory.broker.tables.offsets.commit("G", "T", 0, 8)
+    memory.pull(sys_flag=COMMIT, commit_offset=-1)
+    assert memory.broker.tables.offsets.query("G", "T", 0) == 8
+
+
 def test_the_offset_is_committed_once(memory: MemoryBroker) -> None:
     """What came along with a held pull does not undo what was committed while it was held."""
     pull = memory.pull(sys_flag=SUSPEND | COMMIT, commit_offset=3)
