@@ -25,7 +25,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin, lite_pull, producer, pull, push, transactions
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.allocation import Strategy
-from mqgateway.gateway.client.consumer import QueuesChanged
+from mqgateway.gateway.client.consumer import Failed, QueuesChanged
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop, Pool
@@ -254,6 +254,7 @@ class PushConsumer(Face[push.PushConsumer]):
         is_ordered: bool = False,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
+        on_failure: Failed | None = None,
         **settings: Unpack[PushSettings],
     ) -> None:
         loop = Loop.shared()
@@ -269,6 +270,7 @@ class PushConsumer(Face[push.PushConsumer]):
                 is_ordered=is_ordered,
                 strategy=strategy,
                 on_queues_changed=on_queues_changed,
+                on_failure=on_failure,
                 **given,
             ),
             namesrv=namesrv,
