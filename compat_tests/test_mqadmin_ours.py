@@ -55,7 +55,7 @@ MEANT = (
         r"(?<=properties=|roperties: )\{[^}]*\}",
         lambda found: "{" + ", ".join(sorted(found[0][1:-1].split(", "))) + "}",
     ),
-    (r"(?m)^error: .*\n|^See 'mqadmin.*\n", ""),
+    (r"(?m)^mqadmin: error: .*\n", ""),
     (r"rt=\d+ms|(?<=Put TPS: )[\d.]+|Avg RT: ([\d.]+|NaN)|spentTimeMills=\d+|(?<=costTime=)\d+", "TIME"),
     (r"(?<=queueOffset=)\d+|(?<=Offset: )\d+|(?<=AX_OFFSET=)\d+", "OFFSET"),
     (r"\d+ s ago|(?<=Timestamp: )\d+", "TIME"),

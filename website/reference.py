@@ -95,7 +95,7 @@ def _of_catalogue(catalogue: Catalogue) -> Iterator[str]:
     yield f"## {catalogue.program}"
     yield ""
     for command in sorted(every(catalogue), key=lambda one: one.name.lower()):
-        own, _, _ = help_of(command, catalogue.program).partition("Every command also takes")
+        own, _, _ = help_of(command, catalogue).partition("Every command also takes")
         yield f"### {catalogue.program} {command.name}"
         yield ""
         yield f"{_cell(catalogue.places[command.name].about)}."

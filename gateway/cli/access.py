@@ -13,6 +13,7 @@ import click
 
 from mqgateway.gateway.cli.client_flags import client_flags, settings, told
 from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.runtime.name_servers import address_fault
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.decisions import Verdict
@@ -50,6 +51,8 @@ def check(**given: Any) -> None:
         raise click.BadParameter(f"there is no action {given['action']}", param_hint="ACTION")
     if resource is None:
         raise click.BadParameter("write it as Topic:NAME, Group:NAME or Cluster:NAME", param_hint="RESOURCE")
+    if fault := address_fault(given["broker"]):
+        raise click.BadParameter(fault, param_hint="--broker")
     user, acl = _known(given)
     verdict = decide(given["username"], user, acl, resource, (action,), given["ip"])
     show = _as_json if given["as_json"] else _as_text

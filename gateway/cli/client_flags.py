@@ -1,12 +1,13 @@
 """What the commands that are clients have in common: whom they talk to, how, and how they fail.
 
 `settings` turns the flags into settings of a client, `asking` into servers that are asked one by one; `told`
-turns errors of the client into one line and exit code 1, or 3 for a topic that is not there.
+turns errors of the client into one line and exit code 1, or 3 for something that does not exist.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.cli.ending import FAILED, INTERRUPTED, NOT_FOUND, complain
+from mqgateway.gateway.runtime.name_servers import address_fault, split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
@@ -100,8 +102,17 @@ def _credentials(given: Mapping[str, Any]) -> Credentials | None:
     return Credentials(given["access_key"], given["secret_key"])
 
 
+def checked_addresses(text: str) -> list[str]:
+    """The name servers in a text. Raises `click.BadParameter` for one that is no address."""
+    addresses = split_addresses(text)
+    if fault := next(filter(None, map(address_fault, addresses)), None):
+        raise click.BadParameter(fault, param_hint="--namesrv")
+    return addresses
+
+
 def settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a client from flags. Raises `click.BadParameter` for `--set` that names none."""
+    checked_addresses(given["namesrv"])
     chosen: dict[str, Any] = {"namesrv_addr": given["namesrv"]}
     for flag, name in (
         ("namespace", "namespace"),
@@ -155,27 +166,54 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
+class _Warnings(logging.Handler):
+    """What the client logs, each text once. What makes a command fail is reported as its error instead."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._seen: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """See `logging.Handler.emit`."""
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            text += f": {record.exc_info[1]!r}"
+        if text not in self._seen:
+            self._seen.add(text)
+            complain(text, severity="warning")
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Report what the client logs in the form of all messages."""
+    logger, handler = logging.getLogger("mqgateway"), _Warnings()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
 def told(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command whose errors of the client are one line on standard error, with exit code 1, or 3 when the
-    topic is not there. SIGTERM ends it as Ctrl-C does."""
+    """A command whose errors of the client are one line on standard error, with exit code 1, or 3 when
+    something does not exist. SIGTERM ends it as Ctrl-C does."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
-        from mqgateway.gateway.client.errors import ClientError, NoRoute
+        from mqgateway.gateway.cli.explaining import explained
+        from mqgateway.gateway.client.errors import BadArgument, ClientError, NoBroker, NoRoute
         from mqgateway.gateway.client.signals import on_sigterm
 
         try:
-            with on_sigterm(_interrupt):
+            with on_sigterm(_interrupt), _warnings_shown():
                 return command(*args, **kwargs)
-        except NoRoute as error:
-            is_missing = not error.detail
-            text = f"there is no topic {error.topic}" if is_missing else str(error)
-            click.echo(f"error: {escaped(text)}", err=True)
-            raise SystemExit(3 if is_missing else 1) from None
+        except BadArgument as error:
+            raise click.UsageError(str(error)) from None
         except ClientError as error:
-            click.echo(f"error: {escaped(str(error))}", err=True)
-            raise SystemExit(1) from None
+            complain(explained(error))
+            is_missing = isinstance(error, NoBroker) or (isinstance(error, NoRoute) and not error.detail)
+            raise SystemExit(NOT_FOUND if is_missing else FAILED) from None
         except KeyboardInterrupt:
-            raise SystemExit(130) from None
+            raise SystemExit(INTERRUPTED) from None
 
     return run

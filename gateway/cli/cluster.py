@@ -11,8 +11,9 @@ from typing import Any
 
 import click
 
-from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags, told
-from mqgateway.gateway.cli.plain import escaped, escaped_json
+from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags, checked_addresses, told
+from mqgateway.gateway.cli.ending import complain
+from mqgateway.gateway.cli.plain import escaped_json
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
 NOT_WELL = 3
@@ -39,7 +40,7 @@ def status(**given: Any) -> None:
     """Show all brokers, masters and slaves, with epochs and how far they are, and the controllers."""
     from mqgateway.gateway.mqadmin.cluster_status import as_text, cluster_status
 
-    with asking(split_addresses(given["namesrv"]), given) as servers:
+    with asking(checked_addresses(given["namesrv"]), given) as servers:
         found = cluster_status(servers, split_addresses(given["controller"]), given["name"])
     if given["as_json"]:
         click.echo(escaped_json(json.dumps({**found, "errors": servers.errors}, ensure_ascii=False)))
@@ -47,6 +48,6 @@ def status(**given: Any) -> None:
         for line in as_text(found):
             click.echo(line)
     for error in servers.errors:
-        click.echo(f"error: {escaped(error['error'])}", err=True)
+        complain(error["error"])
     if found["problems"] or servers.errors:
         raise SystemExit(NOT_WELL)

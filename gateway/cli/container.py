@@ -23,10 +23,12 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import container_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.service_flags import (
     FILE,
+    PORT,
     begin_logging,
     common_options,
     fail,
@@ -70,7 +72,7 @@ def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of a container, the standard's among them."""
     for option in (
         important_flag,
-        click.option("--port", type=int, help=f"Port to listen on.  [default: {DEFAULT_PORT}]"),
+        click.option("--port", type=PORT, help=f"Port to listen on.  [default: {DEFAULT_PORT}]"),
         click.option(
             *("-n", "--namesrv", "--namesrvAddr", "namesrv"),
             metavar="HOST:PORT",
@@ -198,5 +200,5 @@ def child_environment(environment: Any) -> dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-container = click.command("container")(container_options(run_container))
-mqbrokercontainer = standard("mqbrokercontainer")(container_options(run_container))
+container = click.command("container", epilog=examples.CONTAINER)(container_options(run_container))
+mqbrokercontainer = standard("mqbrokercontainer", epilog=examples.CONTAINER)(container_options(run_container))

@@ -18,6 +18,7 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem, format_value
+from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import controller_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.service_flags import (
@@ -176,5 +177,5 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     sys.exit(run(make, started, levels))
 
 
-controller = click.command("controller")(controller_options(run_controller))
-mqcontroller = standard("mqcontroller")(controller_options(run_controller))
+controller = click.command("controller", epilog=examples.CONTROLLER)(controller_options(run_controller))
+mqcontroller = standard("mqcontroller", epilog=examples.CONTROLLER)(controller_options(run_controller))

@@ -7,25 +7,32 @@ from __future__ import annotations
 
 import sys
 
+from mqgateway.gateway.cli.ending import DONE, PROGRAM, end_with
 from mqgateway.gateway.nouns import CATALOGUE, is_noun
 
 
 def main() -> None:
     """The console script."""
+    end_with(run)
+
+
+def run() -> int:
+    """Call what the command line names; the exit code."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["--complete"]:
         from mqgateway.gateway.cli.completing import complete
 
         complete(arguments[1:])
-    elif arguments[:1] == ["--completion"]:
+        return DONE
+    if arguments[:1] == ["--completion"]:
         from mqgateway.gateway.mqadmin.main import console
 
-        sys.exit(console(arguments, CATALOGUE))
-    elif is_noun(arguments):
+        return console(arguments, CATALOGUE)
+    if is_noun(arguments):
         from mqgateway.gateway.nouns.main import called
 
-        sys.exit(called(arguments))
-    else:
-        from mqgateway.gateway.cli.main import main as everything
+        return called(arguments)
+    from mqgateway.gateway.cli.calling import call
+    from mqgateway.gateway.cli.main import main as everything
 
-        everything()
+    return call(everything, arguments, PROGRAM)

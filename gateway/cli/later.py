@@ -1,22 +1,32 @@
-"""Commands that are loaded once they are called: none waits for what only the others need."""
+"""Groups of click's whose commands are loaded once they are called, and are listed by subject."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
+from mqgateway.gateway.cli.calling import Called
 
-class GroupWithLater(click.Group):
+
+class GroupWithLater(Called, click.Group):
     """A group some of whose commands are in modules beside this one, named as the command is, or all in one
-    `module`."""
+    `module`. `subjects` are the headings below which its help lists commands; all below one otherwise."""
 
-    def __init__(self, *arguments: Any, later: Mapping[str, str], module: str = "", **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        later: Mapping[str, str],
+        module: str = "",
+        subjects: Mapping[str, Sequence[str]] | None = None,
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, **named)
         self._later = later
         self._module = module
+        self._subjects = subjects
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """See `click.Group.list_commands`."""
@@ -32,8 +42,12 @@ class GroupWithLater(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """See `click.Group.format_commands`; says what those are for that are not loaded."""
         names = self.list_commands(ctx)
-        limit = formatter.width - 6 - max(map(len, names))
+        width = max(map(len, names))
+        limit = formatter.width - 6 - width
         later = {name: click.Command(name, help=about) for name, about in self._later.items()}
-        commands = [(name, later.get(name) or self.commands[name]) for name in names]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(limit)) for name, command in commands])
+        for subject, members in (self._subjects or {"Commands": names}).items():
+            commands = [(name, later.get(name) or self.commands[name]) for name in members]
+            with formatter.section(subject):
+                formatter.write_dl(
+                    [(f"{name:<{width}}", command.get_short_help_str(limit)) for name, command in commands]
+                )

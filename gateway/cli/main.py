@@ -21,14 +21,17 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
+from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables
 from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.nouns import NOUNS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     HELP,
+    PORT,
     begin_logging,
     common_options,
     fail,
@@ -239,26 +242,41 @@ def _print_settings(given: dict[str, Any], sets: Sequence[Any]) -> None:
             click.echo(listing(options, given["output"]))
 
 
-@click.group(cls=GroupWithLater, later=LATER, context_settings=HELP)
+EXAMPLES = examples.examples("mqgateway serve", "mqgateway send TopicTest hello", "mqgateway topic list")
+SUBJECTS = {
+    "Servers": ("serve", "namesrv", "broker", "container", "controller"),
+    "Messages": ("send", "consume", "tail", "message", "dlq", "timer", "transaction", "trace"),
+    "Topics and groups": ("topic", "group", "offset"),
+    "Cluster": ("cluster", "config", "access", "admin"),
+    "Diagnosis": ("top", "doctor", "perf"),
+    "Stores, moves and jobs": ("store", "dump", "migrate", "pipeline"),
+    "This tool": ("profile",),
+}
+"""The commands by what they are about, as `--help` lists them."""
+
+
+@click.group(
+    PROGRAM, cls=GroupWithLater, later=LATER, subjects=SUBJECTS, epilog=EXAMPLES, context_settings=HELP
+)
 @click.version_option(package_name="mqgateway")
 def main() -> None:
     """A RocketMQ name server and broker that stock RocketMQ clients use unchanged."""
 
 
-@main.command()
+@main.command(epilog=examples.SERVE)
 @click.option("-c", "--config", type=FILE, help="The broker's settings, in the standard's broker.conf form.")
 @click.option("--namesrv-config", type=FILE, help="The name server's settings, in the standard's form.")
 @click.option(
     "--data-dir", type=click.Path(file_okay=False), help="Folder of all files.  [default: home folder]"
 )
-@click.option("--namesrv-port", type=int, help="Port of the name server.  [default: 9876]")
+@click.option("--namesrv-port", type=PORT, help="Port of the name server.  [default: 9876]")
 @click.option(
-    "--broker-port", type=int, help="Port of the broker; its VIP port is two less.  [default: 10911]"
+    "--broker-port", type=PORT, help="Port of the broker; its VIP port is two less.  [default: 10911]"
 )
 @click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
-@click.option("--grpc-port", type=int, help="Port of gRPC, for clients of 5.x; 0: none.  [default: 8081]")
+@click.option("--grpc-port", type=PORT, help="Port of gRPC, for clients of 5.x; 0: none.  [default: 8081]")
 @click.option(
-    "--console-port", type=int, help="Port of the console in the browser; 0: none.  [default: 8088]"
+    "--console-port", type=PORT, help="Port of the console in the browser; 0: none.  [default: 8088]"
 )
 @click.option(
     "--secure",
@@ -281,7 +299,7 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
             hidden=True,
             help="Accepted as the standard does; no effect.",
         ),
-        click.option("--port", "namesrv_port", type=int, help="Port to listen on.  [default: 9876]"),
+        click.option("--port", "namesrv_port", type=PORT, help="Port to listen on.  [default: 9876]"),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False),
@@ -304,7 +322,7 @@ def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1)."
         ),
-        click.option("--port", "broker_port", type=int, help="Port to listen on.  [default: 10911]"),
+        click.option("--port", "broker_port", type=PORT, help="Port to listen on.  [default: 10911]"),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False),
@@ -341,10 +359,10 @@ def run_broker(**given: Any) -> None:
 
 for command in NOUNS:
     main.add_command(command)
-main.command("namesrv")(namesrv_options(run_namesrv))
+main.command("namesrv", epilog=examples.NAMESRV)(namesrv_options(run_namesrv))
 main.add_command(with_verbs("broker", run_broker, broker_options))
-mqnamesrv = standard("mqnamesrv")(namesrv_options(run_namesrv))
-mqbroker = standard("mqbroker")(broker_options(run_broker))
+mqnamesrv = standard("mqnamesrv", epilog=examples.NAMESRV)(namesrv_options(run_namesrv))
+mqbroker = standard("mqbroker", epilog=examples.BROKER)(broker_options(run_broker))
 
 
 EXAMPLES_DUMP = """\b
@@ -377,8 +395,8 @@ def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_j
         for line in dump_file(path, kind, offset, limit, "json" if as_json else output):
             click.echo(line)
     except DumpError as error:
-        click.echo(f"error: {error}", err=True)
-        raise SystemExit(1) from None
+        complain(str(error))
+        raise SystemExit(FAILED) from None
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,9 @@ import click
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags
+from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.plain import escaped, escaped_json
+from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration.plan import (
     DRAIN_SECONDS,
@@ -70,7 +72,7 @@ _ACCEPT = click.option(
 )
 
 
-@click.group()
+@click.group(epilog=EXAMPLES_PLAN)
 def migrate() -> None:
     """Move the broker groups of a running cluster from Apache's brokers to these, and back."""
 
@@ -213,8 +215,8 @@ class Terminal:
         if self._as_json:
             _print({"group": group, "step": step, "what": what})
         else:
-            now = datetime.fromtimestamp(self._clock.millis() / 1000, UTC)
-            click.echo(escaped(f"{now:%H:%M:%S}  {group}  {step}: {what}"))
+            now = iso(self._clock.millis(), UTC)
+            click.echo(escaped(f"{now}  {group}  {step}: {what}"))
 
     def act(self, group: str, side: Side, act: Act) -> None:
         """See `World`."""
@@ -354,7 +356,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (MigrationError, ClientError, OSError) as error:
-        click.echo(f"error: {escaped(str(error))}", err=True)
+        complain(str(error))
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         click.echo("interrupted: give the command again to go on", err=True)

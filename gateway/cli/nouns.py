@@ -9,10 +9,15 @@ from typing import Any
 
 import click
 
+from mqgateway.gateway.cli import examples
+from mqgateway.gateway.cli.calling import call as call_command
 from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES
 
 SERVERS = {
-    "broker": {"list": "The brokers of clusters, and how busy they are.", "status": "All figures of one."}
+    "broker": {
+        "list": "List the brokers of clusters, and how busy they are.",
+        "status": "Show all figures of brokers.",
+    }
 }
 """Nouns whose names run a server when nothing follows, with their verbs."""
 
@@ -26,8 +31,7 @@ def called(arguments: tuple[str, ...]) -> int:
         return call(arguments)
     found = import_module(f"mqgateway.gateway.cli.{ELSEWHERE[name][0]}")
     command: click.Command = getattr(found, arguments[1])
-    command.main(list(arguments[2:]), prog_name=f"mqgateway {name}")
-    return 0
+    return call_command(command, list(arguments[2:]), f"mqgateway {name}")
 
 
 def _door(name: str, about: str, *words: str) -> click.Command:
@@ -57,7 +61,7 @@ def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any])
             run(**given)
 
     alone.__doc__ = run.__doc__
-    group = click.group(noun, invoke_without_command=True)(options(alone))
+    group = click.group(noun, epilog=examples.BROKER, invoke_without_command=True)(options(alone))
     for name in PLACES:
         if name.startswith(f"{noun} "):
             verb = name.partition(" ")[2]

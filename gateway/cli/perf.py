@@ -23,17 +23,23 @@ import click
 
 from mqgateway.engine.clock import Clock, SystemClock
 from mqgateway.gateway.cli.client_flags import check_topic, client_flags, settings, told
+from mqgateway.gateway.cli.ending import FAILED, complain
+from mqgateway.gateway.cli.examples import examples
+from mqgateway.gateway.cli.explaining import explained, is_final
 from mqgateway.gateway.cli.perf_latency import Latencies
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.client.errors import ClientError
     from mqgateway.gateway.client.listening import Context
     from mqgateway.gateway.client.message import ReceivedMessage
 
-EXAMPLES = """\b
-Examples:
-  mqgateway perf produce BenchmarkTest --size 1024 --concurrency 64 --seconds 30
-  mqgateway perf produce BenchmarkTest --messages 100000 --batch 32 --json
-  mqgateway perf consume BenchmarkTest -g bench --from first --seconds 30"""
+_PRODUCE = (
+    "mqgateway perf produce BenchmarkTest --size 1024 --concurrency 64 --seconds 30",
+    "mqgateway perf produce BenchmarkTest --messages 100000 --batch 32 --json",
+)
+_CONSUME = ("mqgateway perf consume BenchmarkTest -g bench --from first --seconds 30",)
+EXAMPLES = examples(*_PRODUCE, *_CONSUME)
+EXAMPLES_PRODUCE, EXAMPLES_CONSUME = examples(*_PRODUCE), examples(*_CONSUME)
 
 REFRESH_SECONDS = 0.25
 LAST_SECONDS = 3.0
@@ -55,7 +61,7 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@perf.command()
+@perf.command(epilog=EXAMPLES_PRODUCE)
 @click.argument("topic")
 @click.option("-g", "--group", default="mqgateway-perf", show_default=True, help="Producer group.")
 @click.option("--size", default=1024, show_default=True, type=click.IntRange(1), help="Bytes of a body.")
@@ -72,9 +78,13 @@ def produce(**given: Any) -> None:
     producing = Producer(given["group"], **settings(given))
     with meter.reported(given["as_json"]), producing as producer, meter.shown("sent"):
         send_all(producer, given, meter)
+    if not meter.count:
+        if not meter.failures:
+            complain(f"nothing was sent within {given['seconds']:g} s; give more --seconds")
+        raise SystemExit(FAILED)
 
 
-@perf.command()
+@perf.command(epilog=EXAMPLES_CONSUME)
 @click.argument("topic")
 @click.option("-g", "--group", default="mqgateway-perf", show_default=True, help="Consumer group.")
 @click.option(
@@ -105,10 +115,12 @@ def consume(**given: Any) -> None:
     chosen = {"consume_message_batch_max_size": 32, **settings(given)}
     chosen["consume_from_where"] = BEGINNINGS[given["begin"]]
     check_topic(given["topic"], chosen)
-    consumer = PushConsumer(given["group"], take, **chosen)
+    consumer = PushConsumer(given["group"], take, on_failure=meter.refused, **chosen)
     consumer.subscribe(given["topic"])
     with meter.reported(given["as_json"]), consumer, meter.shown("consumed"):
         meter.wait()
+    if meter.is_refused:
+        raise SystemExit(FAILED)
 
 
 def send_all(producer: Any, given: dict[str, Any], meter: Meter) -> None:
@@ -171,10 +183,11 @@ class _Line:
 
     def _done(self, began: float, future: Future[Any]) -> None:
         count = self._count
-        if future.exception() is None:
+        error = future.exception()
+        if error is None:
             self._meter.sent(count, count * len(self._body), began)
         else:
-            self._meter.failed(count)
+            self._meter.failed(count, error)
         self._begin()
 
 
@@ -192,6 +205,8 @@ class Meter:
         self._last = self._began
         self.latencies = Latencies()
         self.count = self.failures = self.begun = self.octets = 0
+        self.is_refused = False
+        self._reasons: set[str] = set()
 
     def add(self, count: int, octets: int, latencies: Mapping[float, int]) -> None:
         """Messages are done with; `latencies` is how often something took so many seconds."""
@@ -218,10 +233,28 @@ class Meter:
         if self._most is not None and self.count >= self._most:
             self._enough.set()
 
-    def failed(self, count: int) -> None:
-        """Messages could not be sent."""
+    def failed(self, count: int, error: BaseException | None = None) -> None:
+        """Messages could not be sent. Each reason is reported once."""
         with self._lock:
             self.failures += count
+            if error is not None:
+                self._report_once(error)
+
+    def refused(self, error: ClientError) -> None:
+        """A request of the consumer failed; the measurement ends where it would always fail."""
+        with self._lock:
+            self._report_once(error)
+        if is_final(error):
+            self.is_refused = True
+            self._enough.set()
+
+    def _report_once(self, error: BaseException) -> None:
+        from mqgateway.gateway.client.errors import ClientError
+
+        text = explained(error) if isinstance(error, ClientError) else repr(error)
+        if text not in self._reasons:
+            self._reasons.add(text)
+            complain(text)
 
     def is_enough(self, count: int) -> bool:
         """Whether no more is to be begun; else `count` more are."""

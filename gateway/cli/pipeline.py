@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.clock import SystemClock
+from mqgateway.gateway.cli.ending import complain
+from mqgateway.gateway.cli.examples import examples
 
 if TYPE_CHECKING:
     from mqgateway.pipeline.jobs.report import Report
 
 OURS = re.compile(r"\b(?:pipeline|client)\.errors\.\w+: (.*)")
 """An error of the pipeline, or of the client, as Python writes it."""
-NEEDS_SPARK = "error: pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
+NEEDS_SPARK = "pyspark is not installed here: pip install 'mqgateway[spark]' (and Java 17)"
 
 
 def spark_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +66,7 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
         try:
             from mqgateway.pipeline.jobs.session import new_session
         except ModuleNotFoundError as error:
-            click.echo(f"{NEEDS_SPARK}: {error}", err=True)
+            complain(f"{NEEDS_SPARK}: {error}")
             raise SystemExit(1) from None
         settings, tell, clock = pairs_of(given["conf"], "--conf"), _tell(given), SystemClock()
         try:
@@ -79,7 +81,7 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
             finally:
                 session.stop()
         except Exception as error:
-            click.echo(f"error: {brief(error)}", err=True)
+            complain(brief(error))
             raise SystemExit(1) from None
         if given["report"]:
             with click.open_file(given["report"], "w") as file:
@@ -112,12 +114,12 @@ def _tell(given: dict[str, Any]) -> Callable[[str], None]:
     return (lambda line: None) if given["quiet"] else functools.partial(click.echo, err=True)
 
 
-@click.group()
+@click.group(epilog=examples("mqgateway pipeline archive Orders /data/archive"))
 def pipeline() -> None:
     """Run Spark jobs on topics and stores."""
 
 
-@pipeline.command()
+@pipeline.command(epilog=examples("mqgateway pipeline archive Orders /data/archive --follow 60"))
 @click.argument("topic")
 @click.argument("target")
 @click.option("--pattern", is_flag=True, help="TOPIC is a regular expression.")
@@ -145,7 +147,7 @@ def archive(session: Any, **given: Any) -> Report:
     )
 
 
-@pipeline.command()
+@pipeline.command(epilog=examples("mqgateway pipeline replay /data/archive OrdersAgain --day 2026-01-31"))
 @click.argument("source")
 @click.argument("topic")
 @click.option("--from-topic", help="Only what was archived of this topic.")
@@ -173,7 +175,7 @@ def replay(session: Any, **given: Any) -> Report:
     )
 
 
-@pipeline.command()
+@pipeline.command(epilog=examples("mqgateway pipeline orders Orders /data/totals OrderTotals"))
 @click.argument("topic")
 @click.argument("target")
 @click.argument("result_topic")
@@ -205,7 +207,7 @@ def orders(session: Any, **given: Any) -> Report:
     )
 
 
-@pipeline.command()
+@pipeline.command(epilog=examples("mqgateway pipeline traffic ~/store --step hour --picture traffic.svg"))
 @click.argument("store", type=click.Path(exists=True, file_okay=False))
 @click.option("--step", type=click.Choice(("second", "minute", "hour", "day")), default="minute")
 @click.option("--picture", type=click.Path(dir_okay=False), help="Draw messages by time (SVG).")

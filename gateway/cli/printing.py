@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
 from mqgateway.gateway.cli.plain import body_fields, body_text, escaped, escaped_json
+from mqgateway.gateway.cli.times import iso
 
 if TYPE_CHECKING:
     from mqgateway.gateway.client.message import ReceivedMessage
@@ -52,10 +52,9 @@ def print_message(message: ReceivedMessage, out: TextIO, form: Form) -> None:
 def as_line(message: ReceivedMessage) -> str:
     """Time, place, tag and body, all controls escaped."""
     queue = message.queue
-    stored = datetime.fromtimestamp(message.store_timestamp / 1000)
     place = f"{queue.broker_name}/{queue.queue_id}@{message.queue_offset}"
     more = f" ... {len(message.body)} bytes" if len(message.body) > BODY_MAX else ""
-    fields = (f"{stored:%H:%M:%S.%f}"[:-3], escaped(place), escaped(message.tags or "-"))
+    fields = (iso(message.store_timestamp), escaped(place), escaped(message.tags or "-"))
     return "  ".join((*fields, body_text(message.body[:BODY_MAX]) + more))
 
 

@@ -6,6 +6,7 @@ after SIGTERM only, it may drain; another signal cuts that short. Who watches ov
 (`supervisor`) hears of all this, and makes SIGHUP mean that settings are read again.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -21,10 +22,13 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import EngineError
 from mqgateway.gateway.cli.collecting import Collecting
+from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.log_levels import LOOK_SECONDS, LogLevels
 from mqgateway.gateway.cli.supervisor import Supervisor
 from mqgateway.gateway.runtime.loop import Reactor, use_monotonic_time
 from mqgateway.gateway.runtime.schedule import Schedule
+
+log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0
 """How often whoever supervises hears how far a start is."""
@@ -141,7 +145,10 @@ class _Run:
         self._collecting = Collecting(service, self._loop.callFromThread)
         if self._levels is not None:
             self._schedule.every(LOOK_SECONDS, LOOK_SECONDS, self._levels.follow)
-        self._started(service)
+        try:
+            self._started(service)
+        except SystemExit:
+            log.warning("standard output cannot be written; the server runs without its summary")
         if not self._supervisor.is_there:
             return
         self._supervisor.ready(_status(service))
@@ -175,7 +182,7 @@ class _Run:
 
     def _failed(self, failure: Failure) -> None:
         self._code = 1
-        print(f"mqgateway: {failure.getErrorMessage()}", file=sys.stderr)
+        complain(failure.getErrorMessage())
         if not _is_expected(failure.value):
             print(failure.getTraceback(), file=sys.stderr)
         self._end()

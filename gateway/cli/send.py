@@ -1,12 +1,15 @@
 """`mqgateway send`: messages from arguments, a file, or standard input, one a line or one in all.
 
-Lines may be of any bytes. With `--whole` all of the file is one body, as it is.
-Each result is a line: id, queue and offset; with `--json` an object. Exit codes: 0 all were stored, 1
-something was not, 2 wrong usage.
+Lines may be of any bytes and end with LF or CR LF; a UTF-8 byte order mark before the first is left out.
+With `--whole` all of the file is one body, as it is.
+Each result is a line: id, queue and offset; with `--json` an object, with the member `error` for a message
+that was not stored. Errors are on standard error, each text once. Exit codes: 0 all were stored, 1 something
+was not, 2 wrong usage.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,9 +18,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 import click
 
 from mqgateway.gateway.cli.client_flags import client_flags, settings, told
-from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.cli.ending import FAILED, complain
+from mqgateway.gateway.cli.explaining import explained
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.client.errors import ClientError
     from mqgateway.gateway.client.message import Message, SendResult
 
 WINDOW = 1000
@@ -54,6 +59,8 @@ def send(**given: Any) -> None:
 
     if given["whole"] and given["bodies"]:
         raise click.UsageError("--whole is for a file or standard input, not for bodies given here")
+    if "" in given["bodies"]:
+        raise click.BadArgumentUsage("a body is empty, and brokers take no empty message")
     messages = _messages(given)
     with Producer(given["group"], **settings(given)) as producer:
         if given["oneway"]:
@@ -63,7 +70,7 @@ def send(**given: Any) -> None:
         results = _sent(producer, messages, given["order"])
         failed = show_results(results, sys.stdout, given["as_json"], _progress(given["progress"]))
     if failed:
-        raise SystemExit(1)
+        raise SystemExit(FAILED)
 
 
 def millis_of(text: str) -> int:
@@ -72,7 +79,9 @@ def millis_of(text: str) -> int:
     number = text.rstrip("msh")
     unit = text[len(number) :]
     if unit not in units or not number.isdigit():
-        raise click.BadParameter(f"{text!r} is no time such as 1500ms, 30s, 5m or 2h")
+        raise click.BadParameter(
+            f"{text!r} is no time: write it as 1500ms, 30s, 5m or 2h", param_hint="--delay"
+        )
     return int(number) * units[unit]
 
 
@@ -92,22 +101,35 @@ def _messages(given: dict[str, Any]) -> Iterator[Message]:
 
 
 def _bodies(given: dict[str, Any]) -> Iterator[bytes | str]:
-    """Empty lines are none; a line ends with LF, what else is in it belongs to it."""
+    """Yield the bodies of arguments, or of a file or standard input. Empty lines are skipped."""
     if given["bodies"]:
-        yield from (body for body in given["bodies"] if body)
+        yield from given["bodies"]
         return
     source: BinaryIO = given["source"] or sys.stdin.buffer
-    if given["whole"]:
-        yield source.read()
-        return
-    is_text = True
-    for line in source:
-        is_text = is_text and b"\0" not in line
-        if body := line.removesuffix(b"\n"):
+    name = given["source"].name if given["source"] else "standard input"
+    count = 0
+    for body in [source.read()] if given["whole"] else _lines(source, name):
+        if body:
+            count += 1
             yield body
+    if not count:
+        complain(f"nothing was sent: {name} is empty", severity="warning")
+
+
+def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield lines without their ends. CR before LF belongs to the end of a line of text only."""
+    is_text = True
+    for number, line in enumerate(source):
+        line = line.removesuffix(b"\n")
+        if b"\0" in line:
+            is_text = False
+        else:
+            line = line.removesuffix(b"\r")
+        yield line if number else line.removeprefix(codecs.BOM_UTF8)
     if not is_text:
-        click.echo(
-            "note: this was no text; each line of it is a message, with --whole all of it is one", err=True
+        complain(
+            f"{name} is no text; each line of it is a message: with --whole all of it is one",
+            severity="warning",
         )
 
 
@@ -118,7 +140,9 @@ def _property(pair: str) -> tuple[str, str]:
     return name, value
 
 
-def _sent(producer: Any, messages: Iterable[Message], order: str | None) -> Iterator[SendResult | Exception]:
+def _sent(
+    producer: Any, messages: Iterable[Message], order: str | None
+) -> Iterator[SendResult | ClientError]:
     """Results in the order of the messages; with an order, one is waited for before the next is sent."""
     from mqgateway.gateway.client.errors import ClientError
     from mqgateway.gateway.client.selectors import by_hash
@@ -133,7 +157,7 @@ def _sent(producer: Any, messages: Iterable[Message], order: str | None) -> Iter
         yield _outcome(future, ClientError)
 
 
-def _outcome(future: Any, kind: type[Exception]) -> SendResult | Exception:
+def _outcome(future: Any, kind: type[ClientError]) -> SendResult | ClientError:
     try:
         result: SendResult = future.result()
     except kind as error:
@@ -141,15 +165,22 @@ def _outcome(future: Any, kind: type[Exception]) -> SendResult | Exception:
     return result
 
 
-def show_results(results: Iterable[SendResult | Exception], out: TextIO, as_json: bool, advance: Any) -> int:
+def show_results(
+    results: Iterable[SendResult | ClientError], out: TextIO, as_json: bool, advance: Any
+) -> int:
     """Print results as they come; how many failed."""
-    failed = 0
+    failed = count = 0
+    reasons: set[str] = set()
     for result in results:
         advance()
+        count += 1
         if isinstance(result, Exception):
             failed += 1
-            told = json.dumps({"error": str(result)}) if as_json else escaped(f"error: {result}")
-            print(told, file=out)
+            if as_json:
+                print(json.dumps({"error": str(result)}), file=out)
+            if (text := explained(result)) not in reasons:
+                reasons.add(text)
+                complain(text)
             continue
         place = {
             "status": result.status.value,
@@ -166,6 +197,8 @@ def show_results(results: Iterable[SendResult | Exception], out: TextIO, as_json
         else:
             where = f"{place['brokerName']}/{place['queueId']}@{place['queueOffset']}"
             print(f"{place['status']}  {place['messageId']}  {where}", file=out)
+    if failed and count > 1:
+        complain(f"{failed} of {count} messages were not stored")
     return failed
 
 

@@ -11,6 +11,8 @@ import click
 from mqgateway.engine.clock import SystemClock, seconds_since_boot
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.gateway.cli.calling import Called
+from mqgateway.gateway.cli.ending import USAGE, complain, end_with
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.logs import start_logging
 
@@ -19,14 +21,19 @@ STARTED_AT = "SERVE_STARTED_AT"
 
 LOG_FORMATS = ("text", "json")
 FILE = click.Path(dir_okay=False)
+PORT = click.IntRange(0, 65535)
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-class StandardCommand(click.Command):
+class StandardCommand(Called):
     """A command of the standard's name, whose long flags may have one dash too: `-namesrvAddr`.
 
     Standard: commons-cli, which looks for a long name before it takes a word for letters.
     """
+
+    def main(self, *arguments: Any, **named: Any) -> Any:
+        """See `click.Command.main`. Each of these commands is a console script."""
+        end_with(lambda: super(StandardCommand, self).main(*arguments, **named))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """See `click.Command.parse_args`."""
@@ -82,8 +89,13 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def fail(problems: Sequence[Problem | str], output: str) -> NoReturn:
     """Report what is wrong with the settings and end with exit code 2."""
+    if all(not isinstance(one, str) and one.severity == "warning" for one in problems):
+        problems = [
+            *problems,
+            "not started because of these warnings and --strict; leave --strict out, or mend them",
+        ]
     report(problems, output)
-    raise SystemExit(2)
+    raise SystemExit(USAGE)
 
 
 def report(problems: Sequence[Problem | str], output: str) -> None:
@@ -94,7 +106,7 @@ def report(problems: Sequence[Problem | str], output: str) -> None:
             click.echo(json.dumps(fields), err=True)
         else:
             severity = "error" if isinstance(problem, str) else problem.severity
-            click.echo(f"{severity}: {problem}", err=True)
+            complain(str(problem), severity=severity)
 
 
 def begin_logging(given: Mapping[str, Any], servers: Mapping[str, LogOptions]) -> LogLevels:

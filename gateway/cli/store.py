@@ -12,13 +12,16 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqgateway.gateway.cli.ending import complain
+from mqgateway.gateway.cli.examples import examples
 from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.plain import escaped, escaped_json
+from mqgateway.gateway.cli.times import iso
 
 if TYPE_CHECKING:
     from mqgateway.engine.options import StoreOptions
@@ -48,7 +51,12 @@ BACKUPS = {
 """Commands that are in `store_backups`."""
 
 
-@click.group(cls=GroupWithLater, later=BACKUPS, module="store_backups")
+@click.group(
+    cls=GroupWithLater,
+    later=BACKUPS,
+    module="store_backups",
+    epilog=examples("mqgateway store check ~/store"),
+)
 def store() -> None:
     """Check, rebuild, count, convert, back up and restore a store that lies on disk.
 
@@ -233,7 +241,7 @@ def errors_told(as_json: bool) -> Iterator[None]:
         if as_json:
             print_json({"error": str(error)}, err=True)
         else:
-            click.echo(f"error: {escaped(str(error))}", err=True)
+            complain(str(error))
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
@@ -294,7 +302,7 @@ def in_time(millis: int | None) -> str:
     """A time for people."""
     if millis is None:
         return "-"
-    return datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return iso(millis, UTC)
 
 
 def findings_as_text(findings: Findings) -> list[str]:

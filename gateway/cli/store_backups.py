@@ -138,9 +138,12 @@ def restore(
 def backups(folder: str, as_json: bool) -> None:
     """List the backups in a folder."""
     from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.errors import EngineError
     from mqgateway.engine.upkeep.backup import list_backups
 
     with errors_told(as_json):
+        if not os.path.isdir(folder):
+            raise EngineError(f"{folder} is no folder: give the one that backups were made in")
         found = list_backups(RealDisk(), os.path.abspath(folder))
     if as_json:
         print_json({"backups": [{"name": name, **manifest_as_json(one)} for name, one in found.items()]})

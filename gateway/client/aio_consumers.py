@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Unpack
 from mqgateway.gateway.client import lite_pull, pull, push, simple
 from mqgateway.gateway.client.aio_face import Face, check_coroutine_function
 from mqgateway.gateway.client.allocation import Strategy
-from mqgateway.gateway.client.consumer import QueuesChanged
+from mqgateway.gateway.client.consumer import Failed, QueuesChanged
 from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import PullResult, ReceivedMessage
@@ -37,6 +37,7 @@ class PushConsumer(Face[push.PushConsumer]):
         is_ordered: bool = False,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
+        on_failure: Failed | None = None,
         **settings: Unpack[PushSettings],
     ) -> None:
         if callable(listener):
@@ -50,6 +51,7 @@ class PushConsumer(Face[push.PushConsumer]):
                 is_ordered=is_ordered,
                 strategy=strategy,
                 on_queues_changed=on_queues_changed,
+                on_failure=on_failure,
                 **given,
             ),
             namesrv=namesrv,

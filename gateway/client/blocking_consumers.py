@@ -11,7 +11,7 @@ from mqgateway.gateway.client import lite_pull, pull, push, simple
 from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.arguments import refuse
 from mqgateway.gateway.client.blocking_face import Face
-from mqgateway.gateway.client.consumer import QueuesChanged
+from mqgateway.gateway.client.consumer import Failed, QueuesChanged
 from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import PullResult, ReceivedMessage
@@ -38,6 +38,7 @@ class PushConsumer(Face[push.PushConsumer]):
         is_ordered: bool = False,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
+        on_failure: Failed | None = None,
         **settings: Unpack[PushSettings],
     ) -> None:
         if inspect.iscoroutinefunction(listener):
@@ -53,6 +54,7 @@ class PushConsumer(Face[push.PushConsumer]):
                 is_ordered=is_ordered,
                 strategy=strategy,
                 on_queues_changed=on_queues_changed,
+                on_failure=on_failure,
                 **given,
             ),
             namesrv=namesrv,

@@ -59,6 +59,8 @@ BROKER_FLOW_CONTROL_MILLIS = 20
 
 QueuesChanged = Callable[[str, Collection[MessageQueue], Collection[MessageQueue]], object]
 """Told the topic, all its queues, and ours, when ours have changed."""
+Failed = Callable[[ClientError], object]
+"""Called in the client's thread with each request for messages or offsets that failed; it is made again."""
 
 
 class GroupConsumer(ABC):
@@ -77,6 +79,7 @@ class GroupConsumer(ABC):
         client: Client | None = None,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
+        on_failure: Failed | None = None,
     ) -> None:
         check_group(arguments.text("group", group), RESERVED_GROUP)
         is_strategy = callable(getattr(strategy, "allocate", None)) and not isinstance(strategy, type)
@@ -91,6 +94,7 @@ class GroupConsumer(ABC):
         self.client = client or Client(options, environment, named=self.is_broadcasting)
         self._strategy: Strategy = strategy or Averagely()
         self._on_queues_changed = on_queues_changed
+        self._on_failure = on_failure
         self.subscriptions: dict[str, SubscriptionData] = {}
         self.readable: dict[str, set[MessageQueue]] = {}
         self.held: dict[MessageQueue, ProcessQueue] = {}
@@ -182,6 +186,7 @@ class GroupConsumer(ABC):
                 await self.client.update_route(topic)
             except BrokerError as error:
                 log.warning("the route of %s is not told: %s", topic, error)
+                self.failed(error)
 
         await together(learn(topic) for topic in list(topics))
 
@@ -259,6 +264,7 @@ class GroupConsumer(ABC):
             except ClientError as error:
                 if self.is_running and not topic.startswith(RETRY_PREFIX):
                     log.warning("queues of %s cannot be shared: %s", topic, error)
+                    self.failed(error)
                     balanced = False
             if not self.is_running:
                 return True
@@ -314,6 +320,7 @@ class GroupConsumer(ABC):
         except ClientError as error:
             if self.is_running:
                 log.warning("where to begin with %s is not known: %s", queue, error)
+                self.failed(error)
             return False
         if not self.is_running or queue in self.held:
             return False
@@ -426,6 +433,11 @@ class GroupConsumer(ABC):
             "PROP_CONSUMEORDERLY": "true" if self._wants_locks else "false",
             "PROP_CONSUMER_START_TIMESTAMP": str(self._started_at),
         }
+
+    def failed(self, error: ClientError) -> None:
+        """Report a failed request to the program, if it asked for that."""
+        if self._on_failure is not None:
+            self._on_failure(error)
 
     def _check_running(self) -> None:
         if not self.is_running:

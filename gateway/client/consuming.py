@@ -87,8 +87,9 @@ class Concurrent:
             message.add(start)
         outcome = await heard(consumer, self._options, self._listener, messages, context)
         now = steady.now()
-        done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0
-        consumer.stats.consumed(context.queue.topic, now - began, done, len(messages) - done, now)
+        if outcome is not Consumed.LEAVE:
+            done = min(context.acked, len(messages)) if outcome is not Consumed.LATER else 0
+            consumer.stats.consumed(context.queue.topic, now - began, done, len(messages) - done, now)
         return outcome
 
     async def _settle(
@@ -99,6 +100,8 @@ class Concurrent:
         outcome: Consumed,
     ) -> None:
         """Hand back what failed, and note how far the queue is consumed."""
+        if outcome is Consumed.LEAVE:
+            return
         done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
         settled = list(messages[:done])
         again: list[ReceivedMessage] = []
@@ -179,6 +182,7 @@ async def directly(
         Consumed.LATER: "CR_LATER",
         Consumed.COMMIT: "CR_COMMIT",
         Consumed.ROLLBACK: "CR_ROLLBACK",
+        Consumed.LEAVE: "CR_LATER",
     }
     steady = consumer.client.steady
     context = Context(MessageQueue(message.topic, broker_name, message.queue.queue_id))

@@ -20,13 +20,16 @@ class Consumed(StrEnum):
     """What became of messages.
 
     SUCCESS: they are done with. LATER: they are to come again; those of ordered queues after a rest of the
-    whole queue. COMMIT and ROLLBACK are for ordered consumers that do not commit by themselves.
+    whole queue. COMMIT and ROLLBACK are for ordered consumers that do not commit by themselves. LEAVE: the
+    listener is about to stop and did nothing with them. They are neither acknowledged nor handed back, and
+    the next owner of the queue gets them.
     """
 
     SUCCESS = "SUCCESS"
     LATER = "LATER"
     COMMIT = "COMMIT"
     ROLLBACK = "ROLLBACK"
+    LEAVE = "LEAVE"
 
 
 class Context:

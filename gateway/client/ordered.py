@@ -101,8 +101,9 @@ class Ordered:
             outcome = await self._listened(messages, process, context)
             if process.dropped:
                 return None
+            is_over = outcome is Consumed.LEAVE
             rest = await self._settle(messages, process, context, outcome)
-            if rest is not None:
+            if rest is not None or is_over:
                 return rest
         return None
 
@@ -118,9 +119,10 @@ class Ordered:
         finally:
             process.is_busy = False
         now = steady.now()
-        is_bad = outcome in (Consumed.LATER, Consumed.ROLLBACK)
-        done, failed = (0, len(messages)) if is_bad else (len(messages), 0)
-        consumer.stats.consumed(context.queue.topic, now - began, done, failed, now)
+        if outcome is not Consumed.LEAVE:
+            is_bad = outcome in (Consumed.LATER, Consumed.ROLLBACK)
+            done, failed = (0, len(messages)) if is_bad else (len(messages), 0)
+            consumer.stats.consumed(context.queue.topic, now - began, done, failed, now)
         return outcome
 
     async def _settle(
@@ -133,7 +135,9 @@ class Ordered:
         """Commit or put back; how long the queue is to rest, None for not at all."""
         offset = -1
         rest: float | None = None
-        if outcome is Consumed.LATER and await self._comes_again(messages):
+        if outcome is Consumed.LEAVE:
+            process.put_back(messages)
+        elif outcome is Consumed.LATER and await self._comes_again(messages):
             process.put_back(messages)
             rest = self._rest(context)
         elif context.auto_commit or outcome is Consumed.COMMIT:

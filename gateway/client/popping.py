@@ -261,6 +261,7 @@ class Popping:
             if not self._consumer.is_running:
                 return 0  # the pop that waited at the broker, ended by our leaving
             log.info("a pop from %s failed: %s", queue, error)
+            self._consumer.failed(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return BROKER_FLOW_CONTROL_MILLIS if is_flow_control else on_failure
         if status is not PopStatus.FOUND:
@@ -308,6 +309,8 @@ class Popping:
         return held.dropped or self._consumer.client.steady.now() >= until
 
     def _settle(self, messages: Sequence[ReceivedMessage], context: Context, outcome: Consumed) -> None:
+        if outcome is Consumed.LEAVE:
+            return  # they come again when their time is over
         queue = context.queue
         done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
         for message in messages[:done]:

@@ -23,6 +23,7 @@ from mqgateway.gateway.client.consumer import (
     FIRST_SECONDS,
     FLOW_CONTROL_MILLIS,
     PAUSED_MILLIS,
+    Failed,
     GroupConsumer,
     QueuesChanged,
 )
@@ -77,9 +78,10 @@ class PushConsumer(GroupConsumer):
         client: Client | None = None,
         strategy: Strategy | None = None,
         on_queues_changed: QueuesChanged | None = None,
+        on_failure: Failed | None = None,
         **settings: Unpack[PushSettings],
     ) -> None:
-        options = made(PushOptions, settings, ("is_ordered", "strategy", "on_queues_changed"))
+        options = made(PushOptions, settings, ("is_ordered", "strategy", "on_queues_changed", "on_failure"))
         checked_time(options.consume_timestamp)
         _fit_threads(options, settings)
         if not callable(listener):
@@ -92,6 +94,7 @@ class PushConsumer(GroupConsumer):
             client=client,
             strategy=strategy,
             on_queues_changed=on_queues_changed,
+            on_failure=on_failure,
         )
         if options.enable_trace:
             self.tracer = traced(self.client, options, environment, group)
@@ -281,6 +284,7 @@ class PushConsumer(GroupConsumer):
             if not self.is_running:
                 return 0  # the pull that waited at the broker, ended by our leaving
             log.info("a pull from %s failed: %s", line.queue, error)
+            self.failed(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return (
                 BROKER_FLOW_CONTROL_MILLIS

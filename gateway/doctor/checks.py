@@ -135,6 +135,10 @@ TOLD = {
         "{retries} wait to be tried again",
         "read the clients' logs; the messages: mqgateway message tail %RETRY%{group}",
     ),
+    "retries-waiting": Sentence(
+        "{retries} messages that failed before wait in %RETRY%{group} to be consumed again",
+        "see why they failed in the clients' logs; the messages: mqgateway message tail %RETRY%{group}",
+    ),
     "pop-invisible": Sentence(
         "{held} of {behind} messages that wait in {topic} were popped and not acknowledged yet: "
         "nobody sees them until they are due again",
@@ -174,8 +178,8 @@ def _found(check: str, weight: Weight = "cause", **values: Any) -> Finding:
 
 
 def unknown_group(group: Group) -> Iterator[Finding]:
-    """Nobody knows the group."""
-    if not group.is_known:
+    """Nobody knows the group, and everybody was asked."""
+    if not group.is_known and group.is_complete:
         yield _found("unknown-group", group=group.name)
 
 
@@ -187,7 +191,7 @@ def group_disabled(group: Group) -> Iterator[Finding]:
 
 def no_member(group: Group) -> Iterator[Finding]:
     """No member is connected. With nothing to consume nothing is wrong with that."""
-    if not group.members:
+    if not group.members and group.is_complete:
         weight: Weight = "cause" if group.behind else "warning"
         yield _found("no-member", weight, group=group.name, behind=group.behind)
 
@@ -368,6 +372,12 @@ def retry_storm(group: Group) -> Iterator[Finding]:
         )
 
 
+def retries_waiting(group: Group) -> Iterator[Finding]:
+    """Messages wait in the retry topic."""
+    if group.retries_behind:
+        yield _found("retries-waiting", "warning", group=group.name, retries=group.retries_behind)
+
+
 def pop_invisible(group: Group) -> Iterator[Finding]:
     """Most of what waits was popped already."""
     if not group.is_popping:
@@ -433,6 +443,7 @@ CHECKS: tuple[Check, ...] = (
     flow_control,
     slow_listener,
     retry_storm,
+    retries_waiting,
     pop_invisible,
     transaction_pending,
     dead_letters,

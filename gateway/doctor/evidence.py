@@ -104,7 +104,8 @@ class Topic:
 @dataclass(frozen=True, slots=True)
 class Group:
     """A consumer group as it was found at the time `at`. `queues` are those of its topics, without those
-    for retries, whose messages are counted in `retries_behind`."""
+    for retries, whose messages are counted in `retries_behind`. `is_complete`: every server that knows of the
+    group has answered, so that what none of them said does not exist."""
 
     name: str
     at: int
@@ -119,8 +120,9 @@ class Group:
     dead_letters: int = 0
     last_dead_letter: int | None = None
     retry_max: int | None = None
+    is_complete: bool = True
 
     @property
     def behind(self) -> int:
-        """How many messages wait in all."""
-        return sum(one.behind for one in self.queues)
+        """Number of messages that wait in all, retries included."""
+        return sum(one.behind for one in self.queues) + self.retries_behind

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.mqadmin.declaration import Given, UsageError
 from mqgateway.gateway.mqadmin.profiles import Profile, Profiles, parsed, path_of
-from mqgateway.gateway.runtime.name_servers import split_addresses
+from mqgateway.gateway.runtime.name_servers import address_fault, split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
@@ -52,8 +52,11 @@ def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile
     sources = [profile, from_environment] if named else [from_environment, profile]
     addresses = given.text("n") or next((one.name_servers for one in sources if one.name_servers), "")
     certificates = given.text("tls-ca") or profile.tls_ca
+    name_servers = split_addresses(addresses)
+    if fault := next(filter(None, map(address_fault, name_servers)), None):
+        raise UsageError(f"name server {fault}")
     return Configuration(
-        tuple(split_addresses(addresses)),
+        tuple(name_servers),
         _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file)),
         seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
         "tls" in given or profile.tls or certificates is not None,
@@ -76,7 +79,7 @@ def seconds(given: Given, key: str, default: float) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:
-        raise UsageError(f"the value of --{key} is no number of seconds: {text!r}")
+        raise UsageError(f"{given.name(key)} is no number of seconds: {text!r}")
     return value
 
 
@@ -106,5 +109,5 @@ def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -
             raise UsageError(str(error)) from None
     secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
     if not secret:
-        raise UsageError("an access key needs a secret key")
+        raise UsageError("an access key needs a secret key: give --secret-key, or set ROCKETMQ_SECRET_KEY")
     return Credentials(sources[first].access_key, secret)

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from mqgateway.engine.clock import Clock
-from mqgateway.gateway.client.errors import ClientError, TimedOut, Unreachable
+from mqgateway.gateway.client.errors import BadArgument, ClientError, TimedOut, Unreachable
 from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from mqgateway.gateway.codec.errors import CodecError
 from mqgateway.gateway.codec.frame import FrameCutter
+from mqgateway.gateway.runtime.name_servers import address_fault
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.signature import Credentials
@@ -44,11 +45,15 @@ def plain(host: str, port: int, seconds: float) -> Stream:
 
 
 def encrypted(certificates: str | None) -> Connect:
-    """Connections with TLS. Only servers are taken that a file of certificates vouches for, if one is
-    given; as with the standard's tool, any server otherwise."""
+    """Return a way to connect with TLS. With a file of certificates only servers are taken that it vouches
+    for; without one any server, as the standard's tool does. Raises `BadArgument` for a file without any.
+    """
     import ssl  # slow to load, and seldom asked for
 
-    context = ssl.create_default_context(cafile=certificates)
+    try:
+        context = ssl.create_default_context(cafile=certificates)
+    except OSError as error:  # `ssl.SSLError` too
+        raise BadArgument(f"the certificates of {certificates} cannot be read: {_reason(error)}") from None
     context.check_hostname = False  # certificates of brokers are made for names that nobody connects to
     if certificates is None:
         context.verify_mode = ssl.CERT_NONE
@@ -59,18 +64,24 @@ def encrypted(certificates: str | None) -> Connect:
     return connect
 
 
+def _reason(error: OSError) -> str:
+    """Return the words of an operating system's error without its number."""
+    words = getattr(error, "reason", None) or error.strerror or str(error)
+    return str(words).replace("_", " ").lower()
+
+
 class Connection:
     """One connection to a server."""
 
     def __init__(self, address: str, connect: Connect, clock: Clock) -> None:
-        """Raises `Unreachable`, `ClientError` for what is no address."""
+        """Raises `Unreachable`, `BadArgument` for what is no address."""
+        if fault := address_fault(address):
+            raise BadArgument(fault)
         host, _, port = address.rpartition(":")
-        if not (host and port.isdecimal()):
-            raise ClientError(f"{address!r} is no address: host:port is wanted")
         try:
             self._stream = connect(host.strip("[]"), int(port), _CONNECT_SECONDS)
-        except (OSError, OverflowError) as error:
-            raise Unreachable(f"connect to {address} failed: {error}") from None
+        except OSError as error:
+            raise Unreachable(f"cannot connect to {address} ({_reason(error)})") from None
         self._address = address
         self._clock = clock
         self._cutter = FrameCutter()
@@ -87,7 +98,7 @@ class Connection:
                 self._stream.settimeout(max(0.001, until - self._clock.monotonic()))
                 data = self._stream.recv(_PIECE)
                 if not data:
-                    raise Unreachable(f"{self._address} ended the connection")
+                    raise Unreachable(f"{self._address} closed the connection")
                 for payload in self._cutter.feed(data):
                     answer = decode_command(payload)
                     if answer.is_response and answer.opaque == command.opaque:
@@ -95,7 +106,7 @@ class Connection:
         except TimeoutError:
             raise TimedOut(f"{self._address} did not answer within {seconds:g} s") from None
         except OSError as error:
-            raise Unreachable(f"{self._address}: {error}") from None
+            raise Unreachable(f"{self._address}: {_reason(error)}") from None
         except CodecError as error:
             raise ClientError(f"{self._address}: {error}") from None
 

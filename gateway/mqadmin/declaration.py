@@ -70,6 +70,14 @@ class Option:
         """By what it is found in what was given."""
         return self.letters or self.long
 
+    @property
+    def name(self) -> str:
+        """As its user may write it: `-t (--topic)`, `--to`, or `TOPIC` for an operand."""
+        if self.is_operand:
+            return self.long.upper()
+        long = f"--{self.long.strip()}"
+        return f"-{self.letters} ({long})" if self.letters else long
+
 
 def flag(letters: str, long: str, about: str) -> Option:
     """An option without a value."""
@@ -91,8 +99,9 @@ def operand(
 class Given:
     """The options that were given, by their letters. What cannot be read is a `UsageError`."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, values: Mapping[str, str], names: Mapping[str, str] | None = None) -> None:
         self.values = dict(values)
+        self._names = names or {}
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -106,8 +115,12 @@ class Given:
         """The same of one that has to be given."""
         value = self.text(key)
         if value is None:
-            raise UsageError(f"Missing required option: {key}")
+            raise UsageError(f"missing: {self.name(key)}")
         return value
+
+    def name(self, key: str) -> str:
+        """How a user writes the option."""
+        return self._names.get(key, f"-{key}")
 
     def number(self, key: str, default: int) -> int:
         """A whole number."""
@@ -117,7 +130,7 @@ class Given:
         try:
             return int(value)
         except ValueError:
-            raise UsageError(f"the value of -{key} is no whole number: {value!r}") from None
+            raise UsageError(f"{self.name(key)} is no whole number: {value!r}") from None
 
     def truth(self, key: str, default: bool = False) -> bool:
         """`true` in any case is true, and anything else is not, as Java reads it."""
@@ -207,7 +220,7 @@ class Catalogue:
     """The commands of a program, of one word or two, in modules below `package`.
 
     What is listed with them, and is declared in another way, is in `more`. `name_servers` are those that are
-    asked when none are given.
+    asked when none are given. `examples` are calls by command; its help makes one of the options otherwise.
     """
 
     program: str
@@ -215,6 +228,7 @@ class Catalogue:
     places: Mapping[str, Place]
     more: Mapping[str, Place] = field(default_factory=dict)
     name_servers: tuple[str, ...] = ()
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def split(self, arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
         """The name of the command that was typed, and what came after it."""

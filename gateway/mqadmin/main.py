@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
+from mqgateway.gateway.cli.ending import DONE, FAILED, NOT_FOUND, USAGE, end_with, error_line
+from mqgateway.gateway.cli.explaining import explained
+from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import (
     NOWHERE,
@@ -36,14 +38,15 @@ from mqgateway.gateway.mqadmin.declaration import (
     UsageError,
     find,
 )
-from mqgateway.gateway.mqadmin.parsing import parse
+from mqgateway.gateway.mqadmin.parsing import check_words, parse
 from mqgateway.gateway.mqadmin.servers import Servers
 
 if TYPE_CHECKING:
     from mqgateway.gateway.mqadmin.completion import Offer
 
-DONE, FAILED, USAGE, NOT_FOUND, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
-"""How a call ends. Above PARTLY are answers of commands that say so themselves."""
+PARTLY = 4
+"""Exit code of a call that some of the servers asked did and others did not. Codes above it are those of
+single commands."""
 
 _NOT_FOUND_CODES = frozenset(
     {
@@ -96,7 +99,7 @@ class Surroundings:
 
 def main() -> None:
     """The console script."""
-    sys.exit(console(sys.argv[1:]))
+    end_with(lambda: console(sys.argv[1:]))
 
 
 def console(
@@ -109,15 +112,7 @@ def console(
     around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
     around.notebook = notebook or around.notebook
     around.profiles = profiles or around.profiles
-    try:
-        ended = Tool(around, catalogue).run(arguments)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        ended = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has enough of it; what is buffered must not be tried again at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        ended = DONE
+    ended = Tool(around, catalogue).run(arguments)
     return DONE if os.environ.get("MQADMIN_EXIT_ZERO") == "1" else ended
 
 
@@ -149,7 +144,7 @@ class Tool:
             try:
                 words = shlex.split(line, comments=True)
             except ValueError as error:
-                self._complain(f"error: {error}: {line.strip()}")
+                self._fail(f"{error}: {line.strip()}")
                 worst = max(worst, USAGE)
                 continue
             if words:
@@ -162,7 +157,7 @@ class Tool:
 
         shell = arguments[0] if arguments else ""
         if shell not in SHELLS:
-            self._complain(f"error: --completion takes one of {', '.join(SHELLS)}, not {shell!r}")
+            self._fail(f"--completion takes one of {', '.join(SHELLS)}, not {shell!r}")
             return USAGE
         self._around.write(script(shell, self._catalogue.program))
         return DONE
@@ -215,10 +210,11 @@ class Tool:
             given = Given({"h": ""}) if asks_for_help else parse(rest, found.options)
             if "h" in given:
                 return self._help(found)
+            if self._catalogue is not MQADMIN:
+                check_words(given, found.options)
             return self._repeat(found, given)
-        except UsageError as error:
-            self._complain(f"error: {error}")
-            self._complain(f"See '{self._catalogue.program} {self._help_word(found.name)}'.")
+        except (UsageError, BadArgument) as error:
+            self._fail(f"{error}; see '{self._catalogue.program} {self._help_word(found.name)}'")
             return USAGE
 
     def _repeat(self, command: Command, given: Given) -> int:
@@ -267,10 +263,11 @@ class Tool:
         if "json" in given:
             self._show_json(command, call, servers.withheld or rows, failure)
         for one in servers.errors:
-            self._complain(f"error: {one['error']}")
+            self._fail(one["error"])
         if failure is not None:
-            self._complain(f"error: {failure}")
-            return _code_of(failure)
+            self._fail(explained(failure))
+            is_wrong_usage = isinstance(failure, BadArgument) and self._catalogue is not MQADMIN
+            return USAGE if is_wrong_usage else _code_of(failure)
         if call.ended is not None:
             return call.ended
         if servers.failures:
@@ -302,7 +299,7 @@ class Tool:
 
         errors: list[dict[str, Any]] = list(call.servers.errors)
         if failure is not None:
-            told: dict[str, Any] = {"server": getattr(failure, "address", ""), "error": str(failure)}
+            told: dict[str, Any] = {"server": getattr(failure, "address", ""), "error": explained(failure)}
             if isinstance(failure, BrokerError):
                 told["code"] = failure.code
             errors.append(told)
@@ -326,7 +323,7 @@ class Tool:
     def _help(self, command: Command) -> int:
         from mqgateway.gateway.mqadmin.usage import help_of
 
-        self._around.write(help_of(command, self._catalogue.program))
+        self._around.write(help_of(command, self._catalogue))
         return DONE
 
     def _help_word(self, name: str) -> str:
@@ -335,13 +332,18 @@ class Tool:
     def _unknown(self, name: str) -> int:
         from mqgateway.gateway.mqadmin.usage import closest
 
-        self._around.write(f"The sub command {name} not exist.\n")
-        if near := closest(name, self._catalogue.places):
-            self._complain(f"did you mean {' or '.join(near)}?")
+        near = closest(name, self._catalogue.places)
+        meant = f"did you mean {' or '.join(near)}?" if near else ""
+        if self._catalogue is MQADMIN:
+            self._around.write(f"The sub command {name} not exist.\n")
+            if meant:
+                self._around.complain(f"{meant}\n")
+        else:
+            self._fail(f"there is no command {name!r}; {meant or f'see {self._catalogue.program!r} --help'}")
         return USAGE
 
-    def _complain(self, text: str) -> None:
-        self._around.complain(f"{text}\n")
+    def _fail(self, text: str) -> None:
+        self._around.complain(error_line(text, self._catalogue.program))
 
 
 def _begun(rows: Iterator[Row]) -> Iterator[Row]:

@@ -56,6 +56,9 @@ some of the servers asked did it, others did not
 .TP
 .B 130
 interrupted
+.TP
+.B 141
+standard output was closed by its reader
 .SH ENVIRONMENT
 .TP
 .B NAMESRV_ADDR

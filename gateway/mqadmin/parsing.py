@@ -56,35 +56,44 @@ def parse(arguments: Sequence[str], declared: Iterable[Option]) -> Given:
             if value is None:
                 value = next(waiting, None)
             if value is None or (value.startswith("-") and _is_option(value, options)):
-                raise UsageError(f"Missing argument for option: {option.key}")
+                raise UsageError(f"the option {option.name} needs a value")
         elif value is not None:
-            raise UsageError(f"Unrecognized option: {word}")
+            raise UsageError(f"the option {option.name} takes no value: {word!r}")
         values.setdefault(option.key, value or "")
     if HELP.key not in values:
         _check(values, options)
-    return Given(values)
+    return Given(values, {one.key: one.name for one in options})
 
 
 def _check(values: dict[str, str], options: Sequence[Option]) -> None:
-    missing = [one.key for one in options if one.required and one.key not in values]
-    groups: dict[str, list[str]] = {}
+    missing = [one.name for one in options if one.required and one.key not in values]
+    groups: dict[str, list[Option]] = {}
     for one in options:
         if one.group:
-            groups.setdefault(one.group, []).append(one.key)
-    for keys in groups.values():
-        found = [key for key in keys if key in values]
+            groups.setdefault(one.group, []).append(one)
+    for members in groups.values():
+        found = [one.name for one in members if one.key in values]
         if len(found) > 1:
-            raise UsageError(f"-{found[1]} and -{found[0]} exclude one another")
+            raise UsageError(f"the options {found[0]} and {found[1]} exclude one another: give one of them")
         if not found:
-            missing.append(" or ".join(keys))
+            missing.append(" or ".join(one.name for one in members))
     if missing:
-        raise UsageError(f"Missing required option{'s' * (len(missing) > 1)}: {', '.join(missing)}")
+        raise UsageError(f"missing: {', '.join(missing)}")
+
+
+def check_words(given: Given, options: Iterable[Option]) -> None:
+    """Raise `UsageError` for a value that is none of the words there are. Java's tool takes any for some."""
+    for one in options:
+        words = one.values if isinstance(one.values, tuple) else ()
+        value = given.text(one.key)
+        if words and value is not None and value.lower() not in {word.lower() for word in words}:
+            raise UsageError(f"{one.name} is {' or '.join(words)}, not {value!r}")
 
 
 def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]:
     """The option that a word is, and its value if that is in the word too. Raises `UsageError`."""
     if not word.startswith("-") or word == "-":
-        raise UsageError(f"Unexpected argument: {word}")
+        raise UsageError(f"unexpected argument {word!r}")
     name, is_assigned, value = word.lstrip("-").partition("=")
     given = value if is_assigned else None
     if not word.startswith("--"):
@@ -94,13 +103,13 @@ def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]
     named = [one for one in options if one.long.strip() == name]
     named = named or [one for one in options if name and one.long.startswith(name)]
     if len(named) > 1:
-        raise UsageError(f"Ambiguous option: {word} ({', '.join(one.long for one in named)})")
+        raise UsageError(f"the option {word} may be {' or '.join(one.name for one in named)}")
     if named:
         return named[0], given
     for one in options:
         if not word.startswith("--") and one.takes_value and len(one.letters) == 1 and word[1] == one.letters:
             return one, word[2:]
-    raise UsageError(f"Unrecognized option: {word}")
+    raise UsageError(f"there is no option {word}")
 
 
 def _is_option(word: str, options: Sequence[Option]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mqgateway.gateway.cli.explaining import explained
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker, Unreachable
@@ -68,7 +69,7 @@ class Servers:
             self.parts_done += 1
         except ClientError as error:
             self.failures.append(error)
-            told: dict[str, Any] = {"server": server, "error": str(error)}
+            told: dict[str, Any] = {"server": server, "error": explained(error)}
             if isinstance(error, BrokerError):
                 told["code"] = error.code
             self.errors.append(told)
@@ -96,7 +97,10 @@ class Servers:
         """The brokers and queues of a topic. Raises `NoBroker`."""
         found = self.ask_names(names.route(topic))
         if found is None:
-            raise NoBroker(f"No topic route info in name server for the topic: {topic}")
+            raise NoBroker(
+                f"No topic route info in name server for the topic: {topic}; "
+                "see the topics that there are: mqgateway topic list"
+            )
         return found
 
     def clusters(self) -> ClusterInfo:
@@ -118,7 +122,8 @@ class Servers:
         info = self.clusters()
         if cluster not in info.cluster_addr_table:
             raise NoBroker(
-                f"no cluster {cluster}: make sure that it exists, and that the name server is the right one"
+                f"there is no cluster {cluster}; the name server knows "
+                f"{', '.join(sorted(info.cluster_addr_table)) or 'none'}"
             )
         found = sorted(info.cluster_addr_table[cluster])
         return [info.broker_addr_table[name] for name in found if name in info.broker_addr_table]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Option
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Known, Option
 from mqgateway.gateway.mqadmin.parsing import OURS, options_of
 
 WIDTH = 110
@@ -34,14 +34,73 @@ def overview(catalogue: Catalogue = MQADMIN) -> str:
     )
 
 
-def help_of(command: Command, program: str = "mqadmin") -> str:
-    """How a command is called, and what its options mean."""
+def help_of(command: Command, catalogue: Catalogue = MQADMIN) -> str:
+    """Return the help of a command: usage, summary, options and examples. The standard's part is first."""
+    program = catalogue.program
+    about = catalogue.places[command.name].about
+    summary = _wrapped(f"{about[:1].upper()}{about[1:].rstrip('.')}.", WIDTH, 0)
+    examples = catalogue.examples.get(command.name) or (example_of(command, program),)
     options = sorted(options_of(command.options), key=lambda one: one.key.lower())
     standard = [one for one in options if one not in OURS]
     lines = _wrapped(_summary(f"{program} {command.name}", command, standard), WIDTH, _INDENT)
+    if catalogue is not MQADMIN:
+        lines += ["", *summary, ""]
     lines += _explained(standard)
     lines += ["Every command also takes", *_explained(OURS)]
+    if catalogue is MQADMIN:
+        lines += ["", *summary]
+    lines += ["", f"Example{'s' * (len(examples) > 1)}:", *(f"  {one}" for one in examples)]
     return "\n".join(lines) + "\n"
+
+
+_SAMPLES = {
+    Known.TOPIC: "Orders",
+    Known.GROUP: "billing",
+    Known.CLUSTER: "DefaultCluster",
+    Known.BROKER: "broker-a",
+    Known.ADDRESS: "127.0.0.1:10911",
+    Known.FILE: "file.json",
+    Known.PROFILE: "test",
+}
+_SAMPLES_BY_NAME = {
+    "msgId": "0A0000025DA2CD48B2D347B7B6B80001",
+    "messageId": "0A0000025DA2CD48B2D347B7B6B80001",
+    "msgKey": "order-1",
+    "body": "hello",
+    "timestamp": "now",
+    "controllerAddress": "127.0.0.1:9878",
+    "subject": "User:alice",
+    "subjects": "User:alice",
+    "username": "alice",
+    "usernames": "alice",
+    "password": "secret12",
+    "resources": "Topic:Orders",
+    "actions": "Pub,Sub",
+    "brokerContainerAddr": "127.0.0.1:10811",
+    "key": "fileReservedTime",
+    "value": "48",
+}
+
+
+def example_of(command: Command, program: str) -> str:
+    """Return a call with the options that the command needs, and name servers."""
+    words = [program, command.name]
+    groups: set[str] = set()
+    for one in command.options:
+        if one.required or (one.group and one.group not in groups):
+            groups.add(one.group)
+            words.append(f"-{one.letters}" if one.letters else f"--{one.long}")
+            words += [_sample(one)] * one.takes_value
+    if not any(one.key == "n" for one in command.options):
+        words += ["-n", "127.0.0.1:9876"]
+    return " ".join(words)
+
+
+def _sample(option: Option) -> str:
+    if isinstance(option.values, tuple):
+        name = option.long.strip()
+        return next(iter(option.values), None) or _SAMPLES_BY_NAME.get(name, "1")
+    return _SAMPLES[option.values]
 
 
 def closest(name: str, names: Iterable[str] = PLACES) -> list[str]:

@@ -8,84 +8,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqgateway.gateway.mqadmin.commands import PLACES as STANDARD
 from mqgateway.gateway.mqadmin.commands import Place
 from mqgateway.gateway.mqadmin.declaration import Catalogue
+from mqgateway.gateway.nouns.examples import EXAMPLES
 
 PLACES = {
-    "topic list": Place("topics", "all topics of users, with what brokers keep of them"),
-    "topic describe": Place("topics", STANDARD["topicStatus"].about),
-    "topic route": Place("topics", STANDARD["topicRoute"].about),
-    "topic create": Place("topics", STANDARD["updateTopic"].about),
-    "topic delete": Place("topics", STANDARD["deleteTopic"].about),
-    "group list": Place("groups", "all consumer groups, and how far behind they are"),
-    "group describe": Place("groups", STANDARD["getConsumerConfig"].about),
-    "group members": Place("groups", "who is connected, wherever the group is known"),
-    "group create": Place("groups", STANDARD["updateSubGroup"].about),
-    "group delete": Place("groups", STANDARD["deleteSubGroup"].about),
-    "message get": Place("messages", "one message with all that is known of it"),
-    "message find": Place("messages", "messages with a key, the oldest first"),
-    "dlq list": Place("dead_letters", "the dead letters of a group; without one, which groups have any"),
-    "dlq replay": Place("dead_letters", "send dead letters of a group again, all or those chosen"),
-    "offset show": Place("offsets", "where a group is in each queue, and how many messages wait there"),
-    "offset reset": Place(
-        "offsets", "let a group go on from somewhere else: shows what that means, asks, and can be undone"
+    "topic list": Place("topics", "list the topics of users, with their type, queues and brokers"),
+    "topic describe": Place(
+        "topics", "show a topic: type, permission, queues with their ends, consumer groups"
     ),
-    "offset undo": Place("offsets", "let a group go on where it was before the last reset of this tool"),
-    "offset clone": Place("offsets", STANDARD["cloneGroupOffset"].about),
-    "broker list": Place("brokers", STANDARD["clusterList"].about),
-    "broker status": Place("brokers", STANDARD["brokerStatus"].about),
-    "cluster list": Place("brokers", "the clusters, and which of their broker groups have a master"),
-    "access users": Place("access", STANDARD["listUser"].about),
-    "access policies": Place("access", STANDARD["listAcl"].about),
-    "timer list": Place("timers", "timed messages that are not due yet, by the topic they are for"),
+    "topic route": Place("topics", "show the brokers and queues of a topic, as clients see them"),
+    "topic create": Place("topics", "create a topic, or change it"),
+    "topic delete": Place("topics", "delete a topic from the brokers of a cluster and from the name servers"),
+    "group list": Place("groups", "list the consumer groups, and how many messages wait for each"),
+    "group describe": Place("groups", "show how a consumer group is configured at each broker"),
+    "group members": Place("groups", "list the connected members of a consumer group, at all brokers"),
+    "group create": Place("groups", "create a consumer group, or change it"),
+    "group delete": Place("groups", "delete a consumer group; with -c its retry and dead-letter topics too"),
+    "message get": Place("messages", "show the message of an id, with all its properties"),
+    "message find": Place("messages", "show the messages with a key, the oldest first"),
+    "dlq list": Place(
+        "dead_letters", "list the dead letters of a group; without one, the groups that have any"
+    ),
+    "dlq replay": Place("dead_letters", "send dead letters of a group again, all or those chosen"),
+    "offset show": Place("offsets", "show a group's offset in each queue, and how many messages wait there"),
+    "offset reset": Place(
+        "offsets", "move a group to another offset: shows the effect, asks first, and can be undone"
+    ),
+    "offset undo": Place("offsets", "move a group back to its offsets before the last reset of this tool"),
+    "offset clone": Place("offsets", "move a consumer group to the offsets of another one"),
+    "broker list": Place("brokers", "list the brokers of all clusters, and how busy they are"),
+    "broker status": Place("brokers", "show all figures of brokers"),
+    "cluster list": Place("brokers", "list the clusters, and which of their broker groups have a master"),
+    "access users": Place("access", "list the users of a broker"),
+    "access policies": Place("access", "list the policies of a broker"),
+    "timer list": Place("timers", "count the timed messages that are not due yet, by topic"),
     "transaction list": Place(
-        "transactions", "half messages that were neither committed nor rolled back, the oldest first"
+        "transactions", "list half messages without commit or rollback, the oldest first"
     ),
     "transaction resume": Place(
-        "transactions", "ask its producer again about a half message that was given up"
+        "transactions", "ask the producer again about a half message that the broker gave up"
     ),
-    "trace show": Place("traces", STANDARD["queryMsgTraceById"].about),
-    "config show": Place("configuration", STANDARD["getBrokerConfig"].about),
-    "config set": Place("configuration", STANDARD["updateBrokerConfig"].about),
-    "config diff": Place("configuration", "what two brokers are configured differently in"),
+    "trace show": Place("traces", "show who sent and consumed a message, as clients traced it"),
+    "config show": Place("configuration", "show all settings of brokers"),
+    "config set": Place("configuration", "change a setting of brokers"),
+    "config diff": Place("configuration", "compare the settings of two brokers"),
     "config explain": Place(
-        "configuration", "what a setting means, its default, and whether it has an effect here"
+        "configuration", "explain a setting: its meaning, its default, and whether it has an effect here"
     ),
-    "profile list": Place("profiles", "all profiles, and which one counts unless another is named"),
-    "profile show": Place("profiles", "what a profile says; its secret key is hidden"),
-    "profile set": Place("profiles", "make a profile of the flags given here, or change those of one"),
-    "profile use": Place("profiles", "let a profile count unless another is named"),
-    "profile remove": Place("profiles", "forget a profile"),
-    "top": Place("top", "the groups that are furthest behind; live on a terminal, until Ctrl-C"),
-    "doctor": Place("doctor", "why a consumer group is stuck: causes first, each with what helps"),
+    "profile list": Place("profiles", "list all profiles, and the current one"),
+    "profile show": Place("profiles", "show a profile without its secret key"),
+    "profile set": Place("profiles", "create a profile from the flags given, or change one"),
+    "profile use": Place("profiles", "make a profile the current one"),
+    "profile remove": Place("profiles", "remove a profile"),
+    "top": Place("top", "show the groups with the most messages waiting; live on a terminal, until Ctrl-C"),
+    "doctor": Place("doctor", "find out why a consumer group is stuck: causes first, each with its remedy"),
 }
-"""The commands in the order in which they are listed; what is one of mqadmin's says what that says."""
+"""The commands in the order in which they are listed."""
 
 ABOUT = {
-    "topic": "Topics: list, describe, route, create, delete.",
-    "group": "Consumer groups: list, describe, members, create, delete.",
-    "message": "Messages: get by id, find by key, tail, send.",
-    "dlq": "Dead letters: list them, send them again.",
-    "offset": "Where consumer groups are: show, reset, undo, clone.",
-    "broker": "Brokers: list, status.",
-    "cluster": "Clusters: list, status.",
-    "access": "Access control: users, policies, check.",
-    "timer": "Timed messages that wait: list.",
-    "transaction": "Transactions: list open ones, ask again.",
-    "trace": "What became of a message: show.",
-    "config": "Settings of brokers: show, set, diff, explain.",
-    "profile": "Servers and credentials under a name: list, show, set, use, remove.",
-    "top": "The groups that are furthest behind, live.",
-    "doctor": "Why a consumer group is stuck.",
+    "topic": "List, describe, create and delete topics.",
+    "group": "List, describe, create and delete consumer groups.",
+    "message": "Get a message by id, find messages by key.",
+    "dlq": "List dead letters, and send them again.",
+    "offset": "Show, reset, undo and clone offsets of groups.",
+    "broker": "List brokers, and show their figures.",
+    "cluster": "List clusters, and show whether they are well.",
+    "access": "List users and policies, check a permission.",
+    "timer": "List timed messages that wait.",
+    "transaction": "List open transactions, ask producers again.",
+    "trace": "Show what became of a message.",
+    "config": "Show, set, compare and explain settings.",
+    "profile": "Keep servers and credentials under a name.",
+    "top": "Show the groups with the most messages waiting.",
+    "doctor": "Find out why a consumer group is stuck.",
 }
 """What each noun is for."""
 
 ELSEWHERE = {
-    "message tail": Place("tail", "the newest messages of a topic, and those that come"),
+    "message tail": Place("tail", "print the newest messages of a topic, and those that come"),
     "message send": Place("send", "send messages"),
-    "cluster status": Place("cluster", "who is master, who is in sync, and what is wrong"),
-    "access check": Place("access", "may a user do something, and by which policy"),
+    "cluster status": Place("cluster", "show who is master, who is in sync, and what is wrong"),
+    "access check": Place("access", "check whether a user may do something, and by which policy"),
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
 
@@ -95,6 +99,7 @@ CATALOGUE = Catalogue(
     PLACES,
     more=ELSEWHERE,
     name_servers=("127.0.0.1:9876",),
+    examples=EXAMPLES,
 )
 
 RUN_SERVERS = frozenset({"broker"})

@@ -1,6 +1,6 @@
 """`mqgateway doctor`: what servers and members say of a group, brought to `gateway.doctor`.
 
-Who does not answer is left out: what would have been known then is not known, and no check goes by it.
+A query that fails is reported as such. What it would have returned is unknown, and no check uses it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData, TopicOffset
+from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.doctor.checks import IDLE_MILLIS, examine
 from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
 from mqgateway.gateway.doctor.running import member
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
-from mqgateway.gateway.nouns import FOUND, whom
+from mqgateway.gateway.nouns import FOUND, lag, whom
 from mqgateway.gateway.nouns.transactions import open_halves
 
 SAMPLED_QUEUES, SAMPLED_MESSAGES = 8, 32
@@ -32,12 +33,15 @@ _TAG = (None, "", "TAG")
 
 def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
-    yield "group {group}: {behind} messages wait; members: {members}, topics: {topics}\n".format_map(
-        call.summary
+    is_complete = call.summary["isComplete"]
+    yield "group {group}: {least}{behind} messages wait; members: {members}, topics: {topics}\n".format_map(
+        {**call.summary, "least": "" if is_complete else "at least "}
     )
     for row in found:
         yield f"\n{row['weight']}: {row['check']}\n  {row['what']}\n  -> {row['cure']}\n"
-    if call.summary["behind"] and not any(row["weight"] == "cause" for row in found):
+    if not is_complete:
+        yield "\nsome queries failed, so that causes may be missing here: the errors say which\n"
+    elif call.summary["behind"] and not any(row["weight"] == "cause" for row in found):
         yield (
             "\nno cause was found: messages may just have come. A member that is busy with the same ones\n"
             f"passes for hanging after {IDLE_MILLIS // 1000} s; ask again in a minute, or see mqgateway top\n"
@@ -56,7 +60,11 @@ def diagnose(call: Call) -> Iterator[Row]:
     """Ends with 5 where a cause was found."""
     group = gather(call, call.given.need("g"))
     call.summary.update(
-        group=group.name, members=len(group.members), behind=group.behind, topics=len(group.topics)
+        group=group.name,
+        members=len(group.members),
+        behind=group.behind,
+        topics=len(group.topics),
+        isComplete=group.is_complete,
     )
     for one in examine(group):
         if one.weight == "cause":
@@ -92,8 +100,7 @@ def gather(call: Call, name: str) -> Group:
     known = _Known()
     brokers = whom.brokers(call)
     for broker, address in brokers:
-        with call.servers.part(address):
-            _ask_broker(call, name, broker, address, known)
+        _ask_broker(call, name, broker, address, known)
     members = [_member(call, name, client, known) for client in sorted(known.clients)]
     subscribed = {topic for one in members for topic in one.wants or ()} | known.wanted.keys()
     consumed = {place.topic for place in known.consumed}
@@ -118,6 +125,7 @@ def gather(call: Call, name: str) -> Group:
         dead_letters=dead,
         last_dead_letter=last,
         retry_max=known.retry_max,
+        is_complete=not call.servers.failures,
     )
 
 
@@ -125,29 +133,36 @@ def gather(call: Call, name: str) -> Group:
 
 
 def _ask_broker(call: Call, group: str, broker: str, address: str, known: _Known) -> None:
-    config = call.servers.ask(groups.all_configs(), address).get(group)
-    if config is not None:
-        known.is_known, known.retry_max = True, config.retry_max_times
-        known.may_consume = known.may_consume and config.consume_enable
-    try:
-        online = call.servers.ask(consumers.connections(group), address)
-    except BrokerError:
-        pass  # it is not online there
-    else:
-        known.is_broadcasting = known.is_broadcasting or online.message_model == "BROADCASTING"
-        known.wanted |= online.subscription_table
-        for client in online.connection_set:
-            known.clients.setdefault(client.client_id, (str(client.language or ""), address))
-    for queue, one in call.servers.ask(groups.progress(group), address).offset_table.items():
-        if queue.topic.startswith(RETRY_PREFIX):
-            known.retries_behind += max(0, one.broker_offset - one.consumer_offset)
+    """Each query by itself: one that fails does not hide what the others tell."""
+    ask, part = call.servers.ask, call.servers.part
+    with part(address):
+        config = ask(groups.all_configs(), address).get(group)
+        if config is not None:
+            known.is_known, known.retry_max = True, config.retry_max_times
+            known.may_consume = known.may_consume and config.consume_enable
+    with part(address):
+        try:
+            online = ask(consumers.connections(group), address)
+        except BrokerError as error:
+            if error.code != ResponseCode.CONSUMER_NOT_ONLINE:
+                raise
         else:
-            place = Place(queue.topic, broker, queue.queue_id)
-            known.consumed[place] = (one.consumer_offset, one.pull_offset, one.last_timestamp)
-    modes = call.servers.ask(groups.all_modes(), address)
-    known.is_popping = known.is_popping or any(
-        table[group].mode == "POP" for table in modes.values() if group in table
-    )
+            known.is_broadcasting = known.is_broadcasting or online.message_model == "BROADCASTING"
+            known.wanted |= online.subscription_table
+            for client in online.connection_set:
+                known.clients.setdefault(client.client_id, (str(client.language or ""), address))
+    with part(address):
+        for queue, one in ask(groups.progress(group), address).offset_table.items():
+            if queue.topic.startswith(RETRY_PREFIX):
+                known.retries_behind += lag.behind(one)
+            else:
+                place = Place(queue.topic, broker, queue.queue_id)
+                known.consumed[place] = (one.consumer_offset, one.pull_offset, one.last_timestamp)
+    with part(address):
+        modes = ask(groups.all_modes(), address)
+        known.is_popping = known.is_popping or any(
+            table[group].mode == "POP" for table in modes.values() if group in table
+        )
 
 
 def _member(call: Call, group: str, client_id: str, known: _Known) -> Member:

@@ -11,8 +11,9 @@ from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode, version_name
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, flag, operand
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.borrowed import borrow
+from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import listed, table
 
 _CALL_SECONDS = 15.0
@@ -23,12 +24,15 @@ _CALL_SECONDS = 15.0
     "group list",
     flag("a", "all", "those of the servers too"),
     whom.CLUSTER,
-    text=table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups"),
+    text=lag.with_anomalies(
+        table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups")
+    ),
 )
 def list_groups(call: Call) -> Iterator[Row]:
     """Two questions a broker, whatever the number of groups."""
     found: dict[str, dict[str, Any]] = {}
     behind: dict[str, int] = {}
+    ahead: dict[str, int] = {}
     topics: dict[str, set[str]] = {}
     for name, address in whom.brokers(call):
         with call.servers.part(address):
@@ -40,12 +44,17 @@ def list_groups(call: Call) -> Iterator[Row]:
             for table_of_group in progress.consume_stats_list:
                 for group, all_stats in table_of_group.items():
                     for queue, one in (item for stats in all_stats for item in stats.offset_table.items()):
-                        behind[group] = behind.get(group, 0) + one.broker_offset - one.consumer_offset
+                        behind[group] = behind.get(group, 0) + lag.behind(one)
+                        ahead[group] = ahead.get(group, 0) + lag.ahead(one)
                         topics.setdefault(group, set()).add(queue.topic)
     for group, row in sorted(found.items()):
         if "a" not in call.given and is_system_group(group):
             continue
-        yield row | {"behind": behind.get(group, 0), "topics": sorted(topics.get(group, ()))}
+        yield row | {
+            "behind": behind.get(group, 0),
+            "ahead": ahead.get(group, 0),
+            "topics": sorted(topics.get(group, ())),
+        }
 
 
 borrow("group describe", "getConsumerConfig", listed, g="group")
@@ -82,8 +91,10 @@ def members(call: Call) -> Iterator[Row]:
                     },
                 )
                 row["brokers"].append(name)
+    if not found and not call.servers.errors:
+        need_group(call)
     yield from (row for _, row in sorted(found.items()))
 
 
 borrow("group create", "updateSubGroup", table("group", "broker"), g="group")
-borrow("group delete", "deleteSubGroup", table("group", "broker"), g="group")
+borrow("group delete", "deleteSubGroup", table("group", "broker"), need_group, g="group")

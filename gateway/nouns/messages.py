@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from mqgateway.gateway.cli.plain import body_text, escaped
 from mqgateway.gateway.client import admin_messages as messages
+from mqgateway.gateway.client.errors import BrokerError, NoBroker
+from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
@@ -13,7 +16,7 @@ from mqgateway.gateway.nouns.rendering import listed
 
 BODY_SHOWN = 60
 """Bytes of a body that a line of a table shows."""
-TIME = "now, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
+TIME = "now, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00"
 
 
 def brief(row: Row) -> Row:
@@ -39,6 +42,17 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
         yield f"\n{escaped(row['body'])}\n"
 
 
+@contextmanager
+def _named(text: str) -> Iterator[None]:
+    """Say in these words that nothing was found. Raises `NoBroker`."""
+    try:
+        yield
+    except BrokerError as error:
+        if error.code != ResponseCode.QUERY_NOT_FOUND:
+            raise
+        raise NoBroker(text) from None
+
+
 @command(
     "message get",
     operand("t", "topic", "the topic", values=Known.TOPIC),
@@ -47,7 +61,9 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 )
 def get(call: Call) -> Iterator[Row]:
     """Exit code 3 where there is none."""
-    yield reading.told_of(reading.by_id(call, call.given.need("t"), call.given.need("i")))
+    topic, message_id = call.given.need("t"), call.given.need("i")
+    with _named(f"there is no message {message_id} in the topic {topic}"):
+        yield reading.told_of(reading.by_id(call, topic, message_id))
 
 
 @command(
@@ -63,12 +79,13 @@ def find(call: Call) -> Iterator[Row]:
     """Exit code 3 where there is none."""
     given, now = call.given, call.now()
     begin, end = given.text("since"), given.text("until")
-    found = reading.by_key(
-        call,
-        given.need("t"),
-        given.need("k"),
-        most=given.number("l", 64),
-        begin=0 if begin is None else millis_of(begin, now),
-        end=messages.FOREVER if end is None else millis_of(end, now),
-    )
+    with _named(f"no message of the topic {given.need('t')} has the key {given.need('k')}"):
+        found = reading.by_key(
+            call,
+            given.need("t"),
+            given.need("k"),
+            most=given.number("l", 64),
+            begin=0 if begin is None else millis_of(begin, now),
+            end=messages.FOREVER if end is None else millis_of(end, now),
+        )
     yield from map(reading.told_of, found)

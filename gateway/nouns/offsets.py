@@ -20,8 +20,9 @@ from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.borrowed import borrow
+from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 
 _GROUP = operand("g", "group", "the consumer group", values=Known.GROUP)
@@ -40,16 +41,18 @@ _PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="
     _GROUP,
     operand("t", "topic", "only in this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
-    text=table(
-        "topic",
-        "brokerName",
-        "queueId",
-        "offset",
-        "end",
-        "behind",
-        "inFlight",
-        "consumedAt",
-        nothing="the group has no offsets",
+    text=lag.with_anomalies(
+        table(
+            "topic",
+            "brokerName",
+            "queueId",
+            "offset",
+            "end",
+            "behind",
+            "inFlight",
+            "consumedAt",
+            nothing="the group has no offsets",
+        )
     ),
 )
 def show(call: Call) -> Iterator[Row]:
@@ -57,10 +60,12 @@ def show(call: Call) -> Iterator[Row]:
     topic = call.given.text("t")
     question = groups.progress(call.given.need("g"), [topic] if topic else ())
     call.summary["behind"] = 0
+    is_known = False
     for _, address in whom.brokers(call):
         with call.servers.part(address):
             for queue, one in sorted(call.servers.ask(question, address).offset_table.items()):
-                behind = one.broker_offset - one.consumer_offset
+                is_known = True
+                behind = lag.behind(one)
                 call.summary["behind"] += behind
                 yield {
                     "topic": queue.topic,
@@ -69,9 +74,12 @@ def show(call: Call) -> Iterator[Row]:
                     "offset": one.consumer_offset,
                     "end": one.broker_offset,
                     "behind": behind,
+                    "ahead": lag.ahead(one),
                     "inFlight": max(0, one.pull_offset - one.consumer_offset),
                     "consumedAt": one.last_timestamp,
                 }
+    if not is_known and not call.servers.errors:
+        need_group(call)
 
 
 borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"), s="source", d="target")
@@ -81,7 +89,7 @@ borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"
     "offset reset",
     _GROUP,
     _TOPIC,
-    Option("", "to", "first, last, now, an offset, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"),
+    Option("", "to", "first, last, now, an offset, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00"),
     Option("", "by", "so many messages forth, or back if it is negative"),
     Option("q", "queue", "this queue only, as broker-a:3"),
     _YES,
@@ -93,6 +101,7 @@ def reset(call: Call) -> Iterator[Row]:
     if ("to" in given) == ("by" in given):
         raise UsageError("one of --to and --by is needed")
     group, topic = given.need("g"), given.need("t")
+    need_group(call)
     places = _places(call, group, topic)
     if (wanted := given.text("q")) is not None:
         places = [one for one in places if f"{one[0].broker_name}:{one[0].queue_id}" == wanted]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mqgateway.gateway.cli.plain import escaped
+from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.mqadmin.declaration import Call, Row, Text
-from mqgateway.gateway.mqadmin.rendering import second
 
 _GAP = "  "
 _TIMES = ("At", "Timestamp")
@@ -69,7 +69,7 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.1f}"
     if name.endswith(_TIMES) and isinstance(value, int):
-        return second(value) if value > 0 else "-"
+        return iso(value) if value > 0 else "-"
     if isinstance(value, Mapping):
         return escaped(", ".join(f"{key}={one}" for key, one in value.items())) or "-"
     if isinstance(value, list | tuple | set | frozenset):

@@ -7,23 +7,35 @@ the servers' and are as new as the screen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.engine.message import DLQ_PREFIX
+from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.configuration import seconds
 from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, command
-from mqgateway.gateway.mqadmin.rendering import second
-from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns import lag, whom
 from mqgateway.gateway.nouns.rendering import table
 
 INTERVAL_SECONDS = 2.0
 ROWS = 20
 _CALL_SECONDS = 15.0
-_Reading = dict[tuple[str, str], tuple[int, int]]
-"""Messages put and consumed so far, by group and topic."""
+
+
+class _Sums(NamedTuple):
+    """The queues of a topic together, for one group: messages put, consumed, waiting, and past their ends."""
+
+    put: int = 0
+    consumed: int = 0
+    behind: int = 0
+    ahead: int = 0
+
+
+_Reading = dict[tuple[str, str], _Sums]
+"""By group and topic."""
 
 _rows = table(
     "group", "topic", "behind", "inPerSecond", "outPerSecond", "clearIn", "members", nothing="no groups"
@@ -33,8 +45,8 @@ _rows = table(
 def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     found = list(rows)
     told = "{behind} messages wait; groups: {groups}".format_map(call.summary)
-    yield f"{second(call.now())}  {told}\n\n"
-    yield from _rows(call, found)
+    yield f"{iso(call.now())}  {told}\n\n"
+    yield from lag.with_anomalies(_rows)(call, found)
 
 
 @command(
@@ -53,23 +65,24 @@ def top(call: Call) -> Iterator[Row]:
     before, began = _read(call, brokers), call.monotonic()
     call.wait(span)
     after, passed = _read(call, brokers), call.monotonic() - began
-    behind = {key: put - consumed for key, (put, consumed) in after.items()}
-    call.summary.update(groups=len({group for group, _ in after}), behind=sum(behind.values()))
-    members: dict[str, int] = {}
-    for key in sorted(after, key=lambda one: (-behind[one], one))[: call.given.number("r", ROWS)]:
+    behind = sum(one.behind for one in after.values())
+    call.summary.update(groups=len({group for group, _ in after}), behind=behind)
+    members: dict[str, int | None] = {}
+    for key in sorted(after, key=lambda one: (-after[one].behind, one))[: call.given.number("r", ROWS)]:
         group, topic = key
         if group not in members:
             members[group] = _members(call, brokers, group)
-        put, consumed = after[key]
-        put_before, consumed_before = before.get(key, after[key])
-        incoming, outgoing = (put - put_before) / passed, (consumed - consumed_before) / passed
+        now = after[key]
+        then = before.get(key, now)
+        incoming, outgoing = (now.put - then.put) / passed, (now.consumed - then.consumed) / passed
         yield {
             "group": group,
             "topic": topic,
-            "behind": behind[key],
+            "behind": now.behind,
+            "ahead": now.ahead,
             "inPerSecond": incoming,
             "outPerSecond": outgoing,
-            "clearIn": _duration(behind[key], outgoing - incoming),
+            "clearIn": _duration(now.behind, outgoing - incoming),
             "members": members[group],
         }
 
@@ -81,15 +94,21 @@ def _read(call: Call, brokers: list[tuple[str, str]]) -> _Reading:
             told = call.servers.ask(groups.all_progress(), address, _CALL_SECONDS)
             for group, stats in (item for one in told.consume_stats_list for item in one.items()):
                 for queue, one in (item for each in stats for item in each.offset_table.items()):
-                    if not queue.topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
-                        put, consumed = found.get((group, queue.topic), (0, 0))
-                        sums = put + one.broker_offset, consumed + one.consumer_offset
-                        found[group, queue.topic] = sums
+                    if not queue.topic.startswith(DLQ_PREFIX):
+                        sums = found.get((group, queue.topic), _Sums())
+                        found[group, queue.topic] = _Sums(
+                            sums.put + one.broker_offset,
+                            sums.consumed + one.consumer_offset,
+                            sums.behind + lag.behind(one),
+                            sums.ahead + lag.ahead(one),
+                        )
     return found
 
 
-def _members(call: Call, brokers: list[tuple[str, str]], group: str) -> int:
+def _members(call: Call, brokers: list[tuple[str, str]], group: str) -> int | None:
+    """The number of connected members; None if a broker could not be asked."""
     found: set[str] = set()
+    failures = len(call.servers.failures)
     for _, address in brokers:
         with call.servers.part(address):
             try:
@@ -99,7 +118,7 @@ def _members(call: Call, brokers: list[tuple[str, str]], group: str) -> int:
                     raise
                 continue
             found.update(one.client_id for one in online.connection_set)
-    return len(found)
+    return len(found) if len(call.servers.failures) == failures else None
 
 
 def _duration(behind: int, rate: float) -> str:

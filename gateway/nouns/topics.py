@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.client import admin_names as names
 from mqgateway.gateway.client import admin_topics as topics
-from mqgateway.gateway.mqadmin.declaration import Call, Row, command, flag
+from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, UsageError, command, flag, operand
+from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import whom
 from mqgateway.gateway.nouns.borrowed import borrow
-from mqgateway.gateway.nouns.rendering import table
+from mqgateway.gateway.nouns.existing import need_topic
+from mqgateway.gateway.nouns.rendering import listed, table
 
 _MESSAGE_TYPE = "message.type"
 _PERMISSIONS = ((4, "R"), (2, "W"))
+_QUEUES = table("brokerName", "queueId", "minOffset", "maxOffset", "lastUpdateTimestamp")
 
 
 @command(
@@ -51,17 +54,65 @@ def _told_of(topic: str, configs: dict[str, TopicConfig]) -> Row:
     }
 
 
-borrow(
+def _describe_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
+    found = list(rows)
+    yield from listed(call, [call.summary])
+    if found:
+        yield "\n"
+        yield from _QUEUES(call, found)
+
+
+@command(
     "topic describe",
-    "topicStatus",
-    table("brokerName", "queueId", "minOffset", "maxOffset", "lastUpdateTimestamp"),
-    t="topic",
+    operand("t", "topic", "the topic", values=Known.TOPIC),
+    whom.CLUSTER,
+    text=_describe_text,
 )
+def describe(call: Call) -> Iterator[Row]:
+    """A row for each queue; what is of the whole topic is the summary."""
+    topic = call.given.need("t")
+    route = call.servers.route(topic)
+    members = {name for name, _ in whom.brokers(call)}
+    configs: dict[str, TopicConfig] = {}
+    consumers: set[str] = set()
+    rows: list[Row] = []
+    for name, address in reachable(route.broker_datas):
+        if name not in members:
+            continue
+        with call.servers.part(address):
+            configs[name] = call.servers.ask(topics.config(topic), address)
+            known: set[str] = call.servers.ask(topics.groups(topic), address)
+            consumers |= known
+            for queue, one in sorted(call.servers.ask(topics.stats(topic), address).offset_table.items()):
+                rows.append(
+                    {
+                        "brokerName": queue.broker_name,
+                        "queueId": queue.queue_id,
+                        "minOffset": one.min_offset,
+                        "maxOffset": one.max_offset,
+                        "lastUpdateTimestamp": one.last_update_timestamp,
+                    }
+                )
+    if configs:
+        attributes = next(iter(configs.values())).attributes
+        call.summary.update(_told_of(topic, configs), groups=sorted(consumers), attributes=attributes)
+    yield from rows
+
+
 borrow(
     "topic route",
     "topicRoute",
     table("cluster", "brokerName", "addresses", "readQueueNums", "writeQueueNums", "perm"),
     t="topic",
 )
-borrow("topic create", "updateTopic", table("topic", "broker"), t="topic")
-borrow("topic delete", "deleteTopic", table("topic", "cluster"), t="topic")
+
+
+def _check_queues(call: Call) -> None:
+    for key in "rw":
+        if call.given.number(key, 1) < 1:
+            use = "read" if key == "r" else "written"
+            raise UsageError(f"{call.given.name(key)} is {call.given.text(key)}: no queue could be {use}")
+
+
+borrow("topic create", "updateTopic", table("topic", "broker"), _check_queues, t="topic")
+borrow("topic delete", "deleteTopic", table("topic", "cluster"), need_topic, t="topic")

@@ -22,6 +22,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
 from mqgateway.gateway.nouns import whom
+from mqgateway.gateway.nouns.existing import need_topic
 from mqgateway.gateway.nouns.rendering import listed, table
 
 WALKER = "CID_RMQ_SYS_TRANS"
@@ -48,6 +49,8 @@ READ_MAX = 10_000
 def list_open(call: Call) -> Iterator[Row]:
     """What each broker has not walked past, without what ended since."""
     wanted = call.given.text("t")
+    if wanted is not None:
+        need_topic(call)
     for name, address in whom.brokers(call):
         with call.servers.part(address):
             found = [one for one in open_halves(call, name, address) if wanted in (None, one["topic"])]

@@ -118,7 +118,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.mqadmin": (
         "gateway.mqadmin",
         "gateway.access.signature",
+        "gateway.cli.ending",
+        "gateway.cli.explaining",
         "gateway.cli.plain",
+        "gateway.cli.times",
         "gateway.client",
         "gateway.codec",
         "gateway.runtime.name_servers",
@@ -140,6 +143,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.mqadmin",
         "gateway.doctor",
         "gateway.cli.plain",
+        "gateway.cli.times",
         "gateway.client",
         "gateway.codec",
         "engine.tables.topics",

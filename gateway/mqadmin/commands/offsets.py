@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator
 
+from mqgateway.gateway.cli.times import millis_of_iso
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_topics as topics
@@ -27,9 +28,9 @@ _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
 
 
 def millis_of(text: str, now: int) -> int:
-    """A time as it is typed: `now`, ms since the epoch, or `2026-01-31#12:00:00:000` by the local clock.
+    """Return a time in ms since the epoch: `now`, ms, ISO 8601, or the standard's `2026-01-31#12:00:00:000`.
 
-    Raises `UsageError`.
+    The local clock counts unless a zone is given. Raises `UsageError`.
     """
     if text == "now":
         return now
@@ -38,10 +39,14 @@ def millis_of(text: str, now: int) -> int:
     except ValueError:
         pass
     try:
-        parsed = datetime.datetime.strptime(text, "%Y-%m-%d#%H:%M:%S:%f")
-    except ValueError:
-        raise UsageError(f"{text!r} is no time: now, milliseconds, or yyyy-MM-dd#HH:mm:ss:SSS") from None
-    return int(parsed.timestamp() * 1000)
+        if "#" not in text:
+            return millis_of_iso(text)
+        return int(datetime.datetime.strptime(text, "%Y-%m-%d#%H:%M:%S:%f").timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"{text!r} is no time: write now, ms since the epoch, "
+            "2026-01-31T12:00:00 or 2026-01-31#12:00:00:000"
+        ) from None
 
 
 _PLAN = (

@@ -116,3 +116,8 @@ def test_a_broker_without_users_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     with faced(monkeypatch, authentication_metadata_provider=""):
         result = check("alice", "Pub", "Topic:ta")
     assert result.exit_code == 1 and "An system error occurred" in result.output
+
+
+def test_access_check_of_a_broker_without_a_port_is_wrong_usage() -> None:
+    ended = CliRunner().invoke(main, ["access", "check", "u", "Pub", "Topic:a", "-b", "vm"])
+    assert (ended.exit_code, "'vm' has no port" in ended.stderr) == (2, True)

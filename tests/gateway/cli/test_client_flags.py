@@ -62,11 +62,15 @@ def test_errors_of_the_client_are_one_line() -> None:
         return CliRunner().invoke(fail)
 
     result = run(NoRoute("T"))
-    assert (result.exit_code, result.output) == (3, "error: there is no topic T\n")
+    assert result.exit_code == 3 and result.stdout == ""
+    assert result.stderr.startswith("mqgateway: error: there is no topic T; see 'mqgateway topic list'")
     result = run(NoRoute("T", "it has no queue"))
-    assert (result.exit_code, result.output) == (1, "error: no route to topic T: it has no queue\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "mqgateway: error: no route to topic T: it has no queue\n",
+    )
     result = run(BrokerError(1, "\x1b]0;title\x07", "a:1"))
-    assert (result.exit_code, result.output) == (1, "error: a:1 answered 1: \\x1b]0;title\\x07\n")
+    assert (result.exit_code, result.output) == (1, "mqgateway: error: a:1 answered 1: \\x1b]0;title\\x07\n")
     assert run(KeyboardInterrupt()).exit_code == 130
 
 

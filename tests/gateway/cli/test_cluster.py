@@ -44,14 +44,14 @@ def test_somebody_cannot_be_asked(world: World) -> None:
     world.gone = {"a:2"}
     ended = status("--access-key", "k", "--secret-key", "s")
     assert ended.exit_code == 3
-    assert "error: connect to a:2 failed: refused" in ended.stderr
+    assert "mqgateway: error: cannot connect to a:2 (refused); check that" in ended.stderr
 
 
 def test_nobody_can_be_asked(world: World) -> None:
     world.gone = {"n:1"}
     ended = status()
     assert (ended.exit_code, ended.stdout) == (1, "")
-    assert ended.stderr.startswith("error: connect to n:1 failed")
+    assert ended.stderr.startswith("mqgateway: error: cannot connect to n:1")
 
 
 def test_a_key_needs_its_secret(world: World) -> None:

@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mqgateway.gateway.cli.consume import Printer
+from mqgateway.gateway.cli.ending import READER_GONE
 from mqgateway.gateway.cli.main import main
-from mqgateway.gateway.client.listening import Context
+from mqgateway.gateway.client.errors import BrokerError
+from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message
 from tests.gateway.client.test_message import received
 from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of
@@ -69,14 +71,63 @@ def test_tags_order_and_broadcast(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(found.output.splitlines()) == 3
 
 
-def test_it_ends_after_so_many_and_the_rest_comes_again() -> None:
+def test_printer_leaves_messages_after_the_last_wanted_one() -> None:
     out = io.StringIO()
     printer = Printer(out, "text", 2)
     context = Context(queue_of("T"))
-    assert printer([received()], context) and printer([received()], context)
-    assert not printer([received()], context)
+    told = [printer([received()], context) for _ in range(3)]
+    assert told == [Consumed.SUCCESS, Consumed.SUCCESS, Consumed.LEAVE]
     printer.wait(None)
     assert printer.count == 2 and len(out.getvalue().splitlines()) == 2
+
+
+class _ClosedAfter(io.StringIO):
+    """A pipe whose reader leaves after so many lines."""
+
+    lines = 2
+
+    def write(self, text: str) -> int:
+        if text != "\n":
+            self.lines -= 1
+        if self.lines < 0:
+            raise SystemExit(READER_GONE)  # as `ending.Output` does
+        return super().write(text)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--ordered",)])
+def test_consume_into_a_closed_pipe_acknowledges_what_was_printed_and_returns_nothing(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    with faced(monkeypatch) as cluster:
+        fill(cluster, 5)
+        original = Printer.wait
+
+        def wait(printer: Printer, idle: float | None) -> None:
+            printer._out = _ClosedAfter()
+            cluster.wait_for(lambda: printer._is_over)
+            original(printer, idle)
+
+        monkeypatch.setattr(Printer, "wait", wait)
+        result = CliRunner().invoke(
+            main, ["consume", "T", "-g", "G", "-n", NAMESRV, "--from", "first", *arguments]
+        )
+        assert (result.exit_code, result.output) == (READER_GONE, "")
+        assert cluster.broker.tables.offsets.query("G", "T", 0) == 2
+        cluster.settle(60.0)
+        retries = cluster.broker.tables.topics.get("%RETRY%G")
+        assert retries is None or cluster.broker.store.max_offset("%RETRY%G", 0) == 0
+
+
+def test_consume_ends_when_a_broker_refuses_it(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer(io.StringIO(), "text")
+    printer.failed(BrokerError(1, "try again", "a:1"))
+    printer.failed(BrokerError(1, "try again", "a:1"))
+    assert capsys.readouterr().err == "mqgateway: warning: a:1 answered 1: try again\n"
+    refusal = BrokerError(16, "alice has no permission.", "a:1")
+    printer.failed(refusal)
+    with pytest.raises(BrokerError) as ended:
+        printer.wait(None)
+    assert ended.value is refusal
 
 
 def test_it_ends_when_nothing_comes() -> None:
@@ -107,4 +158,7 @@ def test_bytes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_topic_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch):
         result = CliRunner().invoke(main, ["consume", "Nope", "-g", "G", "-n", NAMESRV])
-        assert (result.exit_code, result.output) == (3, "error: there is no topic Nope\n")
+        assert result.exit_code == 3
+        assert result.stderr.startswith(
+            "mqgateway: error: there is no topic Nope; see 'mqgateway topic list'"
+        )

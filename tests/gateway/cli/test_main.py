@@ -69,7 +69,9 @@ def test_what_is_not_supported_is_named_as_the_cause(tmp_path: Path) -> None:
     file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nstoreType=defaultRocksDB\n")
     result = invoke("-c", str(file), command=mqbroker)
     first, *others = result.stderr.splitlines()
-    assert result.exit_code == 2 and first.startswith(f"error: {file}:4: storeType=defaultRocksDB: ")
+    assert result.exit_code == 2 and first.startswith(
+        f"mqgateway: error: {file}:4: storeType=defaultRocksDB: "
+    )
     assert "not in RocksDB" in first and not others
 
 

@@ -114,7 +114,10 @@ def test_what_is_in_the_way_is_named_and_refused(world: FakeWorld, path: Path) -
     dry = run("run", path, "--dry-run")
     assert (dry.exit_code, "refused: a: users and policies" in dry.stdout) == (1, True)
     refused = run("run", path)
-    assert (refused.exit_code, refused.stderr.startswith("error: a: users and policies")) == (1, True)
+    assert (refused.exit_code, refused.stderr.startswith("mqgateway: error: a: users and policies")) == (
+        1,
+        True,
+    )
     assert world.cluster.asked == []
 
 

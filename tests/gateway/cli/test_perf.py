@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.perf import Meter
+from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import Message
 from tests.support.gateway.client.cluster import NAMESRV
 from tests.support.gateway.client.facing import faced
@@ -34,8 +35,21 @@ def test_producing(monkeypatch: pytest.MonkeyPatch, batch: str) -> None:
 
 def test_failures_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch, auto_create_topic_enable=False):
-        result = json.loads(perf("produce", "Nowhere", "--messages", "3", "--json").output)
+        arguments = ["perf", "produce", "Nowhere", "--messages", "3", "--json", "-n", NAMESRV]
+        ended = CliRunner().invoke(main, arguments)
+        result = json.loads(ended.stdout)
         assert (result["messages"], result["failures"]) == (0, 3)
+        assert ended.exit_code == 1 and ended.stderr.count("\n") == 1, "each reason once"
+        assert ended.stderr.startswith("mqgateway: error: there is no topic Nowhere; see")
+
+
+def test_perf_consume_ends_with_an_error_when_it_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter(ManualClock(), None, 1e6)
+    meter.refused(BrokerError(16, "check signature failed.", "a:1"))
+    meter.wait()
+    assert meter.is_refused
+    told = "mqgateway: error: a:1 answered 16: check signature failed; check the secret key\n"
+    assert capsys.readouterr().err == told
 
 
 def test_consuming(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +66,8 @@ def test_consuming(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_topic_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch):
         result = CliRunner().invoke(main, ["perf", "consume", "Nope", "-n", NAMESRV])
-        assert (result.exit_code, result.output) == (3, "error: there is no topic Nope\n")
+        assert result.exit_code == 3
+        assert result.stderr.startswith("mqgateway: error: there is no topic Nope; see")
 
 
 def test_ctrl_c_prints_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,3 +128,11 @@ def test_the_rate_of_what_was_there_before_counts_from_when_it_comes() -> None:
         clock.advance(500)
     result = meter.result()
     assert (result["seconds"], result["messagesPerSecond"]) == (1.5, 266.7)
+
+
+def test_perf_produce_that_sent_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        ended = CliRunner().invoke(main, ["perf", "produce", "T", "--seconds", "0", "-n", NAMESRV])
+        assert ended.exit_code == 1
+        assert ended.stderr == "mqgateway: error: nothing was sent within 0 s; give more --seconds\n"

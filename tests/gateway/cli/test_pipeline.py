@@ -102,7 +102,7 @@ def test_a_failure_is_one_line(calls: dict[str, Any]) -> None:
     assert result.exit_code == 1
     starting, ready, error = result.stderr.splitlines()
     assert starting == "starting Spark at local[*]" and ready.startswith("Spark is ready after ")
-    assert error.startswith("error: gone. Some data")
+    assert error.startswith("mqgateway: error: gone. Some data")
     assert calls["session"].stopped
 
 

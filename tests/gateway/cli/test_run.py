@@ -47,14 +47,14 @@ def test_a_signal_stops_the_service_in_good_order() -> None:
 def test_a_start_that_fails_for_a_known_reason_says_it_in_one_line() -> None:
     done = run_program("return fail(StoreUnavailable('the store is in use'))")
     assert done.returncode == 1
-    assert done.stderr == "mqgateway: the store is in use\n"
+    assert done.stderr == "mqgateway: error: the store is in use\n"
     assert done.stdout == ""
 
 
 def test_a_start_that_fails_for_an_unknown_reason_shows_where() -> None:
     done = run_program("raise ZeroDivisionError('oh')")
     assert done.returncode == 1
-    assert "mqgateway: oh" in done.stderr
+    assert "mqgateway: error: oh" in done.stderr
     assert "Traceback" in done.stderr
 
 

@@ -52,7 +52,7 @@ def test_bodies_of_any_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     with faced(monkeypatch) as cluster:
         cluster.make_topic("T", queues=1)
         result = send("-f", str(tmp_path / "bin.dat"))
-        assert result.exit_code == 0 and "note: this was no text" in result.stderr
+        assert result.exit_code == 0 and "is no text; each line" in result.stderr
         assert send("-f", str(tmp_path / "bin.dat"), "--whole").stderr == ""
         assert send(text=b"\xff\x00\r\n\xfe").exit_code == 0
         assert send("--whole", text=b"\xff\n\n").exit_code == 0
@@ -85,9 +85,37 @@ def test_order_and_oneway(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failures_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with faced(monkeypatch, auto_create_topic_enable=False):
         result = send("x")
-        assert result.exit_code == 1 and "no route to topic T" in result.output
-        result = send("x", "--json")
-        assert "no route" in json.loads(result.output)["error"]
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+        assert result.stderr.startswith("mqgateway: error: there is no topic T; see")
+        result = send("x", "y", "--json")
+        assert ["no route" in json.loads(line)["error"] for line in result.stdout.splitlines()] == [
+            True,
+            True,
+        ]
+        first, second = result.stderr.splitlines()
+        assert "there is no topic T" in first
+        assert second == "mqgateway: error: 2 of 2 messages were not stored"
+
+
+def test_send_splits_lines_of_other_systems_without_stray_characters(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n\r\nthree")
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        assert send("-f", str(tmp_path / "lines")).exit_code == 0
+        assert cluster.stored("T") == [b"one", b"two", b"three"]
+
+
+def test_send_rejects_empty_bodies_and_reports_empty_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        cluster.make_topic("T", queues=1)
+        for bodies in (("",), ("a", "", "b")):
+            result = send(*bodies)
+            assert result.exit_code == 2 and "a body is empty" in result.stderr
+        for more in ((), ("--whole",)):
+            assert "nothing was sent" in send(*more, text="").stderr
+        assert cluster.everything("T") == []
 
 
 @pytest.mark.parametrize(

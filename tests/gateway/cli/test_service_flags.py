@@ -37,15 +37,16 @@ def test_wrong_settings_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         fail(["no such file"], "text")
     assert end.value.code == 2
-    assert capsys.readouterr().err == "error: no such file\n"
+    assert capsys.readouterr().err == "mqgateway: error: no such file\n"
 
 
 def test_a_problem_is_a_line_or_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     for form in ("text", "json"):
         with pytest.raises(SystemExit):
             fail([PROBLEM], form)
-    text, form = capsys.readouterr().err.splitlines()
-    assert text == "warning: f:3: a=b: no such property"
+    text, strict, form, _ = capsys.readouterr().err.splitlines()
+    assert strict.startswith("mqgateway: error: not started because of these warnings and --strict")
+    assert text == "mqgateway: warning: f:3: a=b: no such property"
     assert json.loads(form)["line"] == 3
 
 

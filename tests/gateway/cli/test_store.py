@@ -174,7 +174,7 @@ def test_bytes_for_people(count: int, text: str) -> None:
 
 
 def test_times_for_people() -> None:
-    assert in_time(0) == "1970-01-01 00:00:00 UTC"
+    assert in_time(0) == "1970-01-01T00:00:00.000+00:00"
     assert in_time(None) == "-"
 
 
@@ -208,7 +208,7 @@ def test_a_members_store_becomes_an_ordinary_one(member: Path, config: Path, tmp
     assert (told["member"], told["notTakenOver"], told["errors"]) == ("dledger-n0", [], 0)
     assert told["records"] > told["entries"] == told["lastIndex"] + 1
     again = run("convert", member, target, "-c", config)
-    assert (again.exit_code, again.stderr) == (2, f"error: {target} is there already\n")
+    assert (again.exit_code, again.stderr) == (2, f"mqgateway: error: {target} is there already\n")
     assert "is an ordinary store" in run("convert", target, tmp_path / "other", "-c", config).stderr
 
 

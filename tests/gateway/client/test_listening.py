@@ -53,3 +53,7 @@ def test_slots_are_given_in_turn() -> None:
     slots.leave()
     assert idle == [None] and slots.busy == 0
     assert slots.idle().called
+
+
+def test_leave_is_an_outcome_of_its_own() -> None:
+    assert outcome_of(Consumed.LEAVE) is Consumed.LEAVE is outcome_of("LEAVE")

@@ -76,6 +76,7 @@ ILL = [
     (_held(cached_mib=100), "flow-control"),
     (_rates(Rates(20.0, 0.0, 3.0), replace(TOPIC, incoming=21.0)), "slow-listener"),
     (_rates(Rates(20.0, 20.0, 3.0)), "retry-storm"),
+    (replace(WELL, retries_behind=5), "retries-waiting"),
     (replace(_queue(pulled=70), is_popping=True), "pop-invisible"),
     (_topic(open_transactions=2, oldest_transaction=AT - TRANSACTION_MILLIS - 1), "transaction-pending"),
     (replace(WELL, dead_letters=3), "dead-letters"),
@@ -146,3 +147,10 @@ def test_many_queues_are_counted() -> None:
 def test_a_conflict_names_who_wants_what() -> None:
     (found,) = examine(_second(wants={"Orders": "TagA"}))
     assert found.values["wanted"] == "* (one); TagA (two)"
+
+
+def test_incomplete_evidence_makes_no_finding_of_what_is_missing() -> None:
+    for group in (replace(WELL, is_known=False, members=[]), replace(WELL, members=[])):
+        assert {one.check for one in examine(group)} & {"unknown-group", "no-member"}
+        found = {one.check for one in examine(replace(group, is_complete=False))}
+        assert not found & {"unknown-group", "no-member"}

@@ -70,7 +70,7 @@ def test_failures_are_errors_of_the_client(piece: bytes | Exception, kind: type[
 
 @pytest.mark.parametrize("address", ["", "host", "host:", ":1", "host:x"])
 def test_what_is_no_address_is_told(address: str) -> None:
-    with pytest.raises(ClientError, match="no address"):
+    with pytest.raises(ClientError, match="write HOST:PORT"):
         Connection(address, plain, ManualClock())
 
 

@@ -41,13 +41,13 @@ def test_attributes_may_begin_with_a_dash() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("", "Missing required option: t"),
-        ("-t", "Missing argument for option: t"),
-        ("-t -l", "Missing argument for option: t"),
-        ("-t T -z", "Unrecognized option: -z"),
-        ("-t T --list=x", "Unrecognized option: --list=x"),
-        ("-t T more", "Unexpected argument: more"),
-        ("-t T --broker x", "Ambiguous option: --broker"),
+        ("", r"missing: -t \(--topic\)"),
+        ("-t", r"the option -t \(--topic\) needs a value"),
+        ("-t -l", r"the option -t \(--topic\) needs a value"),
+        ("-t T -z", "there is no option -z"),
+        ("-t T --list=x", "takes no value: '--list=x'"),
+        ("-t T more", "unexpected argument 'more'"),
+        ("-t T --broker x", r"the option --broker may be .* or "),
     ],
 )
 def test_what_is_wrong_is_told(line: str, why: str) -> None:
@@ -58,7 +58,7 @@ def test_what_is_wrong_is_told(line: str, why: str) -> None:
 def test_of_a_group_exactly_one_is_given() -> None:
     where = (Option("b", "brokerAddr", "x", group="where"), Option("c", "clusterName", "x", group="where"))
     assert parse(["-b", "x"], where).values == {"b": "x"}
-    with pytest.raises(UsageError, match="Missing required option: b or c"):
+    with pytest.raises(UsageError, match=r"missing: -b .* or -c "):
         parse([], where)
     with pytest.raises(UsageError, match="exclude one another"):
         parse(["-b", "x", "-c", "y"], where)
@@ -69,5 +69,5 @@ def test_with_help_nothing_need_be_complete() -> None:
 
 
 def test_a_commands_own_n_stands_for_the_common_one() -> None:
-    with pytest.raises(UsageError, match="Missing required option: n"):
+    with pytest.raises(UsageError, match="missing: -n"):
         parse([], (Option("n", "nameserverAddr", "x", required=True),))

@@ -24,6 +24,7 @@ def test_groups_are_listed_with_what_waits() -> None:
         assert "groupName:                      G\n" in tool.out
         assert tool.run(f"group delete G -b {BROKER}") == 0
         assert tool.json("group list")["rows"] == []
+        assert tool.run(f"group delete G -b {BROKER}") == 3
 
 
 def test_members_are_shown_wherever_they_are_connected() -> None:
@@ -32,6 +33,9 @@ def test_members_are_shown_wherever_they_are_connected() -> None:
         for port in (10911, 20911):
             cluster.make_topic("T", 1, port=port)
         tool = Nouns(cluster)
+        assert tool.run("group members G") == 3
+        assert tool.err.startswith("mqgateway: error: there is no consumer group G; see")
+        assert tool.run(f"group create G -b {BROKER}") == 0
         assert tool.run("group members G") == 0
         assert tool.out == "nobody is connected\n"
         connect(cluster, "G", "T", "TagA")

@@ -130,7 +130,7 @@ def test_nothing_is_moved_without_consent(tool: Nouns) -> None:
 )
 def test_what_cannot_be_meant_is_refused(tool: Nouns, where: str, ended: int) -> None:
     assert tool.run(f"offset reset G T {where} --yes") == ended
-    assert tool.err.startswith("error: ")
+    assert tool.err.startswith("mqgateway: error: ")
     assert _offsets(tool) == [0, 0]
 
 
@@ -147,5 +147,10 @@ def test_offsets_are_shown_without_a_retry_topic(tool: Nouns) -> None:
     shown = tool.json("offset show G T")
     assert [(row["offset"], row["end"], row["behind"]) for row in shown["rows"]] == [(1, 3, 2), (1, 3, 2)]
     assert shown["summary"] == {"behind": 4}
-    tool.run("offset show Nobody")
-    assert tool.out == "the group has no offsets\n"
+    assert tool.run("offset show Nobody") == 3
+    assert tool.err.startswith("mqgateway: error: there is no consumer group Nobody; see")
+
+
+def test_offset_reset_of_an_unknown_group_is_not_found(tool: Nouns) -> None:
+    assert tool.run("offset reset Nobody T --to first --yes") == 3
+    assert tool.err.startswith("mqgateway: error: there is no consumer group Nobody; see")

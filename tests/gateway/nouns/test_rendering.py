@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.gateway.mqadmin.rendering import second
+from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.nouns.rendering import cell, listed, table
 
 
@@ -29,7 +29,7 @@ def test_without_rows_it_is_told_what_there_is_none_of() -> None:
         ("tags", "", "-"),
         ("isActive", True, "yes"),
         ("putTps", 1.25, "1.2"),
-        ("storedAt", 1_700_000_000_000, second(1_700_000_000_000)),
+        ("storedAt", 1_700_000_000_000, iso(1_700_000_000_000)),
         ("storeTimestamp", 0, "-"),
         ("brokers", ["a", "b"], "a, b"),
         ("addresses", {0: "a:1"}, "0=a:1"),

@@ -28,7 +28,9 @@ def test_groups_are_shown_by_what_waits_with_what_moved_meanwhile() -> None:
                 super().wait(seconds)
 
         tool = Meanwhile(cluster)
-        first, second = tool.json("top --span 2")["rows"]
+        rows = tool.json("top --span 2")["rows"]
+        assert [row["topic"] for row in rows] == ["Busy", "%RETRY%ofBusy", "%RETRY%ofQuiet", "Quiet"]
+        first, second = rows[0], rows[-1]
         assert (first["group"], first["topic"], first["behind"], first["members"]) == ("ofBusy", "Busy", 4, 0)
         assert first["inPerSecond"] > 0
         assert (first["outPerSecond"], first["clearIn"]) == (0, "never")

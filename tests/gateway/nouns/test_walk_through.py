@@ -18,7 +18,7 @@ from tests.support.gateway.mqadmin.tool import Nouns
 PAGE = ROOT / "docs" / "stuck-groups.md"
 PROMPT = "$ mqgateway "
 _VARIES = re.compile(
-    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\b[0-9A-F]{32}\b|10\.0\.0\.2@\d+#\d+|10\.1\.2\.3@\d+#\d+"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d|\b[0-9A-F]{32}\b|10\.0\.0\.2@\d+#\d+|10\.1\.2\.3@\d+#\d+"
 )
 """Times and ids are different in each run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
-from mqgateway.gateway.runtime.name_servers import ask_in_turn, split_addresses
+from mqgateway.gateway.runtime.name_servers import address_fault, ask_in_turn, split_addresses
 
 
 class Servers:
@@ -56,3 +56,22 @@ def test_another_kind_of_failure_is_the_answer() -> None:
     wrong = TypeError("no request")
     servers = Servers(a=wrong, b="two")
     assert (servers.begin(OSError), servers.asked) == (wrong, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("address", "fault"),
+    [
+        ("127.0.0.1:9876", None),
+        ("[::1]:9876", None),
+        ("mq.example.org:1", None),
+        ("http://127.0.0.1:9876", "without http://"),
+        ("127.0.0.1", "has no port"),
+        (":9876", "has no port"),
+        ("127.0.0.1:x", "between 1 and 65535"),
+        ("127.0.0.1:0", "between 1 and 65535"),
+        ("127.0.0.1:70000", "between 1 and 65535"),
+    ],
+)
+def test_address_fault_names_the_address_and_what_is_right(address: str, fault: str | None) -> None:
+    told = address_fault(address)
+    assert told is None if fault is None else told is not None and repr(address) in told and fault in told

@@ -21,6 +21,7 @@ const ZH = {
   "flow-control": ["{client} 对 {topic}（{queues}）的缓存已满：{cached} 条消息，{mib} MiB；不再拉取", "监听器慢于消息到达：加快监听器，或增加成员"],
   "slow-listener": ["{topic} 的消息到达快于消费：每秒到达 {incoming:.1f} 条，消费 {consumed:.1f} 条；监听器处理一条需 {millis:.0f} 毫秒", "加快监听器，增加线程，或增加成员（每个队列至多一个）"],
   "retry-storm": ["每秒 {tried:.1f} 条消息中有 {failed:.1f} 条在监听器中失败；{retries} 条等待重试", "查看客户端日志；查看消息：mqgateway message tail %RETRY%{group}"],
+  "retries-waiting": ["{retries} 条先前失败的消息在 %RETRY%{group} 中等待重新消费", "查看客户端日志了解失败原因；查看消息：mqgateway message tail %RETRY%{group}"],
   "pop-invisible": ["{topic} 等待的 {behind} 条消息中有 {held} 条已被 POP 但未确认：到期之前不可见", "确认消息，或用更短的不可见时间"],
   "transaction-pending": ["{topic} 有 {count} 个未结束的事务，最早的已有 {age} 秒：提交之前其消息不可见", "检查生产者是否应答回查：mqgateway transaction list"],
   "dead-letters": ["{count} 条消息已放弃重试，成为死信", "查看：mqgateway dlq list {group}；重新发送：mqgateway dlq replay {group} --dry-run"],

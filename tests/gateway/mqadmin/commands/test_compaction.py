@@ -28,7 +28,7 @@ def test_messages_of_a_file_up_to_where_none_follows(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     tool = ScriptedTool(ManualClock(), lambda address, request: RemotingCommand.response(0))
     assert tool.run("dumpCompactionLog") == main.USAGE
-    assert tool.err.startswith("error: Missing required option: f\n")
+    assert tool.err.startswith("mqadmin: error: missing: -f (--")
     assert tool.run(f"dumpCompactionLog -f {tmp_path}/none") == main.USAGE
     assert "No such file or directory" in tool.err
     assert tool.run(f"dumpCompactionLog -f {tmp_path}") == main.USAGE and "Is a directory" in tool.err

@@ -87,4 +87,4 @@ def test_asking_for_a_group_does_not_create_it() -> None:
         tool = MemoryTool(cluster)
         for _ in range(2):
             assert tool.run("getConsumerConfig -g Nobody") == 3 and tool.out == ""
-        assert tool.err == "error: no broker knows the consumer group Nobody\n"
+        assert tool.err == "mqadmin: error: no broker knows the consumer group Nobody\n"

@@ -93,9 +93,9 @@ def test_a_move_is_made_from_its_file(tool: MemoryTool, tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_says_why(tool: MemoryTool) -> None:
     assert tool.run("remappingStaticTopic -t Nothing -b broker-b") == main.NOT_FOUND
-    assert tool.err == "error: no broker has the topic Nothing\n"
+    assert tool.err == "mqadmin: error: no broker has the topic Nothing\n"
     assert tool.run("updateStaticTopic -t Static -b broker-x -qn 1") == main.NOT_FOUND
-    assert tool.err == "error: no broker is called broker-x\n"
+    assert tool.err == "mqadmin: error: no broker is called broker-x\n"
     assert tool.run("updateStaticTopic -t Static -c Nowhere -qn 1") == main.NOT_FOUND
     assert tool.run("updateStaticTopic -t TBW102 -b broker-a -qn 1") == main.FAILED
     assert "TBW102 is no static topic: broker broker-a has it with queues of its own" in tool.err
