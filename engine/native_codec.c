@@ -55,9 +55,13 @@ static int read_field(PyObject *parts, Field *field) {
     return field->bits != -1 || !PyErr_Occurred();
 }
 
+/* An object of a class, with no attributes yet. Some classes make none. */
 static PyObject *made_of(PyObject *cls) {
+    newfunc make = ((PyTypeObject *)cls)->tp_new;
+    if (make == NULL)
+        return PyErr_Format(PyExc_TypeError, "%R makes no objects", cls);
     PyObject *none = PyTuple_New(0);
-    PyObject *made = none == NULL ? NULL : ((PyTypeObject *)cls)->tp_new((PyTypeObject *)cls, none, NULL);
+    PyObject *made = none == NULL ? NULL : make((PyTypeObject *)cls, none, NULL);
     Py_XDECREF(none);
     return made;
 }
