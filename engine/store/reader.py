@@ -278,6 +278,23 @@ class Reader:
                 offsets.append(place[0])
         return b"".join(records), offsets
 
+    def _limits_of_answer(self, queue: ConsumeQueue, end: int, max_count: int, max_bytes: int) -> Limits:
+        """What an answer may have while the log ends there."""
+        fresh_from = end - self._fresh
+        fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
+        old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
+        due_position, due_offset = self._inspection.due_before(queue)
+        return Limits(
+            due_position=due_position,
+            due_offset=due_offset,
+            largest=self._log.file_size,
+            fresh_from=fresh_from,
+            fresh_count=fresh_count,
+            fresh_bytes=fresh_bytes,
+            old_count=old_count,
+            old_bytes=old_bytes,
+        )
+
     def _get_accepted(
         self,
         queue: ConsumeQueue,
@@ -289,20 +306,7 @@ class Reader:
     ) -> GetResult:
         """The same for a reader whose choice needs the messages themselves."""
         end, fresh = self._log.end_offset, self._fresh
-        fresh_from = end - fresh
-        fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
-        old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
-        due_position, due_offset = self._inspection.due_before(queue)
-        limits = Limits(
-            due_position=due_position,
-            due_offset=due_offset,
-            largest=self._log.file_size,
-            fresh_from=fresh_from,
-            fresh_count=fresh_count,
-            fresh_bytes=fresh_bytes,
-            old_count=old_count,
-            old_bytes=old_bytes,
-        )
+        limits = self._limits_of_answer(queue, end, max_count, max_bytes)
         choice = accept if isinstance(accept, PropertyChoice) else None
         quick = choice if choice is not None and choice.knows_many else None
         records: list[bytes] = []
@@ -330,10 +334,10 @@ class Reader:
             for (number, place, size), record in zip(places, self._records(queue, places), strict=True):
                 if not records:
                     pass
-                elif place >= fresh_from:
-                    is_full = len(records) >= fresh_count or total + size > fresh_bytes
+                elif place >= limits.fresh_from:
+                    is_full = len(records) >= limits.fresh_count or total + size > limits.fresh_bytes
                 else:
-                    is_full = len(records) >= old_count or total + size > old_bytes
+                    is_full = len(records) >= limits.old_count or total + size > limits.old_bytes
                 if is_full:
                     break
                 offset = number + 1

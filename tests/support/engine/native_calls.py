@@ -66,7 +66,7 @@ def good_calls() -> list[Call]:
     log = b"".join(map(record, range(RECORDS)))
     size = len(log) // RECORDS
     units = b"".join(UNIT.pack(number * size, size, 5) for number in range(RECORDS))
-    to_send = [ToSend("Orders", b"body", tags="a", keys=f"k{number}") for number in range(RECORDS)]
+    to_send = [ToSend("Orders", b"body" * 70, tags="a", keys=f"k{number}") for number in range(RECORDS)]
     batch = b"".join(map(encode_element, to_send))
     keyed = ToSend("Orders", b"body")
     keyed.properties = {"UNIQ_KEY": "A" * 32, "WAIT": "true"}
