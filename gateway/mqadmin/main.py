@@ -242,7 +242,7 @@ class Tool:
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
         call = Call(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
         call.wait, call.ask_secret = around.wait, around.ask_secret
-        call.remark = lambda text: around.complain(f"note: {text}\n")
+        call.remark = lambda text: around.complain(error_line(text, self._catalogue.program, "note"))
         call.notebook, call.profiles = around.notebook, around.profiles
         if around.is_terminal:
             call.note, call.confirm = self._note, self._confirm
