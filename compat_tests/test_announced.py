@@ -1,4 +1,4 @@
-"""A broker is told its mapped address after the start, as test containers do, and registers with that."""
+"""A broker receives its mapped address after the start, as from test containers, and registers with it."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ DEPARTURES = {
     (RequestCode.REGISTER_TOPIC_IN_NAMESRV, ALL): "Apache's registers a topic without a name",
     (RequestCode.PUT_KV_CONFIG, "value"): "Apache's keeps a key without a value",
 }
-"""Where our answer has another code on purpose, by code and field, and why."""
+"""Intended differences of our response code, by code and field, with reasons."""
 
 
 def good_requests(name: str, port: int) -> dict[RequestCode, tuple[Fields, bytes]]:

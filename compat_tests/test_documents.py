@@ -85,7 +85,7 @@ def test_programs_that_end_by_themselves(with_tracing: Installed, server: Server
 
 
 def test_consumers_end_in_order_with_sigterm(installed: Installed, server: Server, tmp_path: Path) -> None:
-    """All of them get the first message: those that begin with what is new are told otherwise."""
+    """All of them get the first message: those that begin with new messages get other settings."""
     first = '9876", consume_from_where="CONSUME_FROM_FIRST_OFFSET")'
     named = [
         program.replace("my-group", f"group-{number}").replace('9876")', first)

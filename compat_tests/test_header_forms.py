@@ -49,7 +49,7 @@ Outcome = tuple[int, int, int] | None
 
 
 def outcome(address: str, header: bytes, form: int, body: bytes = b"") -> Outcome:
-    """What a server of this address answers to a request with this header."""
+    """Return the answer of the server at this address to a request with this header."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), SILENT_SECONDS) as connection:
         frame = struct.pack(">II", 4 + len(header) + len(body), form << 24 | len(header)) + header + body
@@ -176,7 +176,7 @@ BATCHES = {
 
 
 def stored(address: str) -> dict[str, int]:
-    """How many messages of each batch a broker has stored; Apache's tells a little later."""
+    """Count the stored messages of each batch; Apache's broker reports them a little later."""
     counts = {}
     with RawConnection(address) as connection:
         for number, (name, (body, expected)) in enumerate(BATCHES.items()):

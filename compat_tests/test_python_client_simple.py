@@ -103,7 +103,7 @@ def test_simple_consumer_gets_refused_and_forgotten_messages_again(kind: str, pe
 
 
 def test_simple_consumer_hides_a_message_for_longer(kind: str, peers: Peers) -> None:
-    """The new receipt acknowledges; until then nobody gets the message."""
+    """The new receipt acknowledges; until then no consumer gets the message."""
     peer = peers.with_server(peers.server(kind), CURRENT)
     topic = peer.topic("py_simple_longer", 1)
     with (

@@ -62,7 +62,7 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),
 )
-"""Where constants are named, what their names begin with in C, and which they are."""
+"""Modules of the constants, the prefix of their names in C, and their names."""
 
 
 def literal(value: int | str) -> str:

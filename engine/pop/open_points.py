@@ -25,7 +25,7 @@ from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.record import decode
 
 LATE_MILLIS = 10_000
-"""How long after its message was to be visible again a receipt may still be current: until it is."""
+"""Time after the end of the invisible time in which a receipt may still be current."""
 POINTS_MAX = 100_000
 """Check points that are known; with more of them the log is asked."""
 _RECORDS_MAX = 64
@@ -35,7 +35,7 @@ _LATEST = 1 << 62
 
 
 class ReceiptState(Enum):
-    """What a receipt is worth."""
+    """The state of a receipt."""
 
     CURRENT = auto()
     ACKNOWLEDGED = auto()
@@ -57,7 +57,7 @@ class OpenPoints:
         return len(self._open) + len(self._replaced)
 
     def popped(self, point: CheckPoint, now: int) -> None:
-        """Note messages that were given out, or got another receipt."""
+        """Note messages that were delivered, or got another receipt."""
         if len(self) >= POINTS_MAX:
             self._replaced = {place: until for place, until in self._replaced.items() if until > now}
         if len(self) >= POINTS_MAX:

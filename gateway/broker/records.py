@@ -3,7 +3,7 @@
 A request names a topic, and its caller was authorized for that topic. The offset, id or handle beside it may
 belong to a record of another topic. So every operation that follows such a reference reads the record here,
 and `may_use` decides on the topic that the record itself belongs to. None stands for a caller that may use
-every record: nobody is asked who they are, or the broker acts for itself.
+every record: callers are not authenticated, or the broker acts for itself.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def error_line(text: str, program: str = PROGRAM, severity: str = "error") -> st
 
 
 def complain(text: str, *, program: str = PROGRAM, severity: str = "error") -> None:
-    """Print one line to standard error. Nobody is left to tell if that fails."""
+    """Print one line to standard error. A failure of that is ignored."""
     try:
         sys.stderr.write(error_line(text, program, severity))
         sys.stderr.flush()
@@ -56,7 +56,7 @@ class Output(io.FileIO):
 def watch_output() -> None:
     """Let failed writes to standard output end the command. Call it once, before anything is printed."""
     old = sys.stdout
-    if old is None:  # closed by whoever started us
+    if old is None:  # closed by the parent process
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process lives
     elif old is sys.__stdout__ and isinstance(old, io.TextIOWrapper):
         sys.stdout = io.TextIOWrapper(

@@ -13,7 +13,7 @@ _BUSY_CODES = frozenset(
     {ResponseCode.SYSTEM_BUSY, ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SERVICE_NOT_AVAILABLE}
 )
 _SIGNS_OF_TLS = ("is gone", "closed the connection", "reset by peer")
-"""What a client without TLS sees of a server that expects it."""
+"""Errors that a client without TLS gets from a server that expects TLS."""
 
 
 def is_final(error: ClientError) -> bool:

@@ -72,12 +72,12 @@ class PushConsumer(Face[push.PushConsumer]):
         await self._do(self._core.suspend)
 
     async def resume(self) -> None:
-        """Go on."""
+        """Continue to pull."""
         await self._do(self._core.resume)
 
     async def wait(self) -> None:
         """Wait until it is closed by another task, or SIGTERM comes to a program that has nothing else to do
-        then; what stands after it, as the end of `async with`, closes the consumer in good order."""
+        then; what stands after it, as the end of `async with`, closes the consumer cleanly."""
         loop = asyncio.get_running_loop()
         with on_sigterm(lambda: loop.call_soon_threadsafe(self._closed.set)):
             await self._closed.wait()
@@ -89,7 +89,7 @@ class PushConsumer(Face[push.PushConsumer]):
 
 
 class PullConsumer(Face[pull.PullConsumer]):
-    """Pulls when it is told."""
+    """Pulls on request."""
 
     def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
         super().__init__(
@@ -128,7 +128,7 @@ class PullConsumer(Face[pull.PullConsumer]):
         return await self._call(self._core.search_offset, queue, timestamp)
 
     async def committed(self, queue: MessageQueue) -> int:
-        """How far the group has consumed a queue; -1 when it never has."""
+        """Return the group's committed offset of a queue; -1 if there is none."""
         return await self._call(self._core.committed, queue)
 
     async def commit(self, queue: MessageQueue, offset: int) -> None:
@@ -152,7 +152,7 @@ class Iterated(Face[C]):
         return self.messages()
 
     async def messages(self) -> AsyncIterator[ReceivedMessage]:
-        """The same iterator by name."""
+        """Return this consumer as an iterator."""
         with on_sigterm(self._end):
             while (hand := await self._call(self._core.take)) is not None:
                 for message in hand:
@@ -213,19 +213,19 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         await self._do(self._core.pause, queues)
 
     async def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Go on with them."""
+        """Continue to pull from them."""
         await self._do(self._core.resume, queues)
 
     async def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Go on with a queue at an offset."""
+        """Continue with a queue at an offset."""
         await self._call(self._core.seek, queue, offset)
 
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Go on with its oldest message."""
+        """Continue with its oldest message."""
         await self._call(self._core.seek_to_begin, queue)
 
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Go on with what will come."""
+        """Continue with new messages."""
         await self._call(self._core.seek_to_end, queue)
 
     async def commit(self, offsets: Mapping[MessageQueue, int] | None = None) -> None:
@@ -233,7 +233,7 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         await self._call(self._core.commit, offsets)
 
     async def committed(self, queue: MessageQueue) -> int:
-        """How far a queue was committed; -1 for never."""
+        """Return the committed offset of a queue; -1 if there is none."""
         return await self._call(self._core.committed, queue)
 
     async def queues(self, topic: str) -> list[MessageQueue]:

@@ -1,4 +1,4 @@
-"""What all asyncio faces of the core do: live in the client's thread, start, close, await it."""
+"""The base of all asyncio APIs of the core: live in the client's thread, start, close, await it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Face(Generic[C]):
-    """What all faces of the core do: live in the client's loop, start, close."""
+    """Base of the asyncio APIs: lives in the client's loop, starts, closes."""
 
     def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
         if namesrv is not None:
@@ -37,7 +37,7 @@ class Face(Generic[C]):
 
     @property
     def client_id(self) -> str:
-        """What brokers call this client."""
+        """The client id that brokers see."""
         client_id: str = self._core.client.client_id
         return client_id
 
@@ -50,7 +50,7 @@ class Face(Generic[C]):
         return self
 
     async def close(self) -> None:
-        """End in good order; harmless when that has been done."""
+        """Close cleanly; repeated calls do nothing."""
         await self._call(self._core.close)
 
     async def __aenter__(self) -> Self:
@@ -60,7 +60,7 @@ class Face(Generic[C]):
         await self.close()
 
     def _to_await(self, what: str, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The same work, which must have been awaited when this is started."""
+        """Return the work, which must have been awaited when this is started."""
         if self._callers is None:
             self._begun[what] = work
         return work
@@ -78,7 +78,7 @@ class Face(Generic[C]):
             raise BadArgument("; ".join(f"{what} was not awaited: write `await ...`" for what in forgotten))
 
     async def _call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What a function of the core comes to. An error that the client raises on purpose has no frames
+        """Call a function of the core. An error that the client raises on purpose has no frames
         below this one."""
         try:
             return await asyncio.wrap_future(self._loop.submit(function, *args, **kwargs))

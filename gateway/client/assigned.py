@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     messages: list[ReceivedMessage]
 
     def is_current(self) -> bool:
-        """Whether the queue is still ours, and was not read from elsewhere since."""
+        """Return True if the queue is still assigned and was not read from another offset since."""
         return not self.assigned.process.dropped and self.round == self.assigned.round
 
 
@@ -61,7 +61,7 @@ class InHand:
         return done if batch is not None and batch.round == batch.assigned.round else ()
 
     def rest(self) -> Batch | None:
-        """What the loop was not given, to be given next, if there is any; the loop is over."""
+        """Return the messages that the loop did not get, if any; the loop is over."""
         hand, batch = self.hand, self._batch
         self.hand, self._batch = Hand((), lambda: False), None
         if batch is None or hand.is_empty or not batch.is_current():

@@ -11,7 +11,7 @@ HALF_AN_HOUR_MILLIS = 1_800_000
 
 
 def checked_time(text: str) -> str:
-    """The same text, if it is a time. Raises `BadArgument`."""
+    """Return the text if it is a time. Raises `BadArgument`."""
     if text:
         try:
             _parse(text)

@@ -76,14 +76,14 @@ class PushConsumer(Face[push.PushConsumer]):
         self._do(self._core.suspend)
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue to pull."""
         self._do(self._core.resume)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is closed by another thread or a signal's handler; false when time was up.
 
         In the main thread SIGTERM ends it as well, if the program has nothing else to do then: what stands
-        after it, as the end of `with`, closes the consumer in good order.
+        after it, as the end of `with`, closes the consumer cleanly.
         """
         with on_sigterm(self._closed.open):
             return self._closed.wait(timeout)
@@ -96,7 +96,7 @@ class PushConsumer(Face[push.PushConsumer]):
 
 
 class PullConsumer(Face[pull.PullConsumer]):
-    """Pulls when it is told."""
+    """Pulls on request."""
 
     def __init__(self, group: str, namesrv: str | None = None, **settings: Unpack[PullSettings]) -> None:
         super().__init__(
@@ -135,7 +135,7 @@ class PullConsumer(Face[pull.PullConsumer]):
         return self._call(self._core.search_offset, queue, timestamp)
 
     def committed(self, queue: MessageQueue) -> int:
-        """How far the group has consumed a queue; -1 when it never has."""
+        """Return the group's committed offset of a queue; -1 if there is none."""
         return self._call(self._core.committed, queue)
 
     def commit(self, queue: MessageQueue, offset: int) -> None:
@@ -161,7 +161,7 @@ class Iterated(Face[C]):
                 yield from hand
 
     def messages(self) -> Iterator[ReceivedMessage]:
-        """The same iterator by name."""
+        """Return this consumer as an iterator."""
         return iter(self)
 
     def _end(self) -> None:
@@ -218,19 +218,19 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         self._do(self._core.pause, queues)
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Go on with them."""
+        """Continue to pull from them."""
         self._do(self._core.resume, queues)
 
     def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Go on with a queue at an offset."""
+        """Continue with a queue at an offset."""
         self._call(self._core.seek, queue, offset)
 
     def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Go on with its oldest message."""
+        """Continue with its oldest message."""
         self._call(self._core.seek_to_begin, queue)
 
     def seek_to_end(self, queue: MessageQueue) -> None:
-        """Go on with what will come."""
+        """Continue with new messages."""
         self._call(self._core.seek_to_end, queue)
 
     def commit(self, offsets: Mapping[MessageQueue, int] | None = None) -> None:
@@ -238,7 +238,7 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         self._call(self._core.commit, offsets)
 
     def committed(self, queue: MessageQueue) -> int:
-        """How far a queue was committed; -1 for never."""
+        """Return the committed offset of a queue; -1 if there is none."""
         return self._call(self._core.committed, queue)
 
     def queues(self, topic: str) -> list[MessageQueue]:

@@ -1,4 +1,4 @@
-"""What all blocking faces of the core do: live in the client's thread, start, close, wait for it."""
+"""The base of all blocking APIs of the core: live in the client's thread, start, close, wait for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Face(Generic[C]):
-    """What all faces of the core do: live in the loop, start, close."""
+    """Base of the blocking APIs: lives in the loop, starts, closes."""
 
     def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
         if namesrv is not None:
@@ -29,7 +29,7 @@ class Face(Generic[C]):
 
     @property
     def client_id(self) -> str:
-        """What brokers call this client."""
+        """The client id that brokers see."""
         client_id: str = self._core.client.client_id
         return client_id
 
@@ -39,7 +39,7 @@ class Face(Generic[C]):
         return self
 
     def close(self) -> None:
-        """End in good order; harmless when that has been done."""
+        """Close cleanly; repeated calls do nothing."""
         self._call(self._core.close)
 
     def __enter__(self) -> Self:
@@ -57,5 +57,5 @@ class Face(Generic[C]):
             raise trimmed(error)  # noqa: B904
 
     def _do(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same for a function that gives its result at once."""
+        """Call a function of the core that returns its result at once."""
         return self._call(lambda: execute(function, *args, **kwargs))

@@ -27,7 +27,7 @@ class Hand:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every message was handed out."""
+        """Return True if every message was delivered to the loop."""
         return self.given == len(self.messages)
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""What a producer is given beside a message: queues, selectors, recall handles; pure.
+"""Arguments of a send beside the message: queues, selectors, recall handles; pure.
 
 Standard: `RecallMessageHandle`.
 """

@@ -2,7 +2,7 @@
 
 `receive` asks the brokers of all topics in turn. A message that is not acknowledged within its invisible
 duration comes again, to any member; `nack` brings it back sooner or later. One that came again too often goes
-to the dead letters. Members hold no queues, so a slow one holds nobody up. Standard: `SimpleConsumer` of the
+to the dead letters. Members hold no queues, so a slow one delays no other. Standard: `SimpleConsumer` of the
 clients for gRPC; here with the remoting protocol's POP, which brokers of 5.0 and later know.
 """
 
@@ -205,7 +205,7 @@ class SimpleConsumer(GroupConsumer):
             raise
 
     async def _swept(self, sources: list[MessageQueue], count: int, hidden: int) -> list[ReceivedMessage]:
-        """What the first of the sources gives that has something. Raises only if all of them fail."""
+        """Return the result of the first source that has one. Raises only if all of them fail."""
         errors: list[ClientError] = []
         for source in sources:
             try:
@@ -298,7 +298,7 @@ class SimpleConsumer(GroupConsumer):
         await self._popper.acknowledge(message, topic)
 
     async def _give_back(self, message: ReceivedMessage) -> None:
-        """Let a message come again now, as nobody has looked at it."""
+        """Make a message visible again now, because the program did not see it."""
         try:
             await self._popper.hide(message, self._topic_of(message), 0)
         except ClientError as error:

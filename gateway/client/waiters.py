@@ -39,6 +39,6 @@ class Waiters:
             self._waiting.popleft().callback(None)
 
     def wake_all(self) -> None:
-        """Wake everybody."""
+        """Wake all waiters."""
         while self._waiting:
             self._waiting.popleft().callback(None)

@@ -37,7 +37,7 @@ class _Creator:
         self._host = host
 
     def clientConnectionForTLS(self, protocol: object) -> Any:
-        """What the TLS layer asks for each connection."""
+        """Create the TLS state of a connection."""
         return _Connection(self._context, self._host)
 
 
@@ -52,10 +52,10 @@ class _Connection:
         """It is the client's side in any case."""
 
     def set_app_data(self, data: object) -> None:
-        """What a callback of pyOpenSSL's would be given; there is none."""
+        """Return the argument of pyOpenSSL's callbacks; there is none."""
 
     def do_handshake(self) -> None:
-        """Go on with the handshake."""
+        """Continue the handshake."""
         self._raising(self._tls.do_handshake)
 
     def bio_write(self, data: bytes) -> int:
@@ -99,7 +99,7 @@ class _Connection:
         """Not known in pyOpenSSL's form."""
 
     def _raising(self, function: Any, *args: Any) -> Any:
-        """Call a function of the standard library's; failures become those of pyOpenSSL."""
+        """Call a function of Python's library; failures become those of pyOpenSSL."""
         try:
             return function(*args)
         except ssl.SSLWantReadError:

@@ -19,7 +19,7 @@ from tests.support.engine.native_calls import Call, damaged, good_calls
 
 native = extension.native
 ROUNDS = 200
-"""How often each call is repeated while what it keeps is counted."""
+"""Repetitions of each call while its allocated blocks are counted."""
 SETTLED = 5
 """Rounds before that, after which caches are filled."""
 CALLS_MAX = 80
@@ -85,7 +85,7 @@ def repeat(calls: list[Call]) -> None:
 
 
 def references_of(calls: list[Call]) -> list[Any]:
-    """What all calls are given, what lies in it, and what functions give in place of an answer.
+    """Arguments of all calls, their contents, and results in place of an answer.
 
     But for plain numbers: the counts themselves are such.
     """

@@ -1,4 +1,4 @@
-"""What stands twice, in Python and in C, is the same."""
+"""Constants in Python and in C are equal."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ TERMS = {
     r"given out": "delivered",
     r"(go|goes|went|going) on": "resume, continue",
     r"let in": "authenticated, authorized, accepted",
-    r"the standard": "RocketMQ",
+    r"the standard(?! librar)": "RocketMQ",
     r"askers?": "principal, caller",
     r"the (hot )?roads?|the house": "path, code base",
 }

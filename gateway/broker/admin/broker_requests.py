@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewB
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 ANNOUNCEMENT_SECONDS = 3.0
-"""How long an answer waits until name servers have heard of a new address or name."""
+"""Longest wait of an answer until name servers know a new address or name."""
 
 
 def update_config(broker: Broker, call: Call) -> Deferred[Reply]:

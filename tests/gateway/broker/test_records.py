@@ -188,7 +188,7 @@ class World:
 
 
 def value_of(field: Field, target: Target, world: World, topic: str, at: int) -> str:
-    """What a field of a request gets that names the user's own topic and group and points at a record."""
+    """Return the value of a field in a request for the user's own topic and group that points at a record."""
     name = field.wire_name
     lower = name.lower()
     if "topic" in lower or name == "b":
@@ -248,7 +248,7 @@ def requests_of(code: int, target: Target, world: World) -> Iterator[tuple[dict[
 
 
 def shown_to(peer: FakePeer, answer: Answer) -> bytes:
-    """Everything that a client was told."""
+    """Everything that a client received."""
     commands = [*peer.sent, *([] if answer.command is None else [answer.command])]
     peer.sent.clear()
     return b"".join(encode_command(command) for command in commands)
@@ -292,7 +292,7 @@ def test_user_of_one_topic_reaches_no_record_of_another(code: int) -> None:
 
 
 def pointed(code: int, one: Target) -> dict[str, Any]:
-    """What the owner of the other topic asks for."""
+    """The request of the other topic's owner."""
     forms: dict[int, dict[str, Any]] = {
         RequestCode.VIEW_MESSAGE_BY_ID: {"offset": one.offset},
         RequestCode.CONSUMER_SEND_MSG_BACK: {"offset": one.offset, "group": OTHER_GROUP, "delayLevel": 1},

@@ -1,4 +1,4 @@
-"""What all asyncio faces do: coroutine functions as listeners, what was never awaited, errors."""
+"""The base of the asyncio APIs: coroutine functions as listeners, what was never awaited, errors."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_only_coroutine_functions_can_listen(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning", "error::pytest.PytestUnraisableExceptionWarning")
-def test_what_was_never_awaited_is_an_error_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unawaited_call_is_an_error_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(cluster: Cluster) -> None:
         push = PushConsumer("G", coroutine_listener, NAMESRV, **here(cluster))
         await push.subscribe("T")

@@ -1,4 +1,4 @@
-"""What all blocking faces do: errors at the call that name argument, value and remedy, without our frames."""
+"""The base of the blocking APIs: errors that name argument, value and remedy, at the call, without our frames."""
 
 from __future__ import annotations
 

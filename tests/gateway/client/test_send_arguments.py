@@ -1,4 +1,4 @@
-"""What a producer is given beside a message."""
+"""Arguments of a send beside the message."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ ODD: Sequence[Any] = (
     *((), (1, 2, 3), (None,) * 8, (FAR,) * 8, (-FAR,) * 8, [], [None], [(0, FAR, 1)], [(0, -FAR, FAR)]),
     *({}, {"a": None}, {"a": "ü"}, frozenset({FAR}), object(), int, GeneratorType),
 )
-"""What stands in place of an argument."""
+"""Replacements of an argument."""
 
 
 def damaged(call: Call) -> Iterator[Call]:
@@ -218,7 +218,7 @@ def damaged(call: Call) -> Iterator[Call]:
 
 
 def others(argument: Any) -> Iterator[Any]:
-    """What is odd in place of an argument; of bytes also those that are cut, and with other bytes in them."""
+    """Odd replacements of an argument; for bytes also truncated and changed ones."""
     yield from ODD
     if isinstance(argument, bytes):
         for place in range(len(argument)):

@@ -11,7 +11,7 @@ from tests.gateway.broker.test_records import SUPER, World
 from tests.support.gateway.broker.helpers import MemoryBroker
 
 USERS = range(RequestCode.AUTH_CREATE_USER, RequestCode.AUTH_LIST_ACL + 1)
-"""Without access control there is nobody to be asked about."""
+"""Without access control there are no users."""
 
 
 @pytest.fixture(scope="module")
