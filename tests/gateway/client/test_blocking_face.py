@@ -1,4 +1,4 @@
-"""The base of the blocking APIs: errors that name argument, value and remedy, at the call, without our frames."""
+"""Errors of the blocking APIs name argument, value and remedy at the call, without our frames."""
 
 from __future__ import annotations
 
