@@ -95,12 +95,13 @@ def main(arguments: list[str]) -> int:
 
 
 def interrupted(number: int, frame: object) -> NoReturn:
-    """Turn a SIGTERM into what Ctrl-C is, so that stages are ended."""
+    """End the stages on SIGTERM as on Ctrl-C, also where a shell has SIGINT ignored in the background."""
     raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, interrupted)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:

@@ -23,8 +23,8 @@ import pytest
 
 LIMIT = 2.0
 """Seconds that a test of stage one may take."""
-SLOW_FOLDERS = ("tests/sim/", "tests/fuzz/")
-"""Simulations and floods: each is short or long by its number of steps, and all of them are stage two's."""
+SLOW_FOLDERS = ("tests/bench/", "tests/fuzz/", "tests/sim/")
+"""Load generators, hostile peers and simulated clusters: none is about one module, and all take minutes."""
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "tests" / "durations.json"
 LOG = ROOT / ".tox" / "durations.json"
