@@ -125,7 +125,7 @@ class Selection:
             items[:] = [item for item in items if item not in left_out]
 
     def keep(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """Keep the outcome of a scenario; of one that is run again, the last."""
+        """Keep the outcome of a scenario."""
         (side,) = (side for side in SIDES if side.concerns(item))
         today = datetime.now(UTC).date().isoformat()
         outcomes = self._outcomes[side.option]
