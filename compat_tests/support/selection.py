@@ -97,7 +97,7 @@ OURS = Side(
     "--ours",
     "this server",
     lambda: cache_folder() / "ours.json",
-    lambda item: not is_apaches(item),
+    lambda item: is_core(item) and not is_apaches(item),
     our_digest_of,
 )
 SIDES = (APACHE, OURS)
@@ -126,13 +126,11 @@ class Selection:
 
     def keep(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Keep the outcome of a scenario."""
-        (side,) = (side for side in SIDES if side.concerns(item))
         today = datetime.now(UTC).date().isoformat()
-        outcomes = self._outcomes[side.option]
-        if not report.passed:
-            outcomes[item.nodeid] = Outcome(side.digest(item.path.stem), today, FAILED)
-        elif report.when == "call":
-            outcomes[item.nodeid] = Outcome(side.digest(item.path.stem), today, PASSED)
+        for side in SIDES:
+            if side.concerns(item) and (report.when == "call" or not report.passed):
+                result = PASSED if report.passed else FAILED
+                self._outcomes[side.option][item.nodeid] = Outcome(side.digest(item.path.stem), today, result)
 
     def finish(self, session: pytest.Session) -> None:
         """Write down what came of the run; a run that has nothing left to prove is no failure."""

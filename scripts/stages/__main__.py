@@ -16,7 +16,10 @@ from scripts.stages.plan import LONG_RUN, ROOT, SECOND, Plan, first
 from scripts.stages.runner import Runner, line, report
 
 LOGS = Path(".tox") / "logs"
-WITHOUT_PEERS = "The compatibility core was left out (--no-peers): it needs Java, Go, Node, Docker."
+WITHOUT_PEERS = (
+    "Left out (--no-peers): the compatibility core, which needs Java, Go, Node and Docker,"
+    " and the compiled modules, which take minutes to build."
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--no-peers",
         action="store_true",
-        help="stage one without the official clients; three minutes",
+        help="without official clients and compiled modules; three minutes",
     )
     which.add_argument("--all", action="store_true", help="stage one, then two: all but the long run")
     which.add_argument(

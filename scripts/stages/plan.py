@@ -74,19 +74,20 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
 
     Args:
         setup: The text of `setup.py`.
-        peers: Run the compatibility core too.
+        peers: Run the compatibility core too, and the compiled modules, whose build takes minutes.
         repeat: Run scenarios again that have passed with the same sources.
     """
-    stages = [
+    proven = ("--ours", "all" if repeat else "changed")
+    quick = (
         Stage("lint", "lint"),
-        Stage("unit", "unit", "not slow", ("tests",), QUICK, (SHELLS, COMPILER)),
+        Stage("unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER)),
         Stage("types", "types", is_beside=True),
+    )
+    others = (
         Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
-    ]
-    if peers:
-        proven = ("--ours", "all" if repeat else "changed")
-        stages.append(Stage("core", "compat", "core and not long", ("compat_tests",), proven, (PEERS,)))
-    return Plan("stage one", tuple(stages))
+        Stage("core", "compat", "core and not long", ("compat_tests",), proven, (PEERS,)),
+    )
+    return Plan("stage one", (*quick, *others) if peers else quick)
 
 
 SECOND = Plan(

@@ -132,6 +132,8 @@ def test_scenarios_of_this_server_run_once_for_each_state_of_the_sources(
 
     assert left_out(**{"--ours": "changed"}) == [good.nodeid]
     assert left_out() == [], "only when asked for"
+    etcd = scenario(config, "ours", SEND.with_name("test_etcd.py"))
+    assert not OURS.concerns(etcd), "scenarios outside of the core may read files that no digest covers"
     monkeypatch.setattr("compat_tests.support.record.product_digest", lambda *_: "another product")
     assert left_out(**{"--ours": "changed"}) == []
 

@@ -13,7 +13,7 @@ def names(*arguments: str) -> list[str]:
 
 def test_options_choose_stages() -> None:
     assert names() == ["lint", "unit", "types", "compiled", "core"]
-    assert names("--no-peers") == ["lint", "unit", "types", "compiled"]
+    assert names("--no-peers") == ["lint", "unit", "types"]
     assert names("--all")[:5] == names() and "slow" in names("--all") and "helm" not in names("--all")
     assert names("--long")[0] == "long" and "lint" not in names("--long")
     assert names("--only", "unit", "--only", "lint") == ["lint", "unit"]

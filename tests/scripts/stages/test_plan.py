@@ -79,9 +79,9 @@ def test_hot_tests_follow_the_mirror_tree() -> None:
     assert hot_tests(setup)[1:] == ("tests/engine/store/test_log.py", "tests/gateway/test_cold.py")
 
 
-def test_no_peers_leaves_out_the_core_only() -> None:
+def test_no_peers_leaves_out_the_core_and_what_takes_minutes_to_build() -> None:
     every, without = first(SETUP).stages, first(SETUP, peers=False).stages
-    assert [stage.name for stage in every if stage not in without] == ["core"]
+    assert [stage.name for stage in every if stage not in without] == ["compiled", "core"]
     assert not any("peers" in stage.needs for stage in without)
 
 
