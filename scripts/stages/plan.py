@@ -38,9 +38,10 @@ class Stage:
     is_beside: bool = False
 
     def arguments(self) -> list[str]:
-        """Return the arguments for the environment's command."""
+        """Return the arguments for the environment's command; most commands name their folder themselves."""
+        folders = [folder for folder in self.folders if not folder.endswith("_tests")]
         chosen = ["-m", self.marks] if self.marks else []
-        return [*self.folders, *chosen, *self.options]
+        return [*folders, *chosen, *self.options]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ SECOND = Plan(
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
+        Stage("sanitizers", "sanitizers", needs=(COMPILER,), is_beside=True),
+        Stage("leaks", "leaks", needs=(COMPILER,), is_beside=True),
     ),
 )
 """Stage two: every other test that takes minutes at most."""

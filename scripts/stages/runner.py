@@ -74,7 +74,9 @@ Command = Callable[[Stage], list[str]]
 
 def tox_command(stage: Stage) -> list[str]:
     """Return the command of a stage whose environment is prepared."""
-    command = [*TOX, "--skip-pkg-install", "-e", stage.environment, "--", *stage.arguments()]
+    command = [*TOX, "--skip-pkg-install", "-e", stage.environment]
+    if arguments := stage.arguments():
+        command += ["--", *arguments]
     return [*BESIDE, *command] if stage.is_beside else command
 
 

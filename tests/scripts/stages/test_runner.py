@@ -133,3 +133,5 @@ def test_command_of_a_stage_beside_has_low_priority() -> None:
         "lint",
         "--",
     ]
+    with_tests = tox_command(Stage("core", "compat", "core", ("compat_tests",)))
+    assert with_tests[-3:] == ["--", "-m", "core"], "the environment names its folder"
