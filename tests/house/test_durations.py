@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT
-from tests.support.durations import LIMIT, SLOW_FOLDERS, above, is_slow, load, log, name_of, record, too_long
+from tests.support.durations import (
+    LIMIT,
+    SLOW_FOLDERS,
+    Times,
+    above,
+    is_slow,
+    load,
+    log,
+    name_of,
+    record,
+    too_long,
+)
 
 ONE, TWO = "tests/a/test_a.py::test_one", "tests/a/test_a.py::TestTwo::test_two"
 CONFTEST = """
@@ -39,12 +50,12 @@ def test_no_unmarked_test_takes_longer_than_the_limit() -> None:
 
 def test_recorded_tests_are_there() -> None:
     """A name whose test is gone marks nothing: record its file again."""
-    gone = [
-        name
-        for name in load()
-        if not (ROOT / name.partition("::")[0]).is_file()
-        or f"def {name.rpartition('::')[2]}(" not in (ROOT / name.partition("::")[0]).read_text()
-    ]
+    gone = []
+    for name in load():
+        file, *holders, test = name.split("::")
+        definition = f"def {test}(" if test != "runTest" else holders[0]
+        if not (ROOT / file).is_file() or definition not in (ROOT / file).read_text():
+            gone.append(name)
     assert not gone
 
 
@@ -82,6 +93,11 @@ def test_unmarked_test_above_the_limit_in_two_runs_is_found(tmp_path: Path) -> N
     table.unlink()
     log({TWO: LIMIT + 1}, runs)
     assert too_long(runs, table) == {}, "only the last two runs count"
+
+
+def test_time_of_a_test_with_processes_is_that_of_processors() -> None:
+    assert Times(5.0, 0.5, 0.0).at_least() == 5.0, "it sleeps"
+    assert Times(5.0, 0.5, 0.75).at_least() == 1.25
 
 
 @pytest.mark.timeout(180)

@@ -1,23 +1,26 @@
 """Which tests are slow, by folder and by what was measured; nobody marks one by hand.
 
 A test takes the time from its first fixture to its last, less what its thread waited for a processor, so that
-other work of the machine changes little. `durations.json` has every test above the limit. It is written by
+other work of the machine changes little. `durations.json` has every test above the limit. It is written, on a
+machine that does nothing else, by
 
     pytest --record-durations --hypothesis-profile quick tests
 
 Stage one of the test command passes `--log-durations`, which keeps the tests above the limit of its last two
-runs in a file of this work tree. A house test compares it with the marks.
+runs in a file of this work tree. A house test compares it with the marks. There a test that starts processes
+counts by their processor time: how long those wait for a processor is not known, and other stages run beside.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Collection, Generator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -30,6 +33,18 @@ TABLE = ROOT / "tests" / "durations.json"
 LOG = ROOT / ".tox" / "durations.json"
 RUNS = 2
 SECONDS = "seconds"
+
+
+class Times(NamedTuple):
+    """Seconds: the clock less waits for a processor; processor time of the process, and of its children."""
+
+    undisturbed: float
+    own: float
+    children: float
+
+    def at_least(self) -> float:
+        """Return a time that does not grow with the load of the machine."""
+        return self.own + self.children if self.children > 0 else self.undisturbed
 
 
 def name_of(node: str) -> str:
@@ -101,13 +116,13 @@ class Durations:
         self._is_worker = hasattr(config, "workerinput")
         self._table = table
         self._runs = runs
-        self._began: dict[str, float] = {}
-        self._measured: dict[str, float] = {}
+        self._began: dict[str, Times] = {}
+        self._measured: dict[str, Times] = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Start the clock of a test."""
-        self._began[item.nodeid] = _undisturbed()
+        self._began[item.nodeid] = times()
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
@@ -117,30 +132,34 @@ class Durations:
         """Send the time of a test with its last report."""
         report = yield
         if call.when == "teardown":
-            report.user_properties.append((SECONDS, _undisturbed() - self._began.pop(item.nodeid)))
+            began = self._began.pop(item.nodeid)
+            spent = [after - before for after, before in zip(times(), began, strict=True)]
+            report.user_properties.append((SECONDS, spent))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the times of all workers."""
-        self._measured.update(
-            (report.nodeid, value) for key, value in report.user_properties if key == SECONDS
-        )
+        for key, value in report.user_properties:
+            if key == SECONDS:
+                self._measured[report.nodeid] = Times(*value)
 
     def pytest_sessionfinish(self) -> None:
         """Write what was asked for."""
         if self._table is not None and not self._is_worker:
-            record(self._measured, self._table)
+            record({node: one.undisturbed for node, one in self._measured.items()}, self._table)
         if self._runs is not None and not self._is_worker:
-            log(self._measured, self._runs)
+            log({node: one.at_least() for node, one in self._measured.items()}, self._runs)
 
 
-def _undisturbed() -> float:
-    """Return a clock that stands still while this thread waits for a processor."""
+def times() -> Times:
+    """Return the clocks of this process."""
     try:
         waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
     except (OSError, IndexError):
         waited = 0
-    return time.monotonic() - waited / 1e9
+    used = os.times()
+    children = used.children_user + used.children_system
+    return Times(time.monotonic() - waited / 1e9, used.user + used.system, children)
 
 
 def _commit() -> str:
