@@ -2,8 +2,9 @@
 
 With MQGATEWAY_COMPILE=1 in the environment the modules on the hot roads are compiled by mypyc, from the same
 sources, into extensions that Python prefers to the sources beside them, and `native*.c` are; see
-docs/decisions. Without it nothing is compiled. The page on a package index is the README; a link to a file
-of this repository leads nowhere there, so it becomes the file's name, to be found in the source distribution.
+docs/decisions. `native` compiles those files alone, `sanitized` does so for tests that look for faults of
+memory. Without it nothing is compiled. The page on a package index is the README; a link to a file of this
+repository leads nowhere there, so it becomes the file's name, to be found in the source distribution.
 """
 
 import os
@@ -87,6 +88,11 @@ def build_requirements() -> list[str]:
     return ["mypy >= 1.13", *description["options"]["install_requires"]]
 
 
+def native_files(ending: str) -> list[str]:
+    """The files in C of the extension with such an ending."""
+    return sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob(f"mqgateway/engine/native{ending}"))
+
+
 def page(readme: str) -> str:
     """The README for a package index: links to files become the names of the files."""
 
@@ -97,19 +103,35 @@ def page(readme: str) -> str:
     return re.sub(r"\[([^]]+)]\((?!https?://|#)([^)]+)\)", named, readme)
 
 
+PLAIN_FLAGS = ["-O2", "-g0"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+SANITIZED_FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-wrapv", *SANITIZERS]
+"""With these a fault of memory, or what C leaves undefined, ends the process with a report."""
+
+
+def native(compile_flags: list[str], link_flags: list[str]) -> Extension:
+    """The extension in C."""
+    return Extension(
+        "mqgateway.engine.native",
+        native_files("*.c"),
+        depends=native_files("*.h"),
+        extra_compile_args=compile_flags,
+        extra_link_args=link_flags,
+    )
+
+
 extensions = []
-is_compiled = os.environ.get("MQGATEWAY_COMPILE") == "1"
+form = os.environ.get("MQGATEWAY_COMPILE")
+is_compiled = form == "1"
 # With `egg_info` a front end asks what is required to build, before it has installed that.
-if is_compiled and "egg_info" not in sys.argv:
+if form == "native":
+    extensions = [native(PLAIN_FLAGS, [])]
+elif form == "sanitized":
+    extensions = [native(SANITIZED_FLAGS, SANITIZERS)]
+elif is_compiled and "egg_info" not in sys.argv:
     from mypyc.build import mypycify
 
-    native = Extension(
-        "mqgateway.engine.native",
-        sorted(f"mqgateway/engine/{part.name}" for part in HERE.glob("mqgateway/engine/native*.c")),
-        depends=["mqgateway/engine/native.h"],
-        extra_compile_args=["-O2", "-g0"],
-    )
-    extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native]
+    extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native(PLAIN_FLAGS, [])]
 
 setup(
     ext_modules=extensions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Sequence
@@ -9,7 +10,16 @@ from collections.abc import Sequence
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
-from compat_tests.support.driver import ClientError, Received, Requester, message, sql
+from compat_tests.support.driver import (
+    PATIENCE_SECONDS,
+    ClientError,
+    Producer,
+    PushConsumer,
+    Received,
+    Requester,
+    message,
+    sql,
+)
 from compat_tests.support.golang import GoDriver, GoPeer
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import wait_until
@@ -56,7 +66,8 @@ def test_transactions(kind: str, peers: Peers) -> None:
         questions = producer.questions(5)
         received = consumer.collect(3)
         assert bodies(consumer.collect(4, SETTLE_SECONDS)) == ["late yes", "yes-0", "yes-1"]
-    assert bodies(questions)[:3] == ["late no", "late yes", "never"]
+    # A server that has not handled an answer within a round asks again.
+    assert set(bodies(questions)) == {"late no", "late yes", "never"}
     assert {one.topic for one in questions} == {topic}
     at_once = {one.unique_key: one for one in received if one.body != "late yes"}
     assert at_once.keys() == {result.msg_id for result in sent}
@@ -90,17 +101,39 @@ def test_a_group_of_a_go_and_a_java_member(kind: str, peers: Peers) -> None:
     topic, group = go.topic("go_mixed"), go.name("go_members")
     with go.producer() as producer, java.push(group, {topic: "*"}) as other:
         with go.push(group, {topic: "*"}) as one:
-            wait_until(lambda: len(other.assigned(topic)) == 2, 60, "two queues each", 0.3)
-            time.sleep(SETTLE_SECONDS)
-            producer.send([message(topic, f"{i:02}") for i in range(40)])
-            mine, others = one.collect(20), other.collect(20)
-            assert len(mine) == len(others) == 20
-            assert bodies([*mine, *others]) == [f"{i:02}" for i in range(40)]
-            assert not {each.queue_id for each in mine} & {each.queue_id for each in others}
-            time.sleep(SETTLE_SECONDS)
+            rounds = itertools.count()
+            wait_until(
+                lambda: is_shared(go, producer, topic, next(rounds), (one, other)), 60, "two queues each"
+            )
+            expected = {f"{i:02}" for i in range(40)}
+            producer.send([message(topic, body) for body in sorted(expected)])
+            wait_until(
+                lambda: {each.body for each in one.collect(0, 0) + other.collect(0, 0)} >= expected,
+                PATIENCE_SECONDS,
+                "all are received",
+            )
         wait_until(lambda: len(other.assigned(topic)) == 4, 60, "all queues", 0.3)
-        producer.send([message(topic, f"more {i}") for i in range(8)])
-        assert bodies(other.collect(28)[20:]) == [f"more {i}" for i in range(8)]
+        more = [f"more {i}" for i in range(8)]
+        producer.send([message(topic, body) for body in more])
+        wait_until(lambda: {one.body for one in other.collect(0, 0)} >= set(more), 60, "the rest is received")
+
+
+def is_shared(
+    go: GoPeer, producer: Producer, topic: str, number: int, members: tuple[PushConsumer, PushConsumer]
+) -> bool:
+    """Return True if each of the members receives from two of the four queues, and none of them twice.
+
+    The Go client does not tell which queues it holds, so a message is sent to each of them.
+    """
+    probe = f"probe {number}"
+    for queue in go.queues(topic):
+        producer.send_to(queue, [message(topic, probe)])
+
+    def received() -> list[int]:
+        return [[one.body for one in member.collect(0, 0)].count(probe) for member in members]
+
+    wait_until(lambda: sum(received()) >= 4, 60, f"{probe} is received")
+    return received() == [2, 2]
 
 
 def test_what_administrators_tell_consumers(kind: str, peers: Peers) -> None:

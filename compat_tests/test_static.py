@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,6 +83,8 @@ class Scenario:
         for turn, broker in enumerate(TURNS):
             if broker:
                 self._command("remappingStaticTopic", "-t", TOPIC, "-b", broker)
+            leader = broker or BROKERS[0]
+            wait_until(partial(self._is_led_by, leader), 30, f"the route names {leader}")
             self._send(turn)
             self._read(GROUP, EACH * QUEUES)
             self._look()
@@ -105,6 +108,27 @@ class Scenario:
     def _command(self, *command: str) -> None:
         output = self._admin.run(*command, "-n", self.cluster.namesrv)
         self.told.append((command, normalised(output.out), output.exit))
+
+    def _is_led_by(self, broker: str) -> bool:
+        return self._leaders() == {broker}
+
+    def _leaders(self) -> set[str]:
+        """The brokers that lead queues of the topic, by the route that clients get.
+
+        Brokers register a moved queue after the command has ended. A producer with the older route sends to
+        the earlier leader, which answers 501.
+        """
+        with RawConnection(self.cluster.namesrv) as connection:
+            answer = connection.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": TOPIC})
+        assert answer is not None
+        if answer.code != 0:
+            return set()
+        mappings = lenient_json.loads(answer.body)["topicQueueMappingByBroker"].values()
+        newest: dict[str, tuple[int, str]] = {}
+        for mapping in mappings:
+            for queue in mapping["currIdMap"]:
+                newest[queue] = max(newest.get(queue, (0, "")), (mapping["epoch"], mapping["bname"]))
+        return {name for _, name in newest.values()} if len(newest) == QUEUES else set()
 
     def _send(self, turn: int) -> None:
         """To each queue, by a producer that has not seen the topic before."""

@@ -18,7 +18,9 @@ are."""
 
 
 class Native(Protocol):
-    """What the extension gives. Numbers have 64 bits, sizes 31; bytes are measured before they are read."""
+    """What the extension gives. Numbers have 64 bits, sizes 31; bytes are measured before they are read.
+
+    Functions with many arguments take them by name: in a wrong order they would be taken for others."""
 
     def crc32(self, data: bytes | memoryview, /) -> int:
         """The checksum of bytes. `zlib.crc32`."""
@@ -108,6 +110,7 @@ class Native(Protocol):
 
     def take_known(
         self,
+        *,
         buffer: object,
         begin: int,
         end: int,
@@ -120,13 +123,13 @@ class Native(Protocol):
         offsets: list[int],
         total: int,
         limits: tuple[int, int, int, int, int, int, int, int],
-        /,
     ) -> tuple[int, int, int, bool] | None:
         """Adds what is wanted of records in memory, as far as decisions are known; None of what is not
         memory. `Reader._get_accepted`."""
 
     def choose(
         self,
+        *,
         units: bytes | bytearray,
         offset: int,
         codes: frozenset[int] | None,
@@ -138,7 +141,6 @@ class Native(Protocol):
         old_count: int,
         old_bytes: int,
         address_max: int,
-        /,
     ) -> tuple[list[tuple[int, int, int]], int, bool] | None:
         """The records of an answer; None where it takes a look at them. `Reader._choose`."""
 
@@ -175,9 +177,8 @@ class Native(Protocol):
 
     def record(
         self,
+        *,
         size: int,
-        magic: int,
-        crc: int,
         queue_id: int,
         flag: int,
         queue_offset: int,
@@ -190,9 +191,8 @@ class Native(Protocol):
         reconsume_times: int,
         prepared: int,
         body: bytes,
-        topic: bytes,
+        topic: tuple[int, bytes],
         properties: bytes,
-        /,
     ) -> bytes | None:
         """A record; None where a number does not fit, or the size. `record.encode`."""
 

@@ -32,11 +32,43 @@ static PyMethodDef functions[] = {
     {"slices", FAST(native_slices), METH_FASTCALL, native_slices_doc},
     {"gather", FAST(native_gather), METH_FASTCALL, native_gather_doc},
     {"property_values", FAST(native_property_values), METH_FASTCALL, native_property_values_doc},
-    {"take_known", FAST(native_take_known), METH_FASTCALL, native_take_known_doc},
-    {"choose", FAST(native_choose), METH_FASTCALL, native_choose_doc},
-    {"record", FAST(native_record), METH_FASTCALL, native_record_doc},
+    {"take_known", FAST(native_take_known), METH_FASTCALL | METH_KEYWORDS, native_take_known_doc},
+    {"choose", FAST(native_choose), METH_FASTCALL | METH_KEYWORDS, native_choose_doc},
+    {"record", FAST(native_record), METH_FASTCALL | METH_KEYWORDS, native_record_doc},
     {NULL, NULL, 0, NULL},
 };
+
+/* Where an argument is put: -1 for one that is unknown. Names in the callers' code are interned, as these are. */
+static int place_of_name(const Named *named, int expected, PyObject *name) {
+    if (named->names[expected] == name)
+        return expected;
+    for (int place = 0; place < named->count; place++)
+        if (PyUnicode_Compare(named->names[place], name) == 0)
+            return place;
+    return -1;
+}
+
+int take_named(PyObject *const *args, Py_ssize_t unnamed, PyObject *names, Named *named, PyObject **taken) {
+    Py_ssize_t given = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (unnamed != 0 || given != named->count) {
+        PyErr_Format(PyExc_TypeError, "%d arguments by name are wanted, not %zd, and %zd without", named->count, given, unnamed);
+        return 0;
+    }
+    for (int at = 0; at < named->count; at++) {
+        if (named->names[at] == NULL && (named->names[at] = PyUnicode_InternFromString(named->texts[at])) == NULL)
+            return 0;
+        taken[at] = NULL;
+    }
+    for (int at = 0; at < named->count; at++) {
+        int place = place_of_name(named, at, PyTuple_GET_ITEM(names, at));
+        if (place < 0 || taken[place] != NULL) {
+            PyErr_Format(PyExc_TypeError, "no argument has the name %R, or two have", PyTuple_GET_ITEM(names, at));
+            return 0;
+        }
+        taken[place] = args[at];
+    }
+    return 1;
+}
 
 static int begin_module(PyObject *Py_UNUSED(module)) {
     native_prepare_crc();

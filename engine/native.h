@@ -7,9 +7,7 @@
 #include <Python.h>
 #include <stdint.h>
 #include <string.h>
-
-#define RECORD_HEAD_MIN 88
-#define QUEUE_UNIT 20
+#include "native_constants.h"
 
 static inline uint32_t get4(const uint8_t *at) {
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
@@ -56,6 +54,22 @@ int read_plain(const uint8_t *at, Py_ssize_t rest, uint32_t bits, Plain *plain);
 /* Reads so many numbers; zero with an exception where one is none of 64 bits. */
 int read_numbers(PyObject *const *given, int count, long long *numbers);
 
+/* Arguments that are given by name only, so that a wrong order cannot go unseen. The lists below are written once for each
+function; AS_PLACE and AS_NAME make the numbers of the arguments and their names of it. */
+
+#define AS_PLACE(place, name) place,
+#define AS_NAME(place, name) name,
+#define NAMED_MAX 20
+
+typedef struct {
+    int count;
+    const char *texts[NAMED_MAX];
+    PyObject *names[NAMED_MAX]; /* of the texts, made by the first call */
+} Named;
+
+/* Puts the arguments at the places of their names; zero with an exception where one is missing, unknown or has no name. */
+int take_named(PyObject *const *args, Py_ssize_t unnamed, PyObject *names, Named *named, PyObject **taken);
+
 /* Texts of ASCII characters. Where one is anything else, the form in Python is asked. */
 
 static inline PyObject *ascii_text(const uint8_t *text, Py_ssize_t length) {
@@ -91,9 +105,9 @@ static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
     PyObject *name, *value;
     while (PyDict_Next(properties, &place, &name, &value)) {
         to = put_text(to, name);
-        *to++ = 1;
+        *to++ = NAME_VALUE_SEPARATOR_BYTE;
         to = put_text(to, value);
-        *to++ = 2;
+        *to++ = PROPERTY_SEPARATOR_BYTE;
     }
     return to;
 }
@@ -115,9 +129,9 @@ PyObject *native_message_ids(PyObject *module, PyObject *const *args, Py_ssize_t
 PyObject *native_slices(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_property_values(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *native_take_known(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *native_choose(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *native_record(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_take_known(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *native_choose(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *native_record(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *native_header(PyObject *module, PyObject *args);
 PyObject *native_properties(PyObject *module, PyObject *args);
 PyObject *native_properties_text(PyObject *module, PyObject *args);

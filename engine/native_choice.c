@@ -2,22 +2,18 @@
 
 #include "native.h"
 
-#define BORN_HOST_V6 16
-#define STORE_HOST_V6 32
-#define MAGIC_V2 0xDAA320ABu
-
 /* Where the text of a record's properties begins; -1 where the record is too short to be one. */
 static int64_t properties_start(const uint8_t *record, Py_ssize_t length) {
-    if (length < RECORD_HEAD_MIN)
+    if (length < RECORD_HEAD_SIZE)
         return -1;
     uint32_t flags = get4(record + 36);
-    int64_t head = RECORD_HEAD_MIN + (flags & BORN_HOST_V6 ? 12 : 0) + (flags & STORE_HOST_V6 ? 12 : 0);
+    int64_t head = RECORD_HEAD_SIZE + (flags & SYS_BORN_HOST_V6 ? 12 : 0) + (flags & SYS_STORE_HOST_V6 ? 12 : 0);
     if (length < head)
         return -1;
     int64_t topic = head + (int32_t)get4(record + head - 4);
     if (topic < head || topic + 2 > length)
         return -1;
-    int is_long = get4(record + 4) == MAGIC_V2;
+    int is_long = get4(record + 4) == RECORD_MAGIC_V2;
     int64_t start = topic + (is_long ? 2 + (record[topic] << 8 | record[topic + 1]) : 1 + record[topic]) + 2;
     return start > length ? -1 : start;
 }
@@ -51,10 +47,10 @@ static PyObject *values_in(const uint8_t *record, Py_ssize_t size, PyObject *mar
         if (at == NULL)
             value = Py_NewRef(Py_None);
         else {
-            const uint8_t *begin = at + length, *stop = memchr(begin, 2, (size_t)(end - begin));
+            const uint8_t *begin = at + length, *stop = memchr(begin, PROPERTY_SEPARATOR_BYTE, (size_t)(end - begin));
             if (stop == NULL)
                 stop = end;
-            if (stop == begin || (at != record + start && at[-1] != 2)) {
+            if (stop == begin || (at != record + start && at[-1] != PROPERTY_SEPARATOR_BYTE)) {
                 Py_DECREF(values);
                 Py_RETURN_NONE;
             }
@@ -93,7 +89,7 @@ static int decision(PyObject *values, PyObject *known) {
     return answer == Py_True;
 }
 
-const char native_take_known_doc[] = "take_known(buffer, begin, end, units, first, number, marks, known, records, offsets, total,\n"
+const char native_take_known_doc[] = "take_known(*, buffer, begin, end, units, first, number, marks, known, records, offsets, total,\n"
 "    limits)\n--\n\n"
 "Adds to `records` and `offsets` what is wanted of the messages of units from the `first` one on, whose queue offset is\n"
 "`number`, and whose records lie in [begin, end) of a log, which is the buffer: up to one of which nothing is known, or that\n"
@@ -101,12 +97,22 @@ const char native_take_known_doc[] = "take_known(buffer, begin, end, units, firs
 "lies (-1 for none), and whether it is full; None of what is not memory.\n\n"
 "In Python: Reader._get_accepted.";
 
+/* As `Limits` of property_choice.py has them. */
 enum { DUE_PLACE, DUE_NUMBER, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, LIMITS };
-enum { BUFFER, BEGIN, END, UNITS, FIRST, NUMBER, MARKS, KNOWN, RECORDS, OFFSETS, TOTAL, LIMIT, GIVEN };
+#define TAKING(ARGUMENT) \
+    ARGUMENT(BUFFER, "buffer") ARGUMENT(BEGIN, "begin") ARGUMENT(END, "end") ARGUMENT(UNITS, "units") \
+    ARGUMENT(FIRST, "first") ARGUMENT(NUMBER, "number") ARGUMENT(MARKS, "marks") ARGUMENT(KNOWN, "known") \
+    ARGUMENT(RECORDS, "records") ARGUMENT(OFFSETS, "offsets") ARGUMENT(TOTAL, "total") ARGUMENT(LIMIT, "limits")
 
-PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+enum { TAKING(AS_PLACE) GIVEN };
+static Named taking = {GIVEN, {TAKING(AS_NAME)}, {NULL}};
+
+PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[GIVEN];
     long long number_of[GIVEN] = {0}, limits[LIMITS];
-    if (given != GIVEN || !PyTuple_Check(args[MARKS]) || !PyDict_CheckExact(args[KNOWN]) || !PyList_CheckExact(args[RECORDS]) ||
+    if (!take_named(given, unnamed, names, &taking, args))
+        return NULL;
+    if (!PyTuple_Check(args[MARKS]) || !PyDict_CheckExact(args[KNOWN]) || !PyList_CheckExact(args[RECORDS]) ||
         !PyList_CheckExact(args[OFFSETS]) || !PyTuple_Check(args[LIMIT]) || PyTuple_GET_SIZE(args[LIMIT]) != LIMITS) {
         PyErr_SetString(PyExc_TypeError, "a buffer, units, names, what is known, two lists and limits are wanted");
         return NULL;
@@ -128,8 +134,8 @@ PyObject *native_take_known(PyObject *Py_UNUSED(module), PyObject *const *args, 
     long long end = Py_MIN(number_of[END], begin + (long long)buffer.len), looked = 0, last = -1;
     Py_ssize_t count = PyList_GET_SIZE(args[RECORDS]);
     int is_full = 0, is_wanted = first < 0 ? -1 : 0;
-    for (; is_wanted >= 0 && first + looked < units.len / QUEUE_UNIT; looked++, number++) {
-        const uint8_t *unit = (const uint8_t *)units.buf + (first + looked) * QUEUE_UNIT;
+    for (; is_wanted >= 0 && first + looked < units.len / QUEUE_UNIT_SIZE; looked++, number++) {
+        const uint8_t *unit = (const uint8_t *)units.buf + (first + looked) * QUEUE_UNIT_SIZE;
         long long place = get8(unit), size = (int32_t)get4(unit + 8);
         if (size <= 0 || size > limits[LARGEST] || place < begin || place > end - size || place < limits[DUE_PLACE] ||
             number < limits[DUE_NUMBER])

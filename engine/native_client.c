@@ -4,8 +4,8 @@
 #include <structmember.h>
 
 /* Bytes of an element beside its body and properties, and of these at most. */
-#define ELEMENT_BYTES 22
-#define PROPERTIES_MAX INT16_MAX
+#define ELEMENT_BYTES RECORD_ELEMENT_SIZE_MIN
+#define PROPERTIES_MAX RECORD_PROPERTIES_LENGTH_MAX
 
 static PyObject *body_name, *flag_name, *properties_name;
 
@@ -148,7 +148,7 @@ static int find_slots(PyObject *cls, Py_ssize_t offsets[SLOTS]) {
 }
 
 /* Compressed; to be taken apart, a batch; hosts of IPv6. */
-#define NOT_QUICK (0x1 | 0x40 | 0x80 | 0x10 | 0x20)
+#define NOT_QUICK (SYS_COMPRESSED | SYS_NEED_UNWRAP | SYS_INNER_BATCH | SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6)
 
 /* A message whose queue and topic are those of the messages before, or none. */
 static PyObject *received(PyTypeObject *cls, const Py_ssize_t offsets[SLOTS], const Plain *plain, PyObject *topic,

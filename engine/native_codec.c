@@ -55,9 +55,13 @@ static int read_field(PyObject *parts, Field *field) {
     return field->bits != -1 || !PyErr_Occurred();
 }
 
+/* An object of a class, with no attributes yet. Some classes make none. */
 static PyObject *made_of(PyObject *cls) {
+    newfunc make = ((PyTypeObject *)cls)->tp_new;
+    if (make == NULL)
+        return PyErr_Format(PyExc_TypeError, "%R makes no objects", cls);
     PyObject *none = PyTuple_New(0);
-    PyObject *made = none == NULL ? NULL : ((PyTypeObject *)cls)->tp_new((PyTypeObject *)cls, none, NULL);
+    PyObject *made = none == NULL ? NULL : make((PyTypeObject *)cls, none, NULL);
     Py_XDECREF(none);
     return made;
 }
@@ -146,10 +150,10 @@ PyObject *native_properties(PyObject *Py_UNUSED(module), PyObject *text) {
     const uint8_t *at = PyUnicode_1BYTE_DATA(text), *end = at + PyUnicode_GET_LENGTH(text);
     PyObject *found = PyDict_New();
     while (found != NULL && at < end) {
-        const uint8_t *stop = memchr(at, 2, (size_t)(end - at));
+        const uint8_t *stop = memchr(at, PROPERTY_SEPARATOR_BYTE, (size_t)(end - at));
         if (stop == NULL)
             stop = end;
-        const uint8_t *middle = memchr(at, 1, (size_t)(stop - at));
+        const uint8_t *middle = memchr(at, NAME_VALUE_SEPARATOR_BYTE, (size_t)(stop - at));
         if (middle != NULL && middle > at && middle + 1 < stop &&
             !enter(found, name_of(at, middle - at), ascii_text(middle + 1, stop - middle - 1)))
             Py_CLEAR(found);

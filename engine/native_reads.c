@@ -23,22 +23,28 @@ static int wanted_codes(PyObject *given, int64_t codes[CODES_MAX]) {
     return PyErr_Occurred() ? -1 : count;
 }
 
-const char native_choose_doc[] = "choose(units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
+const char native_choose_doc[] = "choose(*, units, offset, codes, oldest, largest, fresh_from, fresh_count, fresh_bytes, old_count,\n"
 "    old_bytes, address_max)\n--\n\n"
 "Queue offset, place and size of the records of an answer, the offset to read next, and whether some were gone; None where\n"
 "a message has to be looked at, or there are more than a few codes.\n\n"
 "In Python: Reader._choose.";
 
-enum { UNITS, OFFSET, CODES, OLDEST, LARGEST, FRESH_FROM, FRESH_COUNT, FRESH_BYTES, OLD_COUNT, OLD_BYTES, ADDRESS_MOST, GIVEN };
+#define CHOICE(ARGUMENT) \
+    ARGUMENT(UNITS, "units") ARGUMENT(OFFSET, "offset") ARGUMENT(CODES, "codes") ARGUMENT(OLDEST, "oldest") \
+    ARGUMENT(LARGEST, "largest") ARGUMENT(FRESH_FROM, "fresh_from") ARGUMENT(FRESH_COUNT, "fresh_count") \
+    ARGUMENT(FRESH_BYTES, "fresh_bytes") ARGUMENT(OLD_COUNT, "old_count") ARGUMENT(OLD_BYTES, "old_bytes") \
+    ARGUMENT(ADDRESS_MOST, "address_max")
 
-PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+enum { CHOICE(AS_PLACE) GIVEN };
+static Named choice = {GIVEN, {CHOICE(AS_NAME)}, {NULL}};
+
+PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[GIVEN];
     long long limits[GIVEN];
     int64_t codes[CODES_MAX];
     Py_buffer units;
-    if (given != GIVEN) {
-        PyErr_SetString(PyExc_TypeError, "units, an offset, codes, and eight limits");
+    if (!take_named(given, unnamed, names, &choice, args))
         return NULL;
-    }
     if (!read_numbers(args + OFFSET, 1, limits + OFFSET) || !read_numbers(args + OLDEST, GIVEN - OLDEST, limits + OLDEST))
         return NULL;
     int code_count = wanted_codes(args[CODES], codes);
@@ -46,11 +52,11 @@ PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
         return NULL;
     if (PyObject_GetBuffer(args[UNITS], &units, PyBUF_SIMPLE) < 0)
         return NULL;
-    int is_known = code_count >= 0 && units.len % QUEUE_UNIT == 0, removed = 0;
+    int is_known = code_count >= 0 && units.len % QUEUE_UNIT_SIZE == 0, removed = 0;
     long long count = 0, total = 0, offset = limits[OFFSET];
     PyObject *places = PyList_New(0);
     const uint8_t *unit = units.buf, *end = unit + units.len;
-    for (; places != NULL && is_known && unit < end; unit += QUEUE_UNIT, offset++) {
+    for (; places != NULL && is_known && unit < end; unit += QUEUE_UNIT_SIZE, offset++) {
         int64_t place = get8(unit), size = (int32_t)get4(unit + 8), code = get8(unit + 12);
         int is_fresh = place >= limits[FRESH_FROM];
         if (count > 0 && (count >= limits[is_fresh ? FRESH_COUNT : OLD_COUNT] ||
@@ -80,20 +86,17 @@ PyObject *native_choose(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     return places == NULL || places == Py_None ? places : Py_BuildValue("NLO", places, offset, removed ? Py_True : Py_False);
 }
 
-#define MAGIC 0xDAA320A7u
-#define TOPIC_MAX 127
-
 int read_plain(const uint8_t *at, Py_ssize_t rest, uint32_t bits, Plain *plain) {
-    if (rest <= RECORD_HEAD_MIN)
+    if (rest <= RECORD_HEAD_SIZE)
         return 0;
-    int64_t size = (int32_t)get4(at), body_size = (int32_t)get4(at + 84), topic_at = RECORD_HEAD_MIN + body_size;
-    if (body_size < 0 || topic_at >= size || size > rest || get4(at + 4) != MAGIC || get4(at + 36) & bits)
+    int64_t size = (int32_t)get4(at), body_size = (int32_t)get4(at + 84), topic_at = RECORD_HEAD_SIZE + body_size;
+    if (body_size < 0 || topic_at >= size || size > rest || get4(at + 4) != RECORD_MAGIC || get4(at + 36) & bits)
         return 0;
     int64_t topic_size = at[topic_at], place = topic_at + 1 + topic_size;
-    if (topic_size > TOPIC_MAX || place + 1 >= size || at[place] > 127)
+    if (topic_size > RECORD_TOPIC_LENGTH_MAX_V1 || place + 1 >= size || at[place] > 127)
         return 0;
     int64_t text_size = at[place] << 8 | at[place + 1];
-    *plain = (Plain){at, at + RECORD_HEAD_MIN, at + topic_at + 1, at + place + 2, size, body_size, topic_size, text_size};
+    *plain = (Plain){at, at + RECORD_HEAD_SIZE, at + topic_at + 1, at + place + 2, size, body_size, topic_size, text_size};
     return place + 2 + text_size == size;
 }
 

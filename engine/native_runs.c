@@ -2,21 +2,17 @@
 
 #include "native.h"
 
-#define RECORDS_MAX 1024
-#define QUEUES_MAX 64
 /* Of a transaction, of a batch in one record; hosts of IPv6. */
-#define SPECIAL (0x4 | 0x8 | 0x80 | 0x10 | 0x20)
+#define SPECIAL (SYS_TRANSACTION_MASK | SYS_INNER_BATCH | SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6)
 
-#define KEY "UNIQ_KEY\1"
-#define KEY_SIZE 9
-#define CRC_PROPERTY "__CRC32#\1"
-#define CRC_PROPERTY_SIZE 20
-#define SCHEDULE "SCHEDULE_TOPIC_XXXX"
+#define KEY PROPERTY_UNIQ_KEY NAME_VALUE_SEPARATOR
+#define KEY_SIZE (Py_ssize_t)(sizeof KEY - 1)
+#define CRC_PROPERTY PROPERTY_CRC32 NAME_VALUE_SEPARATOR
 
 typedef struct {
     const uint8_t *topic;
     Py_ssize_t topic_size;
-    int64_t first_offset, next_offset, first_place, last_place, stored;
+    int64_t first_offset, last_offset, first_place, last_place, stored;
     uint32_t topic_hash;
     int32_t id;
     Py_ssize_t count;
@@ -30,8 +26,8 @@ typedef struct {
 } Record;
 
 typedef struct {
-    Queue queues[QUEUES_MAX];
-    Record records[RECORDS_MAX];
+    Queue queues[RUN_QUEUES_MAX];
+    Record records[RUN_RECORDS_MAX];
     int queue_count, record_count;
 } Run;
 
@@ -42,22 +38,22 @@ static int has(const uint8_t *text, Py_ssize_t size, const char *word) {
 /* The end of a unique key that is all that a text says for dispatch, and where it begins; NULL where it says more or none. */
 static const uint8_t *unique_key(const uint8_t *text, Py_ssize_t size, const uint8_t **begin) {
     const uint8_t *at = text, *found = NULL, *end = text + size;
-    if (has(text, size, "TAGS") || has(text, size, "KEYS") || has(text, size, "INNER_BASE"))
+    if (has(text, size, PROPERTY_TAGS) || has(text, size, PROPERTY_KEYS) || has(text, size, PROPERTY_INNER_BASE))
         return NULL;
     while ((at = memmem(at, (size_t)(end - at), KEY, KEY_SIZE)) != NULL)
         found = at++;
-    if (found == NULL || (found > text && found[-1] != 2))
+    if (found == NULL || (found > text && found[-1] != PROPERTY_SEPARATOR_BYTE))
         return NULL;
     *begin = at = found + KEY_SIZE;
-    for (; at < end && *at != 2; at++)
-        if (*at > 127 || *at == 1)
+    for (; at < end && *at != PROPERTY_SEPARATOR_BYTE; at++)
+        if (*at > 127 || *at == NAME_VALUE_SEPARATOR_BYTE)
             return NULL;
     return at > *begin ? at : NULL;
 }
 
 /* Whether the text of properties seems to end with a checksum of the record, which is looked at elsewhere. */
 static int may_end_with_crc(const uint8_t *text, Py_ssize_t size) {
-    if (size >= CRC_PROPERTY_SIZE && memcmp(text + size - CRC_PROPERTY_SIZE, CRC_PROPERTY, sizeof CRC_PROPERTY - 1) == 0)
+    if (size >= RECORD_CRC_SIZE && memcmp(text + size - RECORD_CRC_SIZE, CRC_PROPERTY, sizeof CRC_PROPERTY - 1) == 0)
         return 1;
     Py_ssize_t begin = size > 11 ? size - 11 : 0, at = begin;
     while (at < size - 1 && text[at] >= '0' && text[at] <= '9')
@@ -72,9 +68,9 @@ static int queue_of(Run *run, const uint8_t *topic, Py_ssize_t topic_size, int32
         int number = (before + step) % run->queue_count; /* senders take queues in turn */
         Queue *queue = &run->queues[number];
         if (queue->id == id && queue->topic_size == topic_size && memcmp(queue->topic, topic, (size_t)topic_size) == 0)
-            return queue->next_offset == offset ? number : -1;
+            return offset > queue->last_offset && (uint64_t)offset - (uint64_t)queue->last_offset == 1 ? number : -1;
     }
-    if (run->queue_count == QUEUES_MAX)
+    if (run->queue_count == RUN_QUEUES_MAX)
         return -1;
     uint32_t hash = 0;
     for (Py_ssize_t at = 0; at < topic_size; at++) {
@@ -90,7 +86,7 @@ static int queue_of(Run *run, const uint8_t *topic, Py_ssize_t topic_size, int32
 /* Takes the record at `at` into the run, as record.sound_parts judges it; its size, or 0. */
 static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place, int checks) {
     Plain plain;
-    if (run->record_count == RECORDS_MAX || !read_plain(at, rest, SPECIAL, &plain))
+    if (run->record_count == RUN_RECORDS_MAX || !read_plain(at, rest, SPECIAL, &plain))
         return 0;
     int32_t id = (int32_t)get4(at + 12);
     int64_t offset = get8(at + 20), stored = get8(at + 56);
@@ -101,7 +97,7 @@ static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place,
         return 0;
     const uint8_t *key, *key_end = unique_key(plain.text, plain.text_size, &key);
     if (key_end == NULL ||
-        (plain.topic_size == sizeof SCHEDULE - 1 && memcmp(plain.topic, SCHEDULE, sizeof SCHEDULE - 1) == 0))
+        (plain.topic_size == sizeof SCHEDULE_TOPIC - 1 && memcmp(plain.topic, SCHEDULE_TOPIC, sizeof SCHEDULE_TOPIC - 1) == 0))
         return 0;
     int number = queue_of(run, plain.topic, plain.topic_size, id, offset);
     if (number < 0)
@@ -109,7 +105,7 @@ static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place,
     Queue *queue = &run->queues[number];
     if (queue->count++ == 0)
         queue->first_place = place;
-    queue->next_offset = offset + 1;
+    queue->last_offset = offset;
     queue->last_place = place;
     queue->stored = stored;
     uint32_t hash = positive_hash(hash_behind(queue->topic_hash, key, key_end - key));
@@ -120,7 +116,7 @@ static int32_t take(Run *run, const uint8_t *at, Py_ssize_t rest, int64_t place,
 /* A queue's part of the run as Python has it. */
 static PyObject *units_of(const Run *run, int number) {
     const Queue *queue = &run->queues[number];
-    PyObject *units = PyBytes_FromStringAndSize(NULL, queue->count * QUEUE_UNIT);
+    PyObject *units = PyBytes_FromStringAndSize(NULL, queue->count * QUEUE_UNIT_SIZE);
     if (units == NULL)
         return NULL;
     uint8_t *unit = (uint8_t *)PyBytes_AS_STRING(units);
@@ -131,7 +127,7 @@ static PyObject *units_of(const Run *run, int number) {
         put8(unit, (uint64_t)record->place);
         put4(unit + 8, (uint32_t)record->size);
         put8(unit + 12, 0);
-        unit += QUEUE_UNIT;
+        unit += QUEUE_UNIT_SIZE;
     }
     return Py_BuildValue("(y#iLLLLN)", queue->topic, queue->topic_size, (int)queue->id, (long long)queue->first_offset,
                          (long long)queue->first_place, (long long)queue->last_place, (long long)queue->stored, units);
@@ -184,7 +180,7 @@ PyObject *native_run_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     run->queue_count = run->record_count = 0;
     const uint8_t *data = (const uint8_t *)PyBytes_AS_STRING(args[0]);
     int32_t size = 1;
-    while (at < end && (size = take(run, data + at, end - at, numbers[2] + (at - begin), checks)) > 0)
+    while (at < end && (size = take(run, data + at, end - at, (int64_t)((uint64_t)numbers[2] + (uint64_t)(at - begin)), checks)) > 0)
         at += size;
     PyObject *found = run->record_count == 0 ? Py_NewRef(Py_None) : as_python(run, at - begin);
     PyMem_Free(run);

@@ -2,9 +2,7 @@
 
 #include "native.h"
 
-#define ELEMENT_HEAD 20 /* size, magic, crc, flag, body length of a message in a client's batch */
-#define INDEX_HEADER 40
-#define INDEX_ENTRY 20
+#define ELEMENT_HEAD (RECORD_ELEMENT_SIZE_MIN - 2) /* size, magic, crc, flag, body length of a message in a client's batch */
 
 /* A message of a client's batch. */
 
@@ -92,7 +90,7 @@ PyObject *native_batch_records(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     PyObject *records = NULL;
     Py_ssize_t rest = head.len + topic.len, length = -1;
-    if (head.len < RECORD_HEAD_MIN)
+    if (head.len < RECORD_HEAD_SIZE)
         PyErr_SetString(PyExc_ValueError, "a head that is too short");
     else
         length = records_length(&data, rest);
@@ -126,18 +124,18 @@ PyObject *native_batch_records(PyObject *Py_UNUSED(module), PyObject *args) {
     return records;
 }
 
-static const char KEY_FIRST[] = "UNIQ_KEY\1";
+static const char KEY_FIRST[] = PROPERTY_UNIQ_KEY NAME_VALUE_SEPARATOR;
 #define KEY_AT ((Py_ssize_t)sizeof KEY_FIRST - 1)
 
 /* The length of the unique key in properties that say no more; 0 where they do. */
 static Py_ssize_t lone_key(const uint8_t *text, Py_ssize_t length) {
-    static const char waits[] = "WAIT\1true\2";
+    static const char waits[] = PROPERTY_WAIT_STORE_MSG_OK NAME_VALUE_SEPARATOR "true" PROPERTY_SEPARATOR;
     if (length <= KEY_AT || memcmp(text, KEY_FIRST, (size_t)KEY_AT) != 0)
         return 0;
     Py_ssize_t end = KEY_AT;
     while (end < length && Py_ISALNUM(text[end]))
         end++;
-    if (end < length && text[end] != 2)
+    if (end < length && text[end] != PROPERTY_SEPARATOR_BYTE)
         return 0;
     Py_ssize_t rest = length - end - 1, most = (Py_ssize_t)sizeof waits - 1;
     if (rest > 0 && ((rest != most && rest != most - 1) || memcmp(text + end + 1, waits, (size_t)rest) != 0))
@@ -160,7 +158,7 @@ PyObject *native_unique_keys(PyObject *Py_UNUSED(module), PyObject *elements) {
         Py_ssize_t found = 0;
         if (read_element(&data, at, &element))
             found = lone_key(element.properties, element.properties_length);
-        if ((found != 32 && found != 56) || (length != 0 && found != length)) {
+        if ((found != UNIQUE_KEY_LENGTH && found != UNIQUE_KEY_LENGTH_V6) || (length != 0 && found != length)) {
             Py_SETREF(keys, Py_NewRef(Py_None));
             break;
         }
@@ -233,11 +231,11 @@ PyObject *native_queue_units(PyObject *Py_UNUSED(module), PyObject *args) {
     if (!PyArg_ParseTuple(args, "LO!", &place, &PyList_Type, &sizes))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(sizes);
-    PyObject *units = PyBytes_FromStringAndSize(NULL, count * QUEUE_UNIT);
+    PyObject *units = PyBytes_FromStringAndSize(NULL, count * QUEUE_UNIT_SIZE);
     if (units == NULL)
         return NULL;
     uint8_t *unit = (uint8_t *)PyBytes_AS_STRING(units);
-    for (Py_ssize_t number = 0; number < count; number++, unit += QUEUE_UNIT) {
+    for (Py_ssize_t number = 0; number < count; number++, unit += QUEUE_UNIT_SIZE) {
         PyObject *given = PyList_GET_ITEM(sizes, number);
         long long size = PyLong_Check(given) ? PyLong_AsLongLong(given) : -1;
         if (size < 0 || size > INT32_MAX) {
@@ -308,10 +306,10 @@ PyObject *native_index_entries(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_ssize_t count = PyList_GET_SIZE(taken);
     PyObject *entries = NULL;
     long long used = 0;
-    if (slot_count <= 0 || slot_count > (window.len - INDEX_HEADER) / 4 || first < 1 || first > INT32_MAX - count)
+    if (slot_count <= 0 || slot_count > (window.len - INDEX_HEADER_SIZE) / 4 || first < 1 || first > INT32_MAX - count)
         PyErr_SetString(PyExc_ValueError, "a window that does not hold the slots, or a number that is none");
     else
-        entries = PyBytes_FromStringAndSize(NULL, count * INDEX_ENTRY);
+        entries = PyBytes_FromStringAndSize(NULL, count * INDEX_ENTRY_SIZE);
     for (Py_ssize_t number = 0; entries != NULL && number < count; number++) {
         PyObject *one = PyList_GET_ITEM(taken, number);
         long long hash = -1, offset = 0, time = 0;
@@ -327,17 +325,17 @@ PyObject *native_index_entries(PyObject *Py_UNUSED(module), PyObject *args) {
             Py_CLEAR(entries);
             break;
         }
-        uint8_t *slot = (uint8_t *)window.buf + INDEX_HEADER + hash % slot_count * 4;
+        uint8_t *slot = (uint8_t *)window.buf + INDEX_HEADER_SIZE + hash % slot_count * 4;
         int64_t entry = first + number, previous = (int32_t)get4(slot);
         if (previous <= 0 || previous >= entry) {
             previous = 0;
             used++;
         }
         uint64_t seconds = time < begin ? 0 : ((uint64_t)time - (uint64_t)begin) / 1000;
-        uint8_t *to = (uint8_t *)PyBytes_AS_STRING(entries) + number * INDEX_ENTRY;
+        uint8_t *to = (uint8_t *)PyBytes_AS_STRING(entries) + number * INDEX_ENTRY_SIZE;
         put4(to, (uint32_t)hash);
         put8(to + 4, (uint64_t)offset);
-        put4(to + 12, seconds > INT32_MAX ? INT32_MAX : (uint32_t)seconds);
+        put4(to + 12, seconds > INDEX_SECONDS_MAX ? INDEX_SECONDS_MAX : (uint32_t)seconds);
         put4(to + 16, (uint32_t)previous);
         put4(slot, (uint32_t)entry);
     }
@@ -345,40 +343,76 @@ PyObject *native_index_entries(PyObject *Py_UNUSED(module), PyObject *args) {
     return entries == NULL ? NULL : Py_BuildValue("NL", entries, used);
 }
 
-const char native_record_doc[] = "record(size, magic, crc, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp,\n"
-"    born_host, store_timestamp, store_host, reconsume_times, prepared, body, topic, properties)\n--\n\n"
-"The record with these numbers and bytes, `topic` being its topic field; None where a number has too many bits, or the\n"
+const char native_record_doc[] = "record(*, size, queue_id, flag, queue_offset, physical_offset, sys_flag, born_timestamp, born_host,\n"
+"    store_timestamp, store_host, reconsume_times, prepared, body, topic, properties)\n--\n\n"
+"The record with these numbers and bytes, `topic` being magic and topic field; None where a number has too many bits, or the\n"
 "size is not what they take.\n\n"
 "In Python: record.encode.";
 
-enum { SIZE, MAGIC, CRC, QUEUE_ID, FLAG, QUEUE_OFFSET, PLACE, SYS_FLAG, BORN, BORN_HOST, STORED, STORE_HOST, TURNS, PREPARED,
-    BODY, TOPIC, PROPERTIES, PARTS };
+/* In the order of a record: numbers of 4 and 8 bytes, and bytes. A call with more than 15 names makes a dictionary of them. */
+#define RECORD_PARTS(PART) \
+    PART(SIZE, "size", 'i') PART(QUEUE_ID, "queue_id", 'i') PART(FLAG, "flag", 'i') PART(QUEUE_OFFSET, "queue_offset", 'q') \
+    PART(PLACE, "physical_offset", 'q') PART(SYS_FLAG, "sys_flag", 'i') PART(BORN, "born_timestamp", 'q') \
+    PART(BORN_HOST, "born_host", 'b') PART(STORED, "store_timestamp", 'q') PART(STORE_HOST, "store_host", 'b') \
+    PART(TURNS, "reconsume_times", 'i') PART(PREPARED, "prepared", 'q') PART(BODY, "body", 'b') PART(TOPIC, "topic", 'b') \
+    PART(PROPERTIES, "properties", 'b')
+#define PART_PLACE(place, name, kind) place,
+#define PART_NAME(place, name, kind) name,
+#define PART_KIND(place, name, kind) kind,
 
-PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
-    static const char kinds[] = "iiiiiqqiqbqbiqbbb"; /* numbers of 4 and 8 bytes, and bytes */
-    long long numbers[PARTS];
-    Py_ssize_t size = RECORD_HEAD_MIN - 16 + 2;
-    if (count != PARTS)
-        Py_RETURN_NONE;
+enum { RECORD_PARTS(PART_PLACE) PARTS };
+static const char kinds[] = {RECORD_PARTS(PART_KIND)};
+static Named parts = {PARTS, {RECORD_PARTS(PART_NAME)}, {NULL}};
+
+/* Whether it is a number of so many bits. */
+static int read_number(PyObject *given, char kind, long long *number) {
+    int overflow = 1;
+    *number = PyLong_Check(given) ? PyLong_AsLongLongAndOverflow(given, &overflow) : 0;
+    return !overflow && (kind == 'q' || *number == (int32_t)*number);
+}
+
+/* What the parts of a record take beside their bytes; -1 where one is none of its kind. */
+static Py_ssize_t read_parts(PyObject **args, long long numbers[PARTS]) {
+    Py_ssize_t size = RECORD_HEAD_SIZE - 16 + 2;
     for (int part = 0; part < PARTS; part++) {
-        if (kinds[part] == 'b') {
-            if (!PyBytes_CheckExact(args[part]))
-                Py_RETURN_NONE;
+        if (kinds[part] != 'b') {
+            if (!read_number(args[part], kinds[part], &numbers[part]))
+                return -1;
+        } else if (!PyBytes_CheckExact(args[part]))
+            return -1;
+        else
             size += PyBytes_GET_SIZE(args[part]);
-            continue;
-        }
-        int overflow = 0;
-        numbers[part] = PyLong_Check(args[part]) ? PyLong_AsLongLongAndOverflow(args[part], &overflow) : (overflow = 1);
-        if (overflow || (kinds[part] == 'i' && numbers[part] != (int32_t)numbers[part]))
-            Py_RETURN_NONE;
     }
-    if (size != numbers[SIZE] || PyBytes_GET_SIZE(args[PROPERTIES]) > INT16_MAX)
+    return size;
+}
+
+static uint8_t *put_bytes(uint8_t *to, PyObject *bytes) {
+    memcpy(to, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    return to + PyBytes_GET_SIZE(bytes);
+}
+
+PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *given, Py_ssize_t unnamed, PyObject *names) {
+    PyObject *args[PARTS];
+    long long numbers[PARTS], magic;
+    if (!take_named(given, unnamed, names, &parts, args))
+        return NULL;
+    if (!PyTuple_CheckExact(args[TOPIC]) || PyTuple_GET_SIZE(args[TOPIC]) != 2 ||
+        !read_number(PyTuple_GET_ITEM(args[TOPIC], 0), 'i', &magic))
+        Py_RETURN_NONE;
+    args[TOPIC] = PyTuple_GET_ITEM(args[TOPIC], 1);
+    Py_ssize_t size = read_parts(args, numbers);
+    if (size < 0 || size != numbers[SIZE] || PyBytes_GET_SIZE(args[PROPERTIES]) > RECORD_PROPERTIES_LENGTH_MAX)
         Py_RETURN_NONE;
     PyObject *made = PyBytes_FromStringAndSize(NULL, size);
     if (made == NULL)
         return NULL;
     uint8_t *to = (uint8_t *)PyBytes_AS_STRING(made);
-    for (int part = 0; part < PARTS; part++) {
+    const uint8_t *body = (const uint8_t *)PyBytes_AS_STRING(args[BODY]);
+    put4(to, (uint32_t)size);
+    put4(to + 4, (uint32_t)magic);
+    put4(to + 8, crc32_of(body, PyBytes_GET_SIZE(args[BODY])) & 0x7FFFFFFFu);
+    to += 12;
+    for (int part = QUEUE_ID; part < PARTS; part++) {
         if (part == BODY) {
             put4(to, (uint32_t)PyBytes_GET_SIZE(args[BODY]));
             to += 4;
@@ -386,10 +420,9 @@ PyObject *native_record(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
             *to++ = (uint8_t)(PyBytes_GET_SIZE(args[PROPERTIES]) >> 8);
             *to++ = (uint8_t)PyBytes_GET_SIZE(args[PROPERTIES]);
         }
-        if (kinds[part] == 'b') {
-            memcpy(to, PyBytes_AS_STRING(args[part]), (size_t)PyBytes_GET_SIZE(args[part]));
-            to += PyBytes_GET_SIZE(args[part]);
-        } else if (kinds[part] == 'i') {
+        if (kinds[part] == 'b')
+            to = put_bytes(to, args[part]);
+        else if (kinds[part] == 'i') {
             put4(to, (uint32_t)numbers[part]);
             to += 4;
         } else {

@@ -34,7 +34,7 @@ PARTS = {
         *(place.removesuffix(".md") for place in PAGES),
         *("compatibility", "benchmarks"),
     ),
-    "Inside": ("architecture",),
+    "Inside": ("architecture", "development/compiled-modules"),
 }
 """The pages in their order. Decisions are reached by links, and stand below the last."""
 _OF_DOCS = re.compile(r"\]\(docs/")

@@ -3,15 +3,21 @@
 Each set is one pom file in ``java/`` and a version; Maven resolves it once into the cache folder
 (``MQGATEWAY_CACHE``, default ``~/.cache/mqgateway``). Which repositories Maven and Go ask is their own
 configuration. Programs are compiled once for each set and each state of their source.
+
+Scenarios run in threads and in several processes, so every entry of the cache has a lock: one caller builds
+it, the others wait for the result.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 JAVA = Path(__file__).parent / "java"
@@ -40,6 +46,8 @@ OPENS = (
 SMALL_JVM = ("-XX:+UseSerialGC", "-Xmx256m", "-XX:TieredStopAtLevel=1", *OPENS)
 """Options of client JVMs: quick to start, small."""
 
+BUILD_SECONDS = 900
+
 
 def cache_folder() -> Path:
     """The folder that keeps what is costly to make; created when missing."""
@@ -50,14 +58,22 @@ def cache_folder() -> Path:
 
 def jars(name: str, version: str = CURRENT) -> Path:
     """The folder of all jars of one set (``client``, ``example``, ``tools`` or ``server``)."""
-    target = cache_folder() / "jars" / f"{name}-{version}"
-    if not target.exists():
-        aside = target.with_name(f"{target.name}.{os.getpid()}")
-        command = ["mvn", "-q", "-B", "-f", str(JAVA / f"{name}.pom.xml"), f"-Drocketmq.version={version}"]
-        command += ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={aside}"]
-        _run(command)
-        _move_into_place(aside, target)
-    return target
+    return copied_jars(JAVA / f"{name}.pom.xml", version, cache_folder() / "jars" / f"{name}-{version}")
+
+
+def copied_jars(pom: Path, version: str, target: Path) -> Path:
+    """The folder of all jars that a pom file needs at run time.
+
+    One Maven runs at a time: all of them write to one local repository, which has no locks.
+    """
+    command = ["mvn", "-q", "-B", "-f", str(pom), f"-Drocketmq.version={version}"]
+    command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
+
+    def copy(aside: Path) -> None:
+        with locked(cache_folder() / "maven"):
+            run([*command, f"-DoutputDirectory={aside}"])
+
+    return made(target, copy)
 
 
 def class_path(name: str, version: str = CURRENT) -> str:
@@ -70,14 +86,13 @@ def program(folder: str, name: str, version: str = CURRENT) -> str:
     jar set."""
     sources = [path for place in (folder, SHARED) for path in sorted((JAVA / place).rglob("*.java"))]
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
-    target = cache_folder() / "classes" / f"{folder}-{name}-{version}-{digest}"
-    if not target.exists():
-        aside = target.with_name(f"{target.name}.{os.getpid()}")
-        command = ["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-encoding", "UTF-8"]
-        command += ["-d", str(aside), "-cp", class_path(name, version), *map(str, sources)]
-        _run(command)
-        _move_into_place(aside, target)
-    return f"{target}:{class_path(name, version)}"
+    needed = class_path(name, version)
+    command = ["javac", "-nowarn", "-Xlint:-options", "--release", "8", "-encoding", "UTF-8", "-cp", needed]
+    target = made(
+        cache_folder() / "classes" / f"{Path(folder).name}-{name}-{version}-{digest}",
+        lambda aside: run([*command, "-d", str(aside), *map(str, sources)]),
+    )
+    return f"{target}:{needed}"
 
 
 def go_program(folder: str) -> Path:
@@ -88,15 +103,12 @@ def go_program(folder: str) -> Path:
     source = GO / folder
     files = sorted(path for path in source.iterdir() if path.suffix in (".go", ".mod", ".sum"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
-    target = cache_folder() / "go" / f"{folder}-{digest}"
-    if not target.exists():
-        target.parent.mkdir(exist_ok=True)
-        aside = target.with_name(f"{target.name}.{os.getpid()}")
-        command = [_go(), "build", "-trimpath", "-buildvcs=false", "-o", str(aside), "."]
-        env = {"HOME": str(Path.home()), **os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
-        _run(command, source, env)
-        aside.rename(target)
-    return target
+    command = [_go(), "build", "-trimpath", "-buildvcs=false"]
+    env = {"HOME": str(Path.home()), **os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
+    return made(
+        cache_folder() / "go" / f"{Path(folder).name}-{digest}",
+        lambda aside: run([*command, "-o", str(aside), "."], source, env),
+    )
 
 
 def _go() -> str:
@@ -104,18 +116,37 @@ def _go() -> str:
     return shutil.which("go") or "/usr/local/go/bin/go"
 
 
-def _run(command: list[str], folder: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+def made(target: Path, make: Callable[[Path], None]) -> Path:
+    """Return a file or folder of the cache; build it first if it is missing.
+
+    ``make`` builds it at the path it is given, in a folder of its own. A failed build leaves nothing behind,
+    and the next caller tries again.
+    """
+    if target.exists():
+        return target
+    with locked(target):
+        if not target.exists():
+            with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as folder:
+                aside = Path(folder) / target.name
+                make(aside)
+                aside.rename(target)
+    return target
+
+
+@contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """Hold the lock of an entry of the cache, against threads and processes."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.with_name(f".{target.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run(command: list[str], folder: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+    """Run one step of a build. Raises `RuntimeError` with the end of its output."""
     result = subprocess.run(
-        command, capture_output=True, text=True, timeout=900, check=False, cwd=folder, env=env
+        command, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False, cwd=folder, env=env
     )
     if result.returncode != 0:
         output = (result.stdout + result.stderr)[-4000:]
         raise RuntimeError(f"{command[0]} failed with exit code {result.returncode}:\n{output}")
-
-
-def _move_into_place(aside: Path, target: Path) -> None:
-    """Another run may have made the same thing meanwhile: then its work stands."""
-    try:
-        aside.rename(target)
-    except OSError:
-        shutil.rmtree(aside)

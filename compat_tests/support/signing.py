@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from compat_tests.support.artifacts import SMALL_JVM, cache_folder, go_program, program
+from compat_tests.support.artifacts import SMALL_JVM, go_program, program
 from compat_tests.support.driver import Driver
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
@@ -27,7 +27,6 @@ class Signer(Driver):
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
         if self.version == GO:
-            (cache_folder() / "go").mkdir(exist_ok=True)
             env = {"HOME": str(self._work), "ROCKETMQ_GO_LOG_LEVEL": "fatal"}
             return runtime.run([str(go_program("../signing_go"))], env)
         # Of the sets that there are, that of the tools has the hook which signs in both versions.

@@ -8,7 +8,7 @@ decided of values is kept: an expression is evaluated once for each of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqgateway.engine.disk import Slices
 from mqgateway.engine.extension import native
@@ -22,10 +22,24 @@ KNOWN_MAX: Final = 1024
 VALUE_MAX: Final = 128
 """Bytes of a value beyond which a decision is not kept."""
 
-Limits = tuple[int, int, int, int, int, int, int, int]
-"""Position of the log and offset of the queue before which records are to be inspected; the largest record;
-from which position on records are fresh; count and bytes of an answer that reaches a fresh one, and of one
-that reaches another."""
+
+class Limits(NamedTuple):
+    """What an answer may have, and which records it may not look at. In this order, which C knows."""
+
+    due_position: int
+    """Position of the log before which records are to be inspected."""
+    due_offset: int
+    """Offset of the queue before which they are."""
+    largest: int
+    """The largest record."""
+    fresh_from: int
+    """Position from which on records are fresh."""
+    fresh_count: int
+    """Messages of an answer that reaches a fresh record; then bytes, and the same of one that does not."""
+    fresh_bytes: int
+    old_count: int
+    old_bytes: int
+
 
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
 _SEPARATOR_BYTE: Final = _SEPARATOR[0]
@@ -101,18 +115,18 @@ class PropertyChoice:
         assert native is not None
         buffer, begin, end = window
         return native.take_known(
-            buffer,
-            begin,
-            end,
-            units,
-            first,
-            number,
-            self._marks,
-            self._known,
-            records,
-            offsets,
-            total,
-            limits,
+            buffer=buffer,
+            begin=begin,
+            end=end,
+            units=units,
+            first=first,
+            number=number,
+            marks=self._marks,
+            known=self._known,
+            records=records,
+            offsets=offsets,
+            total=total,
+            limits=limits,
         )
 
     def _decide(self, key: tuple[bytes | None, ...]) -> bool:

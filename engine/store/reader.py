@@ -22,7 +22,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
-from mqgateway.engine.store.property_choice import PropertyChoice
+from mqgateway.engine.store.property_choice import Limits, PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 
@@ -175,17 +175,17 @@ class Reader:
         old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
         if native is not None:
             chosen = native.choose(
-                data,
-                offset,
-                codes,
-                oldest,
-                largest,
-                fresh_from,
-                fresh_count,
-                fresh_bytes,
-                old_count,
-                old_bytes,
-                ADDRESS_MAX,
+                units=data,
+                offset=offset,
+                codes=codes,
+                oldest=oldest,
+                largest=largest,
+                fresh_from=fresh_from,
+                fresh_count=fresh_count,
+                fresh_bytes=fresh_bytes,
+                old_count=old_count,
+                old_bytes=old_bytes,
+                address_max=ADDRESS_MAX,
             )
             if chosen is not None:
                 return chosen
@@ -287,8 +287,17 @@ class Reader:
         fresh_from = end - fresh
         fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
         old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
-        due = self._inspection.due_before(queue)
-        limits = *due, self._log.file_size, fresh_from, fresh_count, fresh_bytes, old_count, old_bytes
+        due_position, due_offset = self._inspection.due_before(queue)
+        limits = Limits(
+            due_position=due_position,
+            due_offset=due_offset,
+            largest=self._log.file_size,
+            fresh_from=fresh_from,
+            fresh_count=fresh_count,
+            fresh_bytes=fresh_bytes,
+            old_count=old_count,
+            old_bytes=old_bytes,
+        )
         choice = accept if isinstance(accept, PropertyChoice) else None
         quick = choice if choice is not None and choice.knows_many else None
         records: list[bytes] = []

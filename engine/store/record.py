@@ -138,26 +138,23 @@ def encode(
 ) -> bytes:
     """The record. `topic` is from `topic_field`, `size` from `record_size`, `sys_flag` from `sys_flag_for`;
     body, flag and properties may be those of a batch element."""
-    crc = crc32(body) & 0x7FFFFFFF
     if native is not None:
         record = native.record(
-            size,
-            topic[0],
-            crc,
-            message.queue_id,
-            flag,
-            queue_offset,
-            physical_offset,
-            sys_flag,
-            message.born_timestamp,
-            message.born_host,
-            store_timestamp,
-            message.store_host,
-            message.reconsume_times,
-            message.prepared_transaction_offset,
-            body,
-            topic[1],
-            properties,
+            size=size,
+            queue_id=message.queue_id,
+            flag=flag,
+            queue_offset=queue_offset,
+            physical_offset=physical_offset,
+            sys_flag=sys_flag,
+            born_timestamp=message.born_timestamp,
+            born_host=message.born_host,
+            store_timestamp=store_timestamp,
+            store_host=message.store_host,
+            reconsume_times=message.reconsume_times,
+            prepared=message.prepared_transaction_offset,
+            body=body,
+            topic=topic,
+            properties=properties,
         )
         if record is not None:
             return record
@@ -166,7 +163,7 @@ def encode(
             _HEADS[sys_flag & _HOST_V6_FLAGS].pack(
                 size,
                 topic[0],
-                crc,
+                crc32(body) & 0x7FFFFFFF,
                 message.queue_id,
                 flag,
                 queue_offset,

@@ -7,6 +7,7 @@ import struct
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from types import ModuleType
 from typing import Any, cast
 from unittest.mock import patch
@@ -54,6 +55,22 @@ from tests.support.engine.store.stores import message as to_store
 
 assert extension.native is not None  # else it is not collected, see `conftest`
 native = extension.native
+
+NAMED = {
+    function: [
+        name
+        for name, parameter in signature(getattr(extension.Native, function)).parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY
+    ]
+    for function in ("choose", "record", "take_known")
+}
+"""The arguments of functions that take them by name."""
+
+
+def by_name(function: str, *arguments: Any) -> Any:
+    """Call a function that takes its arguments by name."""
+    return getattr(native, function)(**dict(zip(NAMED[function], arguments, strict=True)))
+
 
 KEYS = [b"UNIQ_KEY\1" + b"A" * length for length in (1, 31, 32, 33, 56)]
 RESTS = [b"", b"\2", b"\2WAIT\1true", b"\2WAIT\1true\2", b"\2WAIT\1trueish", b"\2TAGS\1a", b"\2\2"]
@@ -503,27 +520,32 @@ def test_what_is_known_is_taken_here() -> None:
     given = [log, 0, len(log), units, 0, 50, (b"a\1",), known]
     records: list[bytes] = []
     offsets: list[int] = []
-    assert native.take_known(*given, records, offsets, 0, limits) == (2, size, size, False)  # then comes "2"
+    assert by_name("take_known", *given, records, offsets, 0, limits) == (
+        2,
+        size,
+        size,
+        False,
+    )  # then comes "2"
     assert (records, offsets) == ([log[size : 2 * size]], [51])
     known[b"2",] = False
-    assert native.take_known(*given, [], [], 0, limits) == (9, 3 * size, 7 * size, False)
+    assert by_name("take_known", *given, [], [], 0, limits) == (9, 3 * size, 7 * size, False)
     for full in ((0, 0, 9999, 0, 1, 9999, 9, 9999), (0, 0, 9999, 9999, 9, 9999, 9, size)):
-        assert native.take_known(*given, [], [], 0, full) == (2, size, size, True)
+        assert by_name("take_known", *given, [], [], 0, full) == (2, size, size, True)
     for nothing in (
         (1, 0, 9999, 0, 9, 9, 9, 9),
         (0, 51, 9999, 0, 9, 9, 9, 9),
         (0, 0, size - 1, 0, 9, 9, 9, 9),
     ):
-        assert native.take_known(*given, [], [], 0, nothing) == (0, 0, -1, False)
-    assert native.take_known(object(), *given[1:], [], [], 0, limits) is None
+        assert by_name("take_known", *given, [], [], 0, nothing) == (0, 0, -1, False)
+    assert by_name("take_known", object(), *given[1:], [], [], 0, limits) is None
 
 
 def test_records_are_chosen_here_where_none_is_looked_at() -> None:
     units, limits = UNIT.pack(5, 3, 1) + UNIT.pack(9, 4, 2), (0, 9, 0, 9, 99, 9, 99, ADDRESS_MAX)
-    assert native.choose(units, 7, None, *limits) == ([(7, 5, 3), (8, 9, 4)], 9, False)
-    assert native.choose(units, 7, frozenset({2}), *limits) == ([(8, 9, 4)], 9, False)
-    assert native.choose(UNIT.pack(5, 3, ADDRESS_MAX), 7, frozenset({2}), *limits) is None
-    assert native.choose(units[1:], 7, None, *limits) is None
+    assert by_name("choose", units, 7, None, *limits) == ([(7, 5, 3), (8, 9, 4)], 9, False)
+    assert by_name("choose", units, 7, frozenset({2}), *limits) == ([(8, 9, 4)], 9, False)
+    assert by_name("choose", UNIT.pack(5, 3, ADDRESS_MAX), 7, frozenset({2}), *limits) is None
+    assert by_name("choose", units[1:], 7, None, *limits) is None
 
 
 def test_the_hash_without_a_counterpart() -> None:
@@ -751,12 +773,30 @@ def test_a_record_is_made(
         assert encode(one, body, properties, topic, size, sys_flag, flag, *places[1:]) == made
 
 
+PARTS: dict[str, Any] = {
+    "size": 99,
+    "queue_id": 2,
+    "flag": 3,
+    "queue_offset": 4,
+    "physical_offset": 5,
+    "sys_flag": 6,
+    "born_timestamp": 7,
+    "born_host": bytes(8),
+    "store_timestamp": 8,
+    "store_host": bytes(8),
+    "reconsume_times": 9,
+    "prepared": 10,
+    "body": b"body",
+    "topic": (MAGIC, b"\1t"),
+    "properties": b"abc",
+}
+
+
 def test_a_record_is_made_here_where_its_numbers_fit() -> None:
-    numbers = [99, 1, 2, 3, 4, 5, 6, 7, 8, bytes(8), 9, bytes(8), 10, 11, b"body", b"\1t", b"abc"]
-    assert native.record(*numbers) is not None
-    for place in (0, 3, 5, 9):
-        wrong: Any = {0: 98, 3: 2**31, 5: 2**63, 9: "text"}[place]
-        assert native.record(*numbers[:place], wrong, *numbers[place + 1 :]) is None
+    assert native.record(**PARTS) is not None
+    wrong: dict[str, Any] = {"size": 98, "queue_id": 2**31, "queue_offset": 2**63, "born_host": "text"}
+    for name, value in (*wrong.items(), ("topic", (2**31, b"")), ("topic", (MAGIC,)), ("topic", b"\1t")):
+        assert native.record(**{**PARTS, name: value}) is None, name
 
 
 @pytest.mark.parametrize(
@@ -807,7 +847,6 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("property_values", (b"", [b"a"])),
         ("property_values", (bytes(200), ("a",))),
         ("property_values", ("text", (b"a",))),
-        ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0)),
         ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0, (0,))),
         ("take_known", (b"", 0, 0, b"", 0, 0, (), {}, [], [], 0, (0, 0, 0, 0, 0, 0, 0, 1 << 64))),
         ("take_known", (b"", 0, 0, b"", 1 << 64, 0, (), {}, [], [], 0, (0,) * 8)),
@@ -816,7 +855,6 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
             "take_known",
             (bytes(99), 0, 99, UNIT.pack(0, 99, 0), 0, 0, ("a",), {}, [], [], 0, (0, 0, 99, *[9] * 5)),
         ),
-        ("choose", (b"", 0, None)),
         ("choose", ("", 0, None, 0, 9, 0, 9, 99, 9, 99, 0)),
         ("choose", (b"", 0, None, 0, 9, 0, 9, 99, 9, 1 << 64, 0)),
         ("choose", (b"", "0", None, 0, 9, 0, 9, 99, 9, 99, 0)),
@@ -855,4 +893,36 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
 )
 def test_what_is_wrong_is_an_error(function: str, given: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, ValueError, OverflowError, AttributeError, BufferError)):
-        getattr(native, function)(*given)
+        by_name(function, *given) if function in NAMED else getattr(native, function)(*given)
+
+
+@pytest.mark.parametrize("function", NAMED)
+def test_arguments_are_taken_by_name_alone(function: str) -> None:
+    given = dict.fromkeys(NAMED[function], None)
+    but_one = dict.fromkeys(NAMED[function][1:])
+    for wrong in (but_one, {**given, "other": None}, {**but_one, "other": None}):
+        with pytest.raises(TypeError, match="name"):
+            getattr(native, function)(**wrong)
+    with pytest.raises(TypeError, match="by name"):
+        getattr(native, function)(*given.values())
+
+
+def test_arguments_may_come_in_any_order() -> None:
+    assert native.record(**dict(reversed(PARTS.items()))) == native.record(**PARTS)
+
+
+def test_runs_end_before_offsets_that_only_seem_to_follow() -> None:
+    """The last offset of 64 bits has none after it; records say any that their sender likes."""
+    one = Message("t", 3, b"b", {}, 9, pack_host("10.0.0.7", 5), pack_host("10.0.0.7", 5))
+    topic = topic_field("t", True)
+    size = record_size(0, 1, len(topic[1]), len(one_key))
+    for offsets, taken in (((2**63 - 2, 2**63 - 1, -(2**63)), 2), ((-2, -1, 0), 3), ((-(2**63), 0), 1)):
+        records = [
+            encode(one, one.body, one_key, topic, size, 0, 0, offset, number * size, 77)
+            for number, offset in enumerate(offsets)
+        ]
+        data = b"".join(records)
+        found = native.run_of(data, 0, len(data), 0, True)
+        with in_python(runs):
+            assert runs.run_of(data, 0, len(data), 0, True, KeyHashes()) == found
+        assert found is not None and found[0] == taken * size

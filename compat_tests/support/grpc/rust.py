@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from compat_tests.support.artifacts import cache_folder
-from compat_tests.support.grpc.builds import digest, made, run
+from compat_tests.support.artifacts import cache_folder, made, run
+from compat_tests.support.grpc.builds import digest
 from compat_tests.support.grpc.clients import GrpcDriver, Peer
 from compat_tests.support.grpc.doors import GrpcServer
 from compat_tests.support.peers import Peers
@@ -37,7 +37,7 @@ def program() -> Path:
         run([*command, "--target-dir", str(objects)])
         shutil.copy(objects / "debug" / "driver", aside)
 
-    return made(Path(f"grpc-rust-{digest(sources)}"), build)
+    return made(cache_folder() / f"grpc-rust-{digest(sources)}", build)
 
 
 def rust_at(server: GrpcServer, peers: Peers) -> Peer:
