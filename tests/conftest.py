@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from importlib.util import find_spec
+
 import pytest
 from hypothesis import settings
 
@@ -28,10 +31,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: in stage two of the test command; set by measured time")
+    if os.environ.get("TESTS_ARE_COMPILED") and not is_compiled():
+        raise pytest.UsageError("the modules that are tested are not the compiled ones")
     table = TABLE if config.getoption("--record-durations") else None
     runs = LOG if config.getoption("--log-durations") else None
     if table is not None or runs is not None:
         config.pluginmanager.register(Durations(config, table=table, runs=runs), "durations")
+
+
+def is_compiled() -> bool:
+    """Return True if the modules that setup.py compiles are loaded in that form."""
+    found = find_spec("mqgateway.gateway.remoting.protocol")
+    return found is not None and not str(found.origin).endswith(".py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
