@@ -107,9 +107,9 @@ class Runner:
         self._logs.mkdir(parents=True, exist_ok=True)
         front = [stage for stage in plan.stages if not stage.is_beside]
         beside = [stage for stage in plan.stages if stage.is_beside]
-        lanes = ", ".join(stage.name for stage in front)
-        lanes += f"; beside them {', '.join(stage.name for stage in beside)}" if beside else ""
-        self._say(f"{plan.title}: {lanes}; logs in {self._logs}")
+        lanes = [", ".join(stage.name for stage in front)] if front else []
+        lanes += [f"at low priority {', '.join(stage.name for stage in beside)}"] if beside else []
+        self._say(f"{plan.title}: {'; '.join(lanes)}; logs in {self._logs}")
         lane = threading.Thread(target=self._run_lane, args=(beside,), name="beside")
         lane.start()
         try:

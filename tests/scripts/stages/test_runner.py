@@ -69,7 +69,7 @@ def test_stages_beside_run_at_the_same_time(said: Said, tmp_path: Path) -> None:
     )
     front, beside = Stage("a", meet.format("a", "b")), Stage("b", meet.format("b", "a"), is_beside=True)
     said.runner.run(Plan("stage one", (front, beside)))
-    assert said.lines[0].startswith("stage one: a; beside them b;")
+    assert said.lines[0].startswith("stage one: a; at low priority b;")
     assert {one.stage.name for one in said.runner.results if one.has_passed} == {"a", "b"}
 
 
