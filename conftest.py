@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-RERUN_LINES = 40
-"""How much of a failure is shown that a rerun came after."""
-
 
 def _refuse_skip(report: Any, what: str) -> None:
     if report.skipped and os.environ.get("CI") == "true":
@@ -24,13 +21,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     _refuse_skip(report, item.nodeid)
     return report
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Why tests were run again: of one that passed in the end nothing else says it."""
-    for report in terminalreporter.getreports("rerun"):
-        terminalreporter.write_sep("-", f"{report.nodeid} was run again, after this")
-        terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-RERUN_LINES:]))
 
 
 @pytest.hookimpl(wrapper=True)

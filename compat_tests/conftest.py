@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ import pytest
 
 from compat_tests.official import table
 from compat_tests.official.results import Results
-from compat_tests.support.artifacts import CLIENT_VERSIONS, CURRENT
+from compat_tests.support.artifacts import CLIENT_VERSIONS
 from compat_tests.support.installed import Installed, install
 from compat_tests.support.overlap import Overlap, kind_of
 from compat_tests.support.peers import KINDS, VARIANTS, Peer, Peers, chosen_kinds
-from compat_tests.support.record import FAILED, PASSED, Outcome, Record, digest_of, file_of, has_our_part
 from compat_tests.support.runtime import choose
+from compat_tests.support.selection import Selection, is_core
 
 TEST_SECONDS = 300
 PEERS = pytest.StashKey[Peers]()
 OFFICIAL = pytest.StashKey[Results]()
-RECORDED = pytest.StashKey[list[str]]()
-OUTCOMES = pytest.StashKey[dict[str, Outcome]]()
+SELECTION = pytest.StashKey[Selection]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="scenarios to run on Apache's server: those that are not as they were when they passed, or all",
     )
     parser.addoption(
+        "--ours",
+        choices=["changed", "all"],
+        default="all",
+        help="other scenarios: those that did not pass with today's sources of suite and product, or all",
+    )
+    parser.addoption(
         "--record-apache", action="store_true", help="write down what came of scenarios on Apache's server"
     )
 
@@ -45,28 +49,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "overlap: waits a lot, so runs beside others of its kind")
     config.addinivalue_line("markers", "alone: has little time, so comes when what overlaps is done")
-    config.addinivalue_line("markers", "long: left out of the test command, so that it ends in time")
+    config.addinivalue_line("markers", "core: in stage one of the test command; set by file, not by hand")
+    config.addinivalue_line("markers", "long: in the long run only, which is started by hand")
     config.addinivalue_line("markers", "both_servers: needs both servers")
     config.addinivalue_line("markers", "every_variant: also with the binary header form and with TLS")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give these tests the time real processes need; leave out what compares when one server is chosen."""
-    ours = [item for item in items if Path(__file__).parent in item.path.parents]
-    for item in ours:
+def is_scenario(item: pytest.Item) -> bool:
+    """Return True if an item is of this folder."""
+    return Path(__file__).parent in item.path.parents
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give a scenario the time that real processes need, and the markers that follow from its file."""
+    if is_scenario(item):
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(TEST_SECONDS))
-    if chosen_kinds(config) != KINDS:
-        left_out = [item for item in ours if item.get_closest_marker("both_servers")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
-    config.stash[OUTCOMES] = {}
-    if config.getoption("--apache") == "changed":
-        record = Record.load(CURRENT)
-        known = [item for item in ours if is_apaches(item) and record.has_passed(item.nodeid, digest(item))]
-        config.stash[RECORDED] = [item.nodeid for item in known]
-        config.hook.pytest_deselected(items=known)
-        items[:] = [item for item in items if item not in known]
+        if is_core(item):
+            item.add_marker(pytest.mark.core)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of what the command line selects, leave out what is proven; group the rest by server."""
+    ours = [item for item in items if is_scenario(item)]
+    selection = config.stash[SELECTION] = Selection(config)
+    selection.choose(items, ours)
     order = {None: 2, "apache": 0, "ours": 1}
 
     def place(item: pytest.Item) -> tuple[bool, int, bool]:
@@ -75,40 +83,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=place)
 
 
-def is_apaches(item: pytest.Item) -> bool:
-    """Whether a scenario is about Apache's server alone, with nothing of this project beside it."""
-    return kind_of(item) == "apache" and not has_our_part(item.path.stem)
-
-
-def digest(item: pytest.Item) -> str:
-    """The digest of what a scenario depends on."""
-    return digest_of(item.path.stem)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep what came of a scenario on Apache's server; of one that is run again, what came last."""
+    """Keep the outcome of a scenario for the record."""
     report = yield
-    outcomes = item.config.stash.get(OUTCOMES, None)
-    if outcomes is not None and is_apaches(item):
-        today = datetime.now(UTC).date().isoformat()
-        if report.when == "call" and report.passed:
-            outcomes[item.nodeid] = Outcome(digest(item), today, PASSED)
-        elif not report.passed:
-            outcomes[item.nodeid] = Outcome(digest(item), today, FAILED)
+    selection = item.config.stash.get(SELECTION, None)
+    if selection is not None and is_scenario(item):
+        selection.keep(item, report)
     return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the record, if that is wanted: of this run, and of others what still holds."""
-    outcomes = session.config.stash.get(OUTCOMES, {})
-    if session.config.getoption("--record-apache") and outcomes:
-        record = Record.load(CURRENT)
-        files = {file_of(name) for name in (*record.outcomes, *outcomes)}
-        record.merge(outcomes, {stem: digest_of(stem) for stem in files})
-        record.save()
+    """Write the records."""
+    selection = session.config.stash.get(SELECTION, None)
+    if selection is not None:
+        selection.finish(session)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -187,12 +178,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """What was not run again on Apache's server; after a run with Apache's own tests what came of each."""
-    recorded = config.stash.get(RECORDED, [])
-    if recorded:
-        first, last = Record.load(CURRENT).dates(recorded)
-        days = first if first == last else f"{first} to {last}"
-        terminalreporter.write_line(f"{len(recorded)} scenarios of Apache's side as recorded on {days}")
+    """Report scenarios that were proven before; after a run with Apache's own tests what came of each."""
+    selection = config.stash.get(SELECTION, None)
+    for line in selection.lines() if selection is not None else []:
+        terminalreporter.write_line(line)
     results = config.stash.get(OFFICIAL, None)
     if results is not None:
         terminalreporter.section("Apache's own integration tests, against this server")

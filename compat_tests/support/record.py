@@ -1,11 +1,12 @@
-"""What has passed on Apache's server, so that it need not be run there again.
+"""Outcomes of scenarios by the digest of their sources, so that a proven scenario need not run again.
 
 Apache's server does not change, so a scenario that passed on it once passes again as long as its own text,
 its helpers and its client programs are the same. The record beside the suite has a digest of those for each
 scenario that was run, with the date and the result; a scenario with another digest, or none, is run.
 
-Only scenarios about Apache's server alone are taken from the record. What meets both servers always runs, and
-so does what meets Apache's with something of this project beside it: its client, its Spark source.
+Only scenarios about Apache's server alone are taken from that record. Every other scenario depends on this
+project too: its digest (`our_digest_of`) covers the product and the installed packages as well, and its
+record is kept in the cache of this machine.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import ast
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +28,7 @@ PASSED, FAILED = "passed", "failed"
 
 EVERYWHERE = ("conftest",)
 """Modules that every scenario depends on."""
-BOOKKEEPING = ("support.record", "official")
+BOOKKEEPING = ("support.record", "support.selection", "official")
 """What `conftest` needs to select and report, and no scenario meets: Apache's own tests are not about
 Apache's server here."""
 PROGRAMS = {
@@ -41,6 +44,8 @@ NOT_PROGRAMS = ("bench", "official")
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product that stand beside a server; the others are read for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
+SERVED = ("engine", "gateway", "mqgateway")
+"""Folders of the product that every scenario depends on: servers import much of them by name, at run time."""
 
 
 class Outcome(NamedTuple):
@@ -112,6 +117,35 @@ def digest_of(stem: str, folder: Path = FOLDER) -> str:
             for path in sorted(path for each in programs for path in _programs(folder / each)):
                 found.update(str(path.relative_to(folder)).encode() + b"\0" + _text(path))
     return found.hexdigest()[:16]
+
+
+def our_digest_of(stem: str, folder: Path = FOLDER) -> str:
+    """Return the digest of `digest_of`, the product, Python and the installed packages."""
+    uses_pipeline = any(
+        "pipeline" in (package, *rest.split("."))
+        for module in helpers(stem, folder)
+        for package, rest in imports(_path(module, folder))
+    )
+    product = product_digest(folder.parent, (*SERVED, "pipeline") if uses_pipeline else SERVED)
+    parts = (digest_of(stem, folder), product, installed_digest())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def product_digest(root: Path, folders: tuple[str, ...] = SERVED) -> str:
+    """Return the digest of all files of these folders, but for what Python and compilers write there."""
+    found = hashlib.sha256()
+    for path in sorted(path for name in folders for path in (root / name).rglob("*") if path.is_file()):
+        if "__pycache__" not in path.parts and path.suffix != ".so":
+            found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+@cache
+def installed_digest() -> str:
+    """Return the digest of the versions of Python and of all installed packages."""
+    packages = sorted(f"{one.metadata['Name']} {one.version}" for one in distributions())
+    return hashlib.sha256("\n".join([sys.version, *packages]).encode()).hexdigest()
 
 
 def helpers(stem: str, folder: Path = FOLDER) -> set[str]:

@@ -1,7 +1,5 @@
 """Properties without effect: known, typed, and each with its reason."""
 
-import pytest
-
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.options.option import BadValue, Option
@@ -20,9 +18,14 @@ def test_each_has_a_reason() -> None:
     assert all(len(option.no_effect) > 10 for option in ALL)
 
 
-@pytest.mark.parametrize(
-    "option", [o for o in ALL if isinstance(o.default, int | float)], ids=lambda o: o.name
-)
-def test_values_are_checked_all_the_same(option: Option) -> None:
-    with pytest.raises(BadValue):
+def test_values_are_checked_all_the_same() -> None:
+    numbers = [option for option in ALL if isinstance(option.default, int | float)]
+    assert numbers and not [option.name for option in numbers if accepts_nonsense(option)]
+
+
+def accepts_nonsense(option: Option) -> bool:
+    try:
         option.parse("nonsense")
+    except BadValue:
+        return False
+    return True

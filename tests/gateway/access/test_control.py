@@ -166,11 +166,14 @@ def test_an_unknown_code_is_said_to_be_one_to_everybody() -> None:
     assert Served(control()).ask(RemotingCommand(4711)) == (3, " request type 4711 not supported")
 
 
-@pytest.mark.parametrize("code", RequestCode, ids=lambda code: code.name)
-def test_nobody_gets_through_unsigned_whatever_the_code(code: RequestCode) -> None:
-    served = Served(control())
-    answers = {served.ask(request(code, who))[0] for who in (None, "zed", "dis")}
-    assert answers <= {16, 3} and served.calls == 0
+def test_nobody_gets_through_unsigned_whatever_the_code() -> None:
+    let_through = {}
+    for code in RequestCode:
+        served = Served(control())
+        answers = {served.ask(request(code, who))[0] for who in (None, "zed", "dis")}
+        if not answers <= {16, 3} or served.calls:
+            let_through[code.name] = answers
+    assert not let_through
 
 
 HEARTBEAT = {

@@ -1,0 +1,1 @@
+"""Scripts of developers: the test command, builds and wheels."""

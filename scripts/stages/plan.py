@@ -1,0 +1,121 @@
+"""The stages: which tests each of them runs, in which tox environment, and what it needs on the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+QUICK = ("--hypothesis-profile", "quick")
+FULL = ("--hypothesis-profile", "full")
+
+COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers", "shells", "browser", "long"
+"""Groups of programs, by which `machine` installs what is missing."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A run of one tox environment.
+
+    Attributes:
+        name: Shown in the report; names the log file.
+        environment: The tox environment.
+        marks: The marker expression that selects tests; empty for all.
+        folders: Test folders and files; empty for a stage without pytest.
+        options: More arguments for pytest.
+        needs: Groups of programs.
+        is_beside: Runs at low priority beside the other stages, for the processor time that they leave.
+    """
+
+    name: str
+    environment: str
+    marks: str = ""
+    folders: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    is_beside: bool = False
+
+    def arguments(self) -> list[str]:
+        """Return the arguments for the environment's command; most commands name their folder themselves."""
+        folders = [folder for folder in self.folders if not folder.endswith("_tests")]
+        chosen = ["-m", self.marks] if self.marks else []
+        return [*folders, *chosen, *self.options]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stages that run one after the other, except for those beside."""
+
+    title: str
+    stages: tuple[Stage, ...]
+
+
+def hot_modules(setup: str) -> list[str]:
+    """Return the modules that `setup.py` compiles; the text is not run, as that would build."""
+    inside = setup.partition("HOT_MODULES = [")[2].partition("]")[0]
+    return [line.strip().strip('",') for line in inside.splitlines() if line.strip()]
+
+
+def hot_tests(setup: str) -> tuple[str, ...]:
+    """Return the test files of the compiled modules, by the mirror tree, and that of the extension in C."""
+    paths = [Path(module).relative_to("mqgateway") for module in hot_modules(setup)]
+    return ("tests/engine/test_extension.py", *(f"tests/{path.parent}/test_{path.name}" for path in paths))
+
+
+COMPILED_FOLDERS = tuple(
+    f"tests/{name}" for name in ("engine", "gateway", "mqgateway", "pipeline", "sim", "fuzz")
+)
+"""The tests of the product; other tests are about sources, tools and documents."""
+
+
+def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
+    """Return stage one: what a developer waits for.
+
+    Args:
+        setup: The text of `setup.py`.
+        peers: Run the compatibility core too, and the compiled modules, whose build takes minutes.
+        repeat: Run scenarios again that have passed with the same sources.
+    """
+    proven = ("--ours", "all" if repeat else "changed")
+    quick = (
+        Stage("lint", "lint"),
+        Stage("unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER)),
+        Stage("types", "types", is_beside=True),
+    )
+    others = (
+        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
+        Stage("core", "compat", "core and not long", ("compat_tests",), proven, (PEERS,)),
+    )
+    return Plan("stage one", (*quick, *others) if peers else quick)
+
+
+SECOND = Plan(
+    "stage two",
+    (
+        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
+        Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
+        Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
+        Stage("sanitizers", "sanitizers", needs=(COMPILER,), is_beside=True),
+        Stage("leaks", "leaks", needs=(COMPILER,), is_beside=True),
+    ),
+)
+"""Stage two: every other test that takes minutes at most."""
+
+LONG_RUN = Plan(
+    "the long run",
+    (
+        Stage("long", "compat", "long", ("compat_tests",), (), (PEERS, SERVERS, LONG)),
+        Stage("spark", "spark", "", ("spark_tests",), (), (PEERS,)),
+        Stage("oldest spark", "spark42", "", ("spark_tests",), (), (PEERS,)),
+        Stage("helm", "helm", "", ("helm_tests",), (), (SERVERS, PEERS)),
+    ),
+)
+"""The long run: by hand, before a release; `docs/compatibility.md` has its last result."""
+
+
+def plans(setup: str) -> Sequence[Plan]:
+    """Return all plans: together they run every test of the repository."""
+    return first(setup), SECOND, LONG_RUN
