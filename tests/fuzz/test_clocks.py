@@ -19,8 +19,7 @@ from mqgateway.engine.lenient_json import loads
 from mqgateway.gateway.client.errors import Unreachable
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from mqgateway.gateway.client.options import PushOptions
-from mqgateway.gateway.client.popping import Popper, PopStatus
+from mqgateway.gateway.client.popping import FROM_MAX, Popper, PopRequest, PopStatus
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.subscriptions import subscription
 from mqgateway.gateway.client.transactions import TransactionProducer
@@ -144,10 +143,9 @@ class Life:
         """Pop again and again, and acknowledge what has come twice: after it was invisible."""
         if self.popping is not None:
             return
-        options = PushOptions(broker_suspend_max_time_millis=1000)
-        options.pop_invisible_time = round(INVISIBLE_SECONDS * 1000)
+        request = PopRequest(32, round(INVISIBLE_SECONDS * 1000), 1000, FROM_MAX)
         wanted = subscription("P", "*", 0)
-        self.popping = Deferred.fromCoroutine(self.popper.pop(queue_of("P", -1), wanted, options))
+        self.popping = Deferred.fromCoroutine(self.popper.pop(queue_of("P", -1), wanted, request))
         self.popping.addCallbacks(self._popped, lambda failure: failure.trap(Unreachable))  # at the end
 
     def _popped(self, found: tuple[PopStatus, list[ReceivedMessage]]) -> None:

@@ -39,7 +39,7 @@ def test_a_lite_topic_and_who_reads_it(memory: LiteBroker) -> None:
 
 def test_a_group_hears_of_all_messages_again(memory: LiteBroker) -> None:
     memory.pop(max_msg_num=0)
-    list(memory.broker.lite.events.take("c1"))
+    list(memory.broker.lite.events.take("c1", "chat"))
     lite.trigger_dispatch(memory.broker, "G", "c1")
     assert memory.pop() == [b"2"]
 

@@ -96,7 +96,7 @@ def test_clients_are_told_of_all_there_is(broker: LiteBroker) -> None:
     assert broker.pop(max_msg_num=32) == [b"2"]
     broker.wait(10_000)
     broker.pop(max_msg_num=0)
-    list(broker.broker.lite.events.take("c1"))
+    list(broker.broker.lite.events.take("c1", "chat"))
     header = TriggerLiteDispatchRequestHeader(group="G")
     assert broker.ask(RequestCode.TRIGGER_LITE_DISPATCH, header).code == 0
     assert broker.pop() == [b"2"]

@@ -183,10 +183,10 @@ def test_delayed_message_survives_an_unknown_topic(popping: PopBroker) -> None:
 def test_retry_of_deleted_topic_is_discarded(popping: PopBroker) -> None:
     popping.send("T", b"old")
     (old,) = popping.stored("T")
-    send_back(popping.broker, SendBack("G", old.physical_offset, 1))
+    send_back(popping.broker, SendBack("G", old.physical_offset, 1), None)
     make_anew(popping)
-    send_back(popping.broker, SendBack("G", old.physical_offset, 1))
-    send_back(popping.broker, SendBack("G", old.physical_offset, -1))
+    send_back(popping.broker, SendBack("G", old.physical_offset, 1), None)
+    send_back(popping.broker, SendBack("G", old.physical_offset, -1), None)
     popping.pass_time(3000)
     assert bodies(popping, "%RETRY%G", 1) == bodies(popping, "%DLQ%G", 1) == []
     assert popping.broker.tables.topics.left_out == {"T": 3}
