@@ -11,6 +11,8 @@ Standard: `RemotingSerializable.decode` over fastjson2.
 import re
 from typing import Any
 
+import orjson
+
 from mqgateway.engine import lenient_json
 
 INT_BITS, LONG_BITS = 32, 64
@@ -98,7 +100,10 @@ def to_text(value: Any) -> str | None:
     if isinstance(value, list) and len(value) == 1 and (value[0] is None or isinstance(value[0], str)):
         one: str | None = value[0]
         return one
-    return lenient_json.dumps(value, sort=False).decode()
+    try:
+        return orjson.dumps(value).decode()  # a peer's list may have a hundred thousand items
+    except TypeError:  # keys that are no text, numbers of more than 64 bits, half a surrogate pair
+        return lenient_json.dumps(value, sort=False).decode()
 
 
 def to_enum(value: Any, names: tuple[str, ...]) -> str | None:
