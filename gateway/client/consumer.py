@@ -186,7 +186,7 @@ class GroupConsumer(ABC):
                 await self.client.update_route(topic)
             except BrokerError as error:
                 log.warning("the route of %s is not told: %s", topic, error)
-                self.failed(error)
+                self.report_failure(error)
 
         await together(learn(topic) for topic in list(topics))
 
@@ -264,7 +264,7 @@ class GroupConsumer(ABC):
             except ClientError as error:
                 if self.is_running and not topic.startswith(RETRY_PREFIX):
                     log.warning("queues of %s cannot be shared: %s", topic, error)
-                    self.failed(error)
+                    self.report_failure(error)
                     balanced = False
             if not self.is_running:
                 return True
@@ -320,7 +320,7 @@ class GroupConsumer(ABC):
         except ClientError as error:
             if self.is_running:
                 log.warning("where to begin with %s is not known: %s", queue, error)
-                self.failed(error)
+                self.report_failure(error)
             return False
         if not self.is_running or queue in self.held:
             return False
@@ -434,7 +434,7 @@ class GroupConsumer(ABC):
             "PROP_CONSUMER_START_TIMESTAMP": str(self._started_at),
         }
 
-    def failed(self, error: ClientError) -> None:
+    def report_failure(self, error: ClientError) -> None:
         """Report a failed request to the program, if it asked for that."""
         if self._on_failure is not None:
             self._on_failure(error)

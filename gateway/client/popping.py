@@ -261,7 +261,7 @@ class Popping:
             if not self._consumer.is_running:
                 return 0  # the pop that waited at the broker, ended by our leaving
             log.info("a pop from %s failed: %s", queue, error)
-            self._consumer.failed(error)
+            self._consumer.report_failure(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return BROKER_FLOW_CONTROL_MILLIS if is_flow_control else on_failure
         if status is not PopStatus.FOUND:

@@ -284,7 +284,7 @@ class PushConsumer(GroupConsumer):
             if not self.is_running:
                 return 0  # the pull that waited at the broker, ended by our leaving
             log.info("a pull from %s failed: %s", line.queue, error)
-            self.failed(error)
+            self.report_failure(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
             return (
                 BROKER_FLOW_CONTROL_MILLIS

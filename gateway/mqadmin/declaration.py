@@ -120,7 +120,7 @@ class Given:
 
     def name(self, key: str) -> str:
         """How a user writes the option."""
-        return self._names.get(key, f"-{key}")
+        return self._names.get(key, f"-{key}" if len(key) == 1 else f"--{key}")
 
     def number(self, key: str, default: int) -> int:
         """A whole number."""

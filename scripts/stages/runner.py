@@ -26,7 +26,7 @@ NOTES = re.compile(r"^(official clients run in: [^;\n]*|\d+ scenarios .* recorde
 
 
 class Result(NamedTuple):
-    """What a stage came to."""
+    """The result of a stage."""
 
     stage: Stage
     code: int

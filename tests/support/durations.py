@@ -1,4 +1,4 @@
-"""Which tests are slow, by folder and by what was measured; nobody marks one by hand.
+"""Slow tests, by folder and by measured time; the marker is never set by hand.
 
 A test takes the time from its first fixture to its last, less what its thread waited for a processor, so that
 other work of the machine changes little. `durations.json` has every test above the limit. It is written, on a

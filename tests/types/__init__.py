@@ -1,1 +1,1 @@
-"""Programs that the type checker reads and nobody runs: a line that must be wrong says so to it."""
+"""Programs for the type checker that never run: a line that must be wrong carries a comment for it."""

@@ -50,6 +50,6 @@ def test_profiles_are_known_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_shell_is_answered_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
     complete(["fish", "offset", "und"])
-    assert capsys.readouterr().out.startswith("undo\tlet a group go on")
+    assert capsys.readouterr().out.startswith("undo\tmove a group back")
     complete(["fish", "dump", ""])
     assert capsys.readouterr().out == ":files\n"

@@ -96,8 +96,8 @@ def test_the_face_has_what_the_core_has(name: str) -> None:
     inside = {
         # What a client wants of its members.
         *("check_transaction", "commit_offsets", "consume_directly", "consumed", "consumer_data", "lock"),
-        *("rebalance", "reset_offsets", "restore_topics", "route_known", "running_info", "stored_offset"),
-        *("topics", "where_to_begin"),
+        *("rebalance", "report_failure", "reset_offsets", "restore_topics", "route_known", "running_info"),
+        *("stored_offset", "topics", "where_to_begin"),
         # What loops are made of.
         *("end_iteration", "handled", "take"),
     }

@@ -30,7 +30,8 @@ MESSAGE: Any = Message("T", "x")
 def test_wrong_argument_of_a_send_is_named(given: Any, error: str) -> None:
     with pytest.raises(BadArgument, match=error):
         check_send(*given)
-    check_send(MESSAGE, queue_of("T"), by_hash)
+    check_send(MESSAGE, queue_of("T"), None)
+    check_send(MESSAGE, None, by_hash)
 
 
 def test_handle_has_broker_and_id() -> None:

@@ -21,8 +21,7 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.client.errors import BrokerError
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
-from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
-from mqgateway.gateway.client.popping import Popper
+from mqgateway.gateway.client.popping import FROM_MIN, Popper, PopRequest
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.codec.bodies import SubscriptionData
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
@@ -127,8 +126,8 @@ def test_what_a_consumer_is_given_and_acknowledges_has_spans() -> None:
         exporter.clear()
         popper, queue = Popper(cluster.client(), "G"), queue_of("T", 0)
         subscribed = SubscriptionData(topic="T", sub_string="*")
-        options = PushOptions(consume_from_where=ConsumeFrom.FIRST_OFFSET)
-        pop = Deferred.fromCoroutine(popper.pop(queue, subscribed, options))
+        request = PopRequest(32, 60_000, 1000, FROM_MIN)
+        pop = Deferred.fromCoroutine(popper.pop(queue, subscribed, request))
         _, messages = cluster.run(pop)
         assert shown(exporter) == [("deliver T", TRACE, [OTHER])]
         for message in messages:

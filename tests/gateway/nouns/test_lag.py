@@ -2,7 +2,7 @@
 
 from mqgateway.gateway.codec.bodies import OffsetWrapper
 from mqgateway.gateway.nouns.lag import ahead, behind
-from tests.support.gateway.client.cluster import Cluster, messages
+from tests.support.gateway.client.cluster import Cluster, messages, queue_of
 from tests.support.gateway.mqadmin.tool import Nouns
 
 
@@ -17,8 +17,8 @@ def test_queue_past_its_end_does_not_hide_messages_that_wait_in_another() -> Non
         cluster.make_topic("T", 2)
         tool = Nouns(cluster)
         assert tool.run("group create G -c DefaultCluster") == 0
-        for one in messages("T", 8):
-            cluster.run(cluster.producer().send(one))
+        for number, one in enumerate(messages("T", 8)):
+            cluster.run(cluster.producer().send(one, queue=queue_of("T", number % 2)))
         cluster.broker.tables.offsets.commit("G", "T", 0, 1000)
         cluster.broker.tables.offsets.commit("G", "T", 1, 0)
         waiting = cluster.broker.store.max_offset("T", 1)

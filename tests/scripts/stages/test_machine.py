@@ -1,4 +1,4 @@
-"""Missing programs become Debian packages; a user who cannot install them is told what to do."""
+"""Missing programs become Debian packages; a user who cannot install them is shown what to do."""
 
 from __future__ import annotations
 

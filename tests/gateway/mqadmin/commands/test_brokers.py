@@ -17,7 +17,7 @@ def test_settings_are_shown_and_changed() -> None:
         assert tool.run("updateBrokerConfig -c DefaultCluster -k slaveReadEnable -v true") == 0
         assert tool.out == f"update broker config success, {BROKER}\n"
         why = "not kept beyond a restart: there is no settings file; name one with -c"
-        assert tool.err == f"note: {BROKER}: {why}\n"
+        assert tool.err == f"mqadmin: note: {BROKER}: {why}\n"
         assert tool.run(f"getBrokerConfig -b {BROKER}") == 0
         assert tool.out.startswith(f"============{BROKER}============\n")
         assert f"{'slaveReadEnable':<50}=  true\n" in tool.out and tool.out.endswith("\n\n")

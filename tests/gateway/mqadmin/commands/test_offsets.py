@@ -94,4 +94,4 @@ def test_times_are_typed_in_three_ways() -> None:
     at = datetime.datetime(2026, 1, 31, 12, 0, 5, 7000)
     assert millis_of("2026-01-31#12:00:05:007", 0) == int(at.timestamp() * 1000)
     with pytest.raises(UsageError, match="no time"):
-        millis_of("2026-01-31", 0)
+        millis_of("2026-13-31", 0)
