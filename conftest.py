@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+RERUN_LINES = 40
+"""Lines of a failure that are shown if the rerun passed."""
+
 
 def _refuse_skip(report: Any, what: str) -> None:
     if report.skipped and os.environ.get("CI") == "true":
@@ -21,6 +24,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     _refuse_skip(report, item.nodeid)
     return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show why tests were run again: nothing else does for a test that passed in the end."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_sep("-", f"{report.nodeid} was run again, after this")
+        terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-RERUN_LINES:]))
 
 
 @pytest.hookimpl(wrapper=True)
