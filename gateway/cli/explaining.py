@@ -57,7 +57,9 @@ def _remedy_of_refusal(refusal: BrokerError) -> str:
             return "say who you are: --access-key and --secret-key, or a profile"
         if "signature" in remark:
             return "check the secret key"
-        return "ask an administrator for the permission: mqgateway access policies"
+        if "permission" in remark or "authorization" in remark:
+            return "ask an administrator for the permission: mqgateway access policies"
+        return ""
     if "SQL92" in refusal.remark:
         return "filter by tags, or set enablePropertyFilter=true on the broker"
     if refusal.code in _BUSY_CODES:
