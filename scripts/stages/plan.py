@@ -64,10 +64,12 @@ def hot_tests(setup: str) -> tuple[str, ...]:
     return ("tests/engine/test_extension.py", *(f"tests/{path.parent}/test_{path.name}" for path in paths))
 
 
-COMPILED_FOLDERS = tuple(
-    f"tests/{name}" for name in ("engine", "gateway", "mqgateway", "pipeline", "sim", "fuzz")
+COMPILED_FOLDERS = (
+    "tests/engine/test_extension.py",
+    *(f"tests/engine/{name}" for name in ("ha", "store")),
+    *(f"tests/gateway/{name}" for name in ("broker", "client", "codec", "remoting")),
 )
-"""The tests of the product; other tests are about sources, tools and documents."""
+"""Tests of what compiled modules do; the others spend their time elsewhere."""
 
 
 def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
@@ -98,8 +100,6 @@ SECOND = Plan(
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
-        Stage("sanitizers", "sanitizers", needs=(COMPILER,), is_beside=True),
-        Stage("leaks", "leaks", needs=(COMPILER,), is_beside=True),
     ),
 )
 """Stage two: every other test that takes minutes at most."""
@@ -111,6 +111,8 @@ LONG_RUN = Plan(
         Stage("spark", "spark", "", ("spark_tests",), (), (PEERS,)),
         Stage("oldest spark", "spark42", "", ("spark_tests",), (), (PEERS,)),
         Stage("helm", "helm", "", ("helm_tests",), (), (SERVERS, PEERS)),
+        Stage("sanitizers", "sanitizers", needs=(COMPILER,)),
+        Stage("leaks", "leaks", needs=(COMPILER,)),
     ),
 )
 """The long run: by hand, before a release; `docs/compatibility.md` has its last result."""
