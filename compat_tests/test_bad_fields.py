@@ -43,6 +43,8 @@ FOR_OTHERS = frozenset({"lo", "ns", "nsd", "bname", "oway", "brokerName", "n", "
 """Fields that have a meaning for proxies, static topics and the like only."""
 
 LEFT_OUT = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: "every field is optional",
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: "every field is optional",
     RequestCode.SEND_BATCH_MESSAGE: "as a send",
     RequestCode.SEND_REPLY_MESSAGE: "as a send; answered by another client",
     RequestCode.SEND_REPLY_MESSAGE_V2: "as a send; answered by another client",
@@ -94,6 +96,11 @@ ALL = "all"
 """In the place of a field: none of them comes."""
 
 DEPARTURES = {
+    (
+        RequestCode.CHANGE_MESSAGE_INVISIBLETIME,
+        "invisibleTime",
+    ): "the receipt was replaced by an earlier request",
+    (RequestCode.CHANGE_MESSAGE_INVISIBLETIME, "suspend"): "the receipt was replaced by an earlier request",
     (RequestCode.CLONE_GROUP_OFFSET, "destGroup"): "Apache's notes the progress of a group without a name",
     (
         RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,
