@@ -33,7 +33,7 @@ class Effect(StrEnum):
     LIVE = "live"
     """At once."""
     ANNOUNCED = "announced"
-    """At once, and name servers are told; what the broker listens on stays as it is."""
+    """At once, and name servers are notified; listeners stay where they are."""
     RESTART = "restart"
     """After a restart; it is kept in the settings file until then."""
     FIXED = "fixed"
