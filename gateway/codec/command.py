@@ -358,7 +358,8 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
         and _INT_MIN <= opaque <= _INT_MAX
         and _INT_MIN <= flag <= _INT_MAX
     ):
-        code, version, opaque, flag = map(_number, (code, version, opaque, flag))
+        # One by one: compiled code takes an error of what `map` calls for the end of the numbers.
+        code, version, opaque, flag = _number(code), _number(version), _number(opaque), _number(flag)
     language = get("language", "JAVA")
     if type(language) is not str:
         language = _language_name(language)

@@ -185,7 +185,9 @@ def test_a_batch_to_send_is_filled_here_where_it_is_plain() -> None:
     for begin, size_max, count_max, count in wanted:
         body = b"".join(map(batches.encode_element, sent[begin:][:count]))
         assert native.batch_from(sent, begin, size_max, count_max) == (body, count)
-    for odd in (ToSend("t", "é", tags="é"), ToSend("t", b"", flag=1 << 31)):
+    large = ToSend("t", b"")
+    large.flag = 1 << 31
+    for odd in (ToSend("t", "é", tags="é"), large):
         assert native.batch_from([sent[0], odd], 0, 1 << 30, 99) is None
 
 

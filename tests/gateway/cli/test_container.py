@@ -16,6 +16,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+import mqgateway
 from mqgateway.gateway.cli.container import child_command, child_environment, mqbrokercontainer
 from mqgateway.gateway.cli.main import main
 
@@ -73,7 +74,8 @@ def test_a_wrong_setting_stops_the_start(tmp_path: Path) -> None:
 def test_children_find_these_modules_from_anywhere(tmp_path: Path) -> None:
     assert child_command()[0] == sys.executable
     environment = child_environment({"PYTHONPATH": "/x", "HOME": "/h"})
-    assert environment == {"PYTHONPATH": f"{ROOT}:/x", "HOME": "/h"}
+    packages = Path(mqgateway.__file__).parents[1]
+    assert environment == {"PYTHONPATH": f"{packages}:/x", "HOME": "/h"}
 
 
 class Running:

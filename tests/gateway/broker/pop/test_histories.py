@@ -21,10 +21,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mqgateway.gateway.codec.codes import ResponseCode
 from tests.support.gateway.broker.popping import GRACE, PopBroker, Popped
 
 HISTORIES = int(os.environ.get("MQGATEWAY_HISTORIES", "60"))
 LONGEST = 20_000
+STALE = ResponseCode.NO_MESSAGE
 CALM = 6_000
 """Milliseconds after which a start or a sick disk delays nothing any more."""
 
@@ -118,15 +120,20 @@ class Poppers:
             self._acknowledged(together, self.broker.batch_ack(*together).code)
 
     def _acknowledged(self, messages: list[Popped], code: int) -> None:
-        assert code == 0 or self.is_full
-        for message in messages:
-            known = self.sent[message.body]
-            if code == 0:
+        """A batch with a receipt that is not current is refused; its other messages are acknowledged."""
+        acknowledged = [self.sent[message.body] for message in messages]
+        assert code == 0 or self.is_full or self._is_stale(code, acknowledged)
+        if code == 0 or (code == STALE and len(messages) > 1):
+            for known in acknowledged:
                 known.was_acknowledged = True
                 if known.hidden_until > self.now:
                     known.is_gone = True
                 else:
                     known.is_unsure = True
+
+    def _is_stale(self, code: int, messages: list[Message]) -> bool:
+        """Whether the receipts of some were rightly refused: their time was up, or an accident took them."""
+        return code == STALE and any(one.is_unsure or one.hidden_until <= self.now for one in messages)
 
     def _change(self, number: int, millis: int) -> None:
         if not self.out:
@@ -138,7 +145,7 @@ class Poppers:
             # Half of it may have been done; or it came too late, and the message comes twice.
             known.is_unsure = True
         if answer.code != 0:
-            assert self.is_full
+            assert self.is_full or self._is_stale(answer.code, [known])
             return
         known.hidden_until = self.now + millis
         self.out[at] = self.broker.with_receipt(message, answer)
