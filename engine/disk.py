@@ -20,8 +20,6 @@ import shutil
 from collections.abc import Iterable
 from typing import Final, Protocol
 
-from mypy_extensions import mypyc_attr
-
 _NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -215,7 +213,6 @@ def total_memory() -> int:
         return total
 
 
-@mypyc_attr(native_class=False)  # as all here: tests put other methods in their place
 class _RealWindow:
     def __init__(self, fd: int, size: int) -> None:
         self.buffer = mmap.mmap(fd, size)
@@ -228,7 +225,6 @@ class _RealWindow:
         self.buffer.close()
 
 
-@mypyc_attr(native_class=False)
 class _RealPart:
     def __init__(self, fd: int, offset: int, size: int) -> None:
         self.buffer = mmap.mmap(fd, size, offset=offset)
@@ -243,7 +239,6 @@ class _RealPart:
         )
 
 
-@mypyc_attr(native_class=False)
 class RealFile:
     """A file of the operating system. Errors name its path."""
 
@@ -351,7 +346,6 @@ class RealFile:
         self.close()
 
 
-@mypyc_attr(native_class=False)
 class RealFileSystem:
     """A file system of the operating system, by one of its directories."""
 
@@ -372,7 +366,6 @@ class RealFileSystem:
             os.close(fd)
 
 
-@mypyc_attr(native_class=False)
 class RealDisk:
     """The operating system's files."""
 
@@ -488,7 +481,6 @@ class RealDisk:
         return ReadOnlyDisk()
 
 
-@mypyc_attr(native_class=False)
 class ReadOnlyDisk(RealDisk):
     """The operating system's files for who only looks at them: they need not be writable, and stay as they
     are."""

@@ -7,8 +7,6 @@ are one log, whose offsets go on from the one to the other. Standard: `DLedgerCo
 
 from __future__ import annotations
 
-from copy import copy
-
 from mqgateway.engine.disk import File
 from mqgateway.engine.store.file_queue import FileQueue, file_name
 from mqgateway.engine.upkeep.findings import Findings, Part
@@ -18,17 +16,18 @@ from mqgateway.engine.upkeep.layout import LEDGER_DATA, LEDGER_INDEX, RESTORE, L
 class LedgerFiles(FileQueue):
     """The data files of a member behind those of an older commit log; `divided` is where they begin."""
 
-    __slots__ = ("divided", "older")
+    __slots__ = ("_files", "divided", "older")
 
     def __init__(self, data: FileQueue, older: FileQueue) -> None:
         super().__init__(data.pool, data.directory, data.file_size)
+        self._files = data, older
         self.older = older.directory
         self.divided = data.starts[0] if data.starts else older.end
         self.starts = [start for start in older.starts if start < self.divided] + data.starts
 
     def since(self, start: int) -> LedgerFiles:
         """The same files, but for those before one."""
-        part = copy(self)
+        part = LedgerFiles(*self._files)
         part.starts = [each for each in self.starts if each >= start]
         return part
 

@@ -7,12 +7,13 @@ import re
 import sys
 import tomllib
 from configparser import ConfigParser
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from scripts.stages.plan import hot_modules
 from tests.house.source import PACKAGES as OURS
-from tests.house.source import imported_modules, source_files
+from tests.house.source import imported_modules, module_name, python_files, source_files, tree
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("engine", "gateway")
@@ -20,14 +21,13 @@ COMES_WITH_OTHERS = {"pytest", "zope"}
 """Twisted brings the one; who loads the plugin has the other."""
 
 CHANGEABLE = {
-    "mqgateway/engine/disk.py": {"_NO_WAIT"},
     "mqgateway/engine/meters.py": {"SETTLED_A_STEP"},
     "mqgateway/engine/store/flush.py": {"FILES_MANY", "NEW_QUEUES_MANY", "PAGE"},
     "mqgateway/engine/store/read_windows.py": {"PARTS"},
     "mqgateway/engine/store/unit_queue.py": {"PAGE"},
     "mqgateway/gateway/access/signature.py": {"ORDERS_MAX"},
 }
-"""Constants that tests set, and one that may be None: mypyc takes it for a plain number where it is final."""
+"""Constants that tests set."""
 
 
 LISTED = hot_modules((ROOT / "setup.py").read_text())
@@ -86,6 +86,42 @@ def constants_that_are_not_final(path: str) -> set[str]:
         elif isinstance(statement, ast.AnnAssign) and "Final" not in ast.unparse(statement.annotation):
             looked_up.add(ast.unparse(statement.target))
     return {name for name in looked_up if name.isupper()}
+
+
+def test_interpreted_classes_have_no_compiled_base() -> None:
+    """They cannot be made, unless the base is a protocol or says that it allows them."""
+    compiled = {path.removeprefix("mqgateway/") for path in LISTED}
+    closed = {
+        (module_name(Path(path)), one.name)
+        for path in compiled
+        for one in classes(Path(path))
+        if not any("allow_interpreted_subclasses" in ast.unparse(each) for each in one.decorator_list)
+        and "Protocol" not in map(ast.unparse, one.bases)
+    }
+    wrong = [
+        f"{path}: {one.name}"
+        for path in (*source_files(), *python_files("tests"))
+        if str(path) not in compiled
+        for one in classes(path)
+        if closed & {imported_from(path).get(ast.unparse(base), ("", "")) for base in one.bases}
+    ]
+    assert not wrong
+
+
+def classes(path: Path) -> list[ast.ClassDef]:
+    """Return the classes of a file, the inner ones too."""
+    return [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
+
+
+@cache
+def imported_from(path: Path) -> dict[str, tuple[str, str]]:
+    """Return the module and name behind each name that a file imports from a module, without `mqgateway.`."""
+    return {
+        one.asname or one.name: (node.module.removeprefix("mqgateway."), one.name)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for one in node.names
+    }
 
 
 def normal(name: str) -> str:
