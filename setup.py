@@ -1,10 +1,13 @@
 """The distribution is described in setup.cfg; this adds what has to be worked out.
 
-With MQGATEWAY_COMPILE=1 in the environment the modules on the hot roads are compiled by mypyc, from the same
-sources, into extensions that Python prefers to the sources beside them, and `native*.c` are; see
-docs/decisions. `native` compiles those files alone, `sanitized` does so for tests that look for faults of
-memory. Without it nothing is compiled. The page on a package index is the README; a link to a file of this
-repository leads nowhere there, so it becomes the file's name, to be found in the source distribution.
+With MQGATEWAY_COMPILE=1 in the environment the modules that every send and pull passes through are compiled
+by mypyc, from the same sources, into extensions that Python prefers to the sources beside them, and
+`native*.c` are; see docs/decisions. `native` compiles those files alone, `sanitized` does so for tests that
+look for faults of memory. Without it nothing is compiled. MQGATEWAY_OPT_LEVEL is the C compiler's level for
+what mypyc writes, 2 where it is not set; tests build with 0, which takes a fraction of the time.
+
+The page on a package index is the README; a link to a file of this repository leads nowhere there, so it
+becomes the file's name, to be found in the source distribution.
 """
 
 import os
@@ -145,7 +148,8 @@ elif form == "sanitized":
 elif is_compiled and "egg_info" not in sys.argv:
     from mypyc.build import mypycify
 
-    extensions = [*mypycify(HOT_MODULES, opt_level="2", debug_level="0"), native(PLAIN_FLAGS, [])]
+    level = os.environ.get("MQGATEWAY_OPT_LEVEL", "2")
+    extensions = [*mypycify(HOT_MODULES, opt_level=level, debug_level="0"), native(PLAIN_FLAGS, [])]
 
 setup(
     cmdclass={"editable_wheel": EditableWheel},

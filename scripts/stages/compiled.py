@@ -50,7 +50,7 @@ def build(root: Path, folder: Path) -> None:
     shutil.rmtree(wheels, ignore_errors=True)
     pip = [sys.executable, "-m", "pip"]
     quiet = ["-q", "--disable-pip-version-check", "--no-deps"]
-    environment = os.environ | {"MQGATEWAY_COMPILE": "1"}
+    environment = {"MQGATEWAY_OPT_LEVEL": "0"} | os.environ | {"MQGATEWAY_COMPILE": "1"}
     command = [*pip, "wheel", *quiet, "--no-build-isolation", "-w", str(wheels), str(source)]
     subprocess.run(command, env=environment, check=True)
     (wheel,) = wheels.glob("mqgateway-*.whl")

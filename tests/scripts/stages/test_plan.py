@@ -79,7 +79,7 @@ def test_every_compiled_module_has_its_tests_in_stage_one() -> None:
     modules = hot_modules(SETUP)
     (compiled,) = (stage for stage in first(SETUP).stages if stage.name == "compiled")
     assert len(compiled.folders) == len(modules) + 1 == len(set(compiled.folders))
-    assert "mqgateway/engine/disk.py" in modules and "tests/engine/test_disk.py" in compiled.folders
+    assert "mqgateway/engine/message.py" in modules and "tests/engine/test_message.py" in compiled.folders
     assert not [path for path in compiled.folders if not (ROOT / path).is_file()]
 
 
