@@ -89,9 +89,9 @@ def client_settings() -> str:
         "# Settings of the Python client",
         "",
         "Keyword arguments of the classes of `mqgateway`, `mqgateway.aio` and `mqgateway.deferred`",
-        "([client](../client.md#settings)), and of `--set` of the client commands. A class takes the settings",
-        "of its own section and of the sections for every client and every consumer. Settings marked *only",
-        "here* do not exist in Apache's clients.",
+        "([client](../client.md#settings)), and of `--set` of the client commands. A class takes the",
+        "settings of its own section and of the sections for every client and every consumer. Settings",
+        "marked *only here* do not exist in Apache's clients.",
     ]
     for name, kind in CLIENTS.items():
         bases = [base for base in kind.__bases__ if issubclass(base, client.ClientOptions)]
