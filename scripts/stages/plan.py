@@ -97,6 +97,7 @@ SECOND = Plan(
     "stage two",
     (
         Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
+        Stage("site", "docs"),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
