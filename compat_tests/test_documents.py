@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,11 @@ import pytest
 from compat_tests.support.document_run import running
 from compat_tests.support.documents import PAGES, Kind, blocks_of, counted
 from compat_tests.support.installed import Installed
+
+PAGES_AT_A_TIME = 3
+RUN = [
+    name for name, page in PAGES.items() if any(page.kind_of(block) is Kind.RUN for block in blocks_of(name))
+]
 
 
 @pytest.fixture(scope="session")
@@ -21,17 +28,33 @@ def with_tracing(installed: Installed, tmp_path_factory: pytest.TempPathFactory)
     return installed
 
 
-@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if "" not in page.excepted])
-def test_blocks_of_the_page_run_as_printed(with_tracing: Installed, tmp_path: Path, name: str) -> None:
+@pytest.fixture(scope="module")
+def runs(
+    with_tracing: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, Future[None]]]:
+    """The runs of all pages. Some at a time, as most of a run is waiting."""
+    with ThreadPoolExecutor(PAGES_AT_A_TIME) as pool:
+        folders = {name: tmp_path_factory.mktemp("page") for name in RUN}
+        yield {name: pool.submit(run_page, with_tracing, name, folders[name]) for name in RUN}
+
+
+def run_page(installed: Installed, name: str, folder: Path) -> None:
+    """Run every block of a page in its order; raises AssertionError with the place of the first fault."""
     page = PAGES[name]
-    with running(with_tracing, page, tmp_path) as run:
+    with running(installed, page, folder) as run:
         for block in blocks_of(name):
             if page.kind_of(block) is Kind.EXCEPTED:
                 continue
             try:
                 run.block(block)
-            except AssertionError as failure:
+            except Exception as failure:
                 raise AssertionError(f"{name}:{block.line}: {block.text}") from failure
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", RUN)
+def test_blocks_of_the_page_run_as_printed(runs: Mapping[str, Future[None]], name: str) -> None:
+    runs[name].result()
 
 
 def test_blocks_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

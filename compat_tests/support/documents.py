@@ -139,6 +139,8 @@ mqgateway group create billing -c DefaultCluster
 mqgateway send Orders book --tags TagA --keys order-1
 mqgateway send TopicTest first --tags TagA
 """
+STORED_TABLES = "until grep -q '\"Orders\"' store/config/topics.json; do sleep 0.2; done\n"
+"""Tables are written some seconds after a change."""
 WAIT_FOR_PAIR = """\
 until [ "$(mqgateway cluster status -n 127.0.0.1:9876 | grep -c ' yes  .* yes  ')" = 2 ]; do sleep 0.5; done
 """
@@ -170,7 +172,7 @@ PAGES: Mapping[str, Page] = {
     "docs/operations.md": Page(
         is_served=True,
         setup=ORDERS,
-        before={"mqgateway store check DIR": "cp -a --sparse=always store DIR"},
+        before={"mqgateway store check DIR": STORED_TABLES + "cp -a --sparse=always store DIR"},
         paths={"/backups": "backups"},
         excepted={
             "error  /data": SAMPLE,
