@@ -36,7 +36,7 @@ ASYNC_IN_FLIGHT = 256
 ROWS = (
     Row("sync-1", "sync", "sync send, 1 at a time, 1 KB", 8, threads=1),
     Row("sync-16", "sync", "sync send, 16 at a time, 1 KB", 8, threads=16),
-    Row("async", "async", "async send, 256 under way, 1 KB", 8, threads=ASYNC_IN_FLIGHT),
+    Row("async", "async", "async send, 256 in flight, 1 KB", 8, threads=ASYNC_IN_FLIGHT),
     Row("batch-32", "batch", "batches of 32 x 128 B, 8 at a time", 8, threads=8, body_bytes=128),
     Row("consume", "consume", "consume from the start, 1 KB, push", 100_000, threads=20),
 )

@@ -19,7 +19,7 @@ from website.reference import PAGES
 ROOT = Path(__file__).parent.parent
 HOME = "index.md"
 PARTS = {
-    "Guide": ("from-apache", "commands", "client", "testing", "spark"),
+    "Guide": ("tutorial", "from-apache", "commands", "client", "testing", "spark"),
     "Operations": (
         "packages",
         "operations",

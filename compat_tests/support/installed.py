@@ -72,10 +72,12 @@ def install(folder: Path) -> Installed:
             shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
         else:
             shutil.copy(ROOT / name, source / name)
-    pip = [sys.executable, "-m", "pip"]
-    subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", folder, source], check=True)
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source]
+    subprocess.run(pip, check=True, env={**os.environ, "MQGATEWAY_COMPILE": "0"})
     (wheel,) = folder.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    python = environment / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", wheel, "pytest"], check=True)
-    return Installed(source, wheel, environment)
+    installed = Installed(source, wheel, environment)
+    # Without PYTHONPATH: pip takes a checkout on it for an installed package, and installs nothing.
+    pip = [installed.python, "-m", "pip", "install", "-q", wheel, "pytest"]
+    subprocess.run(pip, check=True, env=installed.variables())
+    return installed

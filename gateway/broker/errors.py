@@ -48,3 +48,12 @@ class OperationError(Exception):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+
+def filter_not_allowed(expression_type: str | None) -> OperationError:
+    """Return the refusal of a filter that is not one of tags; the standard's does not name the setting."""
+    return OperationError(
+        Reason.SYSTEM_ERROR,
+        f"The broker does not support consumer to filter message by {expression_type}; "
+        "the broker's setting enablePropertyFilter=true allows it",
+    )

@@ -19,7 +19,7 @@ from mqgateway.gateway.cli.ending import FAILED, INTERRUPTED, NOT_FOUND, complai
 from mqgateway.gateway.runtime.name_servers import address_fault, split_addresses
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.access.signature import Credentials
+    from mqgateway.gateway.mqadmin.configuration import Configuration
     from mqgateway.gateway.mqadmin.servers import Servers
 
 READERS = "TOOLS_CONSUMER"
@@ -44,6 +44,12 @@ ACCESS_KEY = click.option(
     "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed."
 )
 
+CREDENTIALS = click.option(
+    "--credentials",
+    type=click.Path(dir_okay=False),
+    help="File with accessKey and secretKey, as tools.yml.  [default: $ROCKETMQ_HOME/conf/tools.yml]",
+)
+
 
 def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that all of these commands have; their values reach `settings`."""
@@ -53,11 +59,7 @@ def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         TLS,
         SECRET_KEY,
         ACCESS_KEY,
-        click.option(
-            "--credentials",
-            type=click.Path(dir_okay=False),
-            help="File with accessKey and secretKey, as tools.yml.  [default: $ROCKETMQ_HOME/conf/tools.yml]",
-        ),
+        CREDENTIALS,
         click.option("--namespace", help="Namespace of topics and groups."),
         NAMESRV,
     ):
@@ -68,10 +70,16 @@ def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 def asking_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of commands that ask servers one by one; their values reach `asking`."""
     for option in (
-        click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5.0, show_default=True),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(0, min_open=True),
+            help="Seconds that an answer may take.  [default: 5]",
+        ),
         TLS,
         SECRET_KEY,
         ACCESS_KEY,
+        CREDENTIALS,
+        click.option("--profile", help="Servers and credentials of this profile (mqgateway profile)."),
     ):
         command = option(command)
     return command
@@ -79,27 +87,37 @@ def asking_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def asking(name_servers: list[str], given: Mapping[str, Any]) -> Iterator[Servers]:
-    """The servers of a cluster, asked as the flags say. Raises `click.UsageError`."""
+    """Yield the servers of a cluster, connected by flags, profile, environment and tools.yml as by `mqadmin`.
+
+    Without `name_servers` those of the configuration are used. Raises `click.UsageError`.
+    """
     from mqgateway.engine.clock import SystemClock
     from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
+    from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS
     from mqgateway.gateway.mqadmin.servers import Servers
 
-    connect = encrypted(None) if given["tls"] else plain
-    connections = Connections(connect, SystemClock(), _credentials(given))
+    chosen = configuration(given)
+    connect = encrypted(chosen.certificates) if chosen.tls else plain
+    connections = Connections(connect, SystemClock(), chosen.credentials)
     try:
-        yield Servers(name_servers, connections, given["timeout"])
+        yield Servers(name_servers or chosen.name_servers or LOCAL_NAME_SERVERS, connections, chosen.timeout)
     finally:
         connections.close()
 
 
-def _credentials(given: Mapping[str, Any]) -> Credentials | None:
-    if not given["access_key"]:
-        return None
-    if not given["secret_key"]:
-        raise click.UsageError("--access-key needs --secret-key")
-    from mqgateway.gateway.access.signature import Credentials
+def configuration(given: Mapping[str, Any]) -> Configuration:
+    """Return what flags, profile, environment and files say. Raises `click.UsageError`."""
+    from mqgateway.gateway.mqadmin.configuration import configured
+    from mqgateway.gateway.mqadmin.declaration import Given, UsageError
+    from mqgateway.gateway.mqadmin.main import read_text_file
 
-    return Credentials(given["access_key"], given["secret_key"])
+    keys = ("access-key", "secret-key", "credentials", "profile", "timeout")
+    values = {key: given[key.replace("-", "_")] for key in keys}
+    texts = {key: str(value) for key, value in values.items() if value is not None}
+    try:
+        return configured(Given(texts | ({"tls": ""} if given["tls"] else {})), os.environ, read_text_file)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def checked_addresses(text: str) -> list[str]:

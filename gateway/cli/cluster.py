@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags, checked_addresses, told
 from mqgateway.gateway.cli.ending import complain
@@ -40,7 +41,9 @@ def status(**given: Any) -> None:
     """Show all brokers, masters and slaves, with epochs and how far they are, and the controllers."""
     from mqgateway.gateway.mqadmin.cluster_status import as_text, cluster_status
 
-    with asking(checked_addresses(given["namesrv"]), given) as servers:
+    source = click.get_current_context().get_parameter_source("namesrv")
+    named = checked_addresses(given["namesrv"]) if source is ParameterSource.COMMANDLINE else []
+    with asking(named, given) as servers:
         found = cluster_status(servers, split_addresses(given["controller"]), given["name"])
     if given["as_json"]:
         click.echo(escaped_json(json.dumps({**found, "errors": servers.errors}, ensure_ascii=False)))

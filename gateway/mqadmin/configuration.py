@@ -2,7 +2,8 @@
 
 What was given counts first, then the profile that was named, the environment, the user's current profile
 (`profiles`), and for credentials the standard's file, `conf/tools.yml` below ROCKETMQ_HOME, with the lines
-`accessKey: ...` and `secretKey: ...`. Standard: `AclUtils.getAclRPCHook`.
+`accessKey: ...` and `secretKey: ...`. `--credentials` names another file of that form, which counts as given.
+Standard: `AclUtils.getAclRPCHook`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def configured(given: Given, environment: Mapping[str, str], read_file: ReadFile
         raise UsageError(f"name server {fault}")
     return Configuration(
         tuple(name_servers),
-        _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file)),
+        _chosen_credentials(given, sources, environment, read_file),
         seconds(given, "timeout", profile.timeout or TIMEOUT_SECONDS),
         "tls" in given or profile.tls or certificates is not None,
         certificates,
@@ -83,6 +84,31 @@ def seconds(given: Given, key: str, default: float) -> float:
     return value
 
 
+def _chosen_credentials(
+    given: Given, sources: list[Profile], environment: Mapping[str, str], read_file: ReadFile
+) -> Credentials | None:
+    path = given.text("credentials")
+    if path is None or given.text("access-key"):
+        return _credentials([_given_keys(given), *sources], lambda: _tools_file(environment, read_file))
+    text = read_file(path)
+    if text is None:
+        raise UsageError(f"--credentials {path}: there is no such file, or it cannot be read")
+    found = _parsed_file(text, path)
+    if found is None:
+        raise UsageError(f"--credentials {path}: the lines accessKey and secretKey are missing")
+    return found
+
+
+def _parsed_file(text: str, path: str) -> Credentials | None:
+    # Slow to load, and many calls are not signed.
+    from mqgateway.gateway.access.signature import credentials_in
+
+    try:
+        return credentials_in(text, path)
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
+
+
 def _given_keys(given: Given) -> Profile:
     return Profile(access_key=given.text("access-key") or "", secret_key=given.text("secret-key") or "")
 
@@ -99,14 +125,10 @@ def _credentials(sources: list[Profile], tools_file: Callable[[], str | None]) -
     text = tools_file() if first == len(sources) else None
     if first == len(sources) and not text:
         return None
-    # Slow to load, and many calls are not signed.
-    from mqgateway.gateway.access.signature import Credentials, credentials_in
-
     if text:
-        try:
-            return credentials_in(text)
-        except ConfigError as error:
-            raise UsageError(str(error)) from None
+        return _parsed_file(text, "tools.yml")
+    from mqgateway.gateway.access.signature import Credentials  # as above
+
     secret = next((one.secret_key for one in sources[first:] if one.secret_key), "")
     if not secret:
         raise UsageError("an access key needs a secret key: give --secret-key, or set ROCKETMQ_SECRET_KEY")

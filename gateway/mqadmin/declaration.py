@@ -236,7 +236,10 @@ class Catalogue:
         return (pair, arguments[2:]) if pair in self.places else (arguments[0], arguments[1:])
 
 
-MQADMIN = Catalogue("mqadmin", "mqgateway.gateway.mqadmin.commands", PLACES)
+LOCAL_NAME_SERVERS = ("127.0.0.1:9876",)
+"""The name servers of a call that names none, of both catalogues."""
+
+MQADMIN = Catalogue("mqadmin", "mqgateway.gateway.mqadmin.commands", PLACES, name_servers=LOCAL_NAME_SERVERS)
 """The standard's commands."""
 
 _DECLARED: dict[str, Command] = {}

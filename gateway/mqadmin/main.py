@@ -71,7 +71,8 @@ def _ask_secret(question: str) -> str:
     return getpass(question)
 
 
-def _read_file(path: str) -> str | None:
+def read_text_file(path: str) -> str | None:
+    """Return the text of a file; None if it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
             return file.read()
@@ -90,7 +91,7 @@ class Surroundings:
     connect: Connect = plain
     clock: Clock = field(default_factory=SystemClock)
     wait: Callable[[float], object] = _wait
-    read_file: Callable[[str], str | None] = _read_file
+    read_file: Callable[[str], str | None] = read_text_file
     notebook: Notebook = field(default_factory=Notebook)
     profiles: Notebook = field(default_factory=Notebook)
     is_terminal: bool = False

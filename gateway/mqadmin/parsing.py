@@ -29,6 +29,7 @@ OURS = (
     ),
     Option("", "access-key", "name under which requests are signed (else ROCKETMQ_ACCESS_KEY)"),
     Option("", "secret-key", "key that they are signed with (else ROCKETMQ_SECRET_KEY)"),
+    Option("", "credentials", "file with both keys, in the form of tools.yml", values=Known.FILE),
 )
 """What every command takes beside its own options, and the standard's tool does not know."""
 

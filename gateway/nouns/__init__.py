@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mqgateway.gateway.mqadmin.commands import Place
-from mqgateway.gateway.mqadmin.declaration import Catalogue
+from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS, Catalogue
 from mqgateway.gateway.nouns.examples import EXAMPLES
 
 PLACES = {
@@ -98,7 +98,7 @@ CATALOGUE = Catalogue(
     __name__,
     PLACES,
     more=ELSEWHERE,
-    name_servers=("127.0.0.1:9876",),
+    name_servers=LOCAL_NAME_SERVERS,
     examples=EXAMPLES,
 )
 

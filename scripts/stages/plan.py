@@ -97,6 +97,7 @@ SECOND = Plan(
         Stage("slow", "unit", "slow", ("tests",), FULL, (SHELLS, COMPILER)),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
+        Stage("site", "docs", is_beside=True),
         # The full profile is run in this form: it is what packages have, and takes half the time.
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
     ),

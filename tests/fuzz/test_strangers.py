@@ -206,8 +206,8 @@ def commands_a_container(access: dict[str, Any]) -> bool:
 
 DEEDS: list[tuple[str, str, Callable[[World], bool]]] = [
     ("name server", "look up routes, topics and brokers", looks_around),
-    ("name server", "take the name or the address of a broker that is there", takes_a_name),
-    ("name server", "take leave in the name of a broker that is there", takes_leave),
+    ("name server", "take the name or the address of a live broker", takes_a_name),
+    ("name server", "unregister a live broker", takes_leave),
     ("name server", "join a group as a slave", joins_a_group),
     ("name server", "wipe permissions, delete topics, change settings", administers_names),
     ("broker, both ports", "send and read messages", sends_and_reads),

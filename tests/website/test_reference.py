@@ -2,10 +2,21 @@
 
 import re
 
+from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.mqadmin.commands import PLACES
 from mqgateway.gateway.nouns import PLACES as NOUNS
-from website.reference import SERVERS, commands, request_codes, settings
+from website.reference import (
+    CLIENTS,
+    DOCS,
+    KEPT,
+    PAGES,
+    SERVERS,
+    client_settings,
+    commands,
+    request_codes,
+    settings,
+)
 
 
 def rows(page: str) -> list[list[str]]:
@@ -20,6 +31,18 @@ def test_every_setting_has_a_row() -> None:
         named = [row[0].strip("`") for row in rows(part) if row[0].startswith("`")]
         assert sorted(named) == sorted(make().names())
     assert "| `flushDiskType` | `ASYNC_FLUSH` |" in parts[0]
+
+
+def test_every_setting_of_the_client_has_one_row() -> None:
+    named = [row[0].strip("`") for row in rows(client_settings()) if row[0].startswith("`")]
+    declared = {option.attribute for kind in CLIENTS.values() for option in options_of(kind)}
+    assert set(named) == declared
+    assert "## Producer\n" in client_settings() and named.count("send_msg_timeout") == 1
+
+
+def test_kept_pages_are_up_to_date() -> None:
+    for page in KEPT:
+        assert (DOCS / page).read_text() == PAGES[page](), "python -m website.reference"
 
 
 def test_every_command_has_a_heading() -> None:

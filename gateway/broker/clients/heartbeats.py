@@ -15,7 +15,7 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, Client, TooManyClients
 from mqgateway.gateway.broker.connection import ClientConnection
-from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.errors import OperationError, Reason, filter_not_allowed
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, SubscriptionData
 
 NewClient = Callable[[str], Client]
@@ -70,10 +70,7 @@ def check_subscription(broker: Broker, subscription: SubscriptionData) -> None:
     if is_tag_type(subscription.expression_type):
         return
     if not broker.options.enable_property_filter:
-        raise OperationError(
-            Reason.SYSTEM_ERROR,
-            f"The broker does not support consumer to filter message by {subscription.expression_type}",
-        )
+        raise filter_not_allowed(subscription.expression_type)
     try:
         compile_expression(subscription.sub_string, subscription.expression_type)
     except FilterError as error:

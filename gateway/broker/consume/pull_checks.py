@@ -30,7 +30,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullForbidden,
     PullRequest,
 )
-from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason, filter_not_allowed
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 
 if TYPE_CHECKING:
@@ -134,10 +134,7 @@ def _wanted_by_group(broker: Broker, request: PullRequest, subscription: Subscri
 
 def _check_expressions(broker: Broker, expression_type: str | None) -> None:
     if not broker.options.enable_property_filter:
-        raise OperationError(
-            Reason.SYSTEM_ERROR,
-            f"The broker does not support consumer to filter message by {expression_type}",
-        )
+        raise filter_not_allowed(expression_type)
 
 
 def _chosen(broker: Broker, request: PullRequest, expression: Expression) -> Accept:

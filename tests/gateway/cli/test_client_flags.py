@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from mqgateway.gateway.cli.client_flags import client_flags, settings, told
+from mqgateway.gateway.cli.client_flags import client_flags, configuration, settings, told
 from mqgateway.gateway.client.errors import BrokerError, NoRoute
 from tests.gateway.client.test_signals import default_sigterm
 
@@ -88,3 +89,21 @@ def test_sigterm_ends_a_command_as_ctrl_c_does() -> None:
     result = CliRunner().invoke(wait)
     assert (result.exit_code, result.output) == (130, "in good order\n")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_asking_uses_the_profile_and_the_tools_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`cluster status` and `migrate` are configured as `mqadmin` is."""
+    profiles = tmp_path / "mqgateway" / "profiles.toml"
+    profiles.parent.mkdir()
+    profiles.write_text('[profiles.test]\nname-servers = "10.0.0.1:9876"\ntimeout = 2\n')
+    tools = tmp_path / "tools.yml"
+    tools.write_text("accessKey: admin\nsecretKey: s\n")
+    for name in ("NAMESRV_ADDR", "ROCKETMQ_ACCESS_KEY", "ROCKETMQ_SECRET_KEY", "ROCKETMQ_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    flags = {"access_key": None, "secret_key": None, "timeout": None, "tls": False}
+    found = configuration({**flags, "credentials": str(tools), "profile": "test"})
+    assert (found.name_servers, found.timeout) == (("10.0.0.1:9876",), 2.0)
+    assert found.credentials is not None and found.credentials.access_key == "admin"
+    with pytest.raises(click.UsageError, match="there is no such file"):
+        configuration({**flags, "credentials": "none.yml", "profile": None})

@@ -202,7 +202,7 @@ def test_the_page_of_commands_names_what_there_is() -> None:
     flags |= {f"--{option.long}" for one in every(CATALOGUE) for option in one.options}
     assert set(re.findall(r"--[a-zA-Z][-a-zA-Z]+", page)) <= flags | {"--help"}
     assert all(re.search(rf"\b{name.split()[-1]}\b", page) for name in commands if name.count(" ") == 1)
-    examples = re.findall(r"^    (?:.* \| )?mqgateway ([a-z]+) ", page, re.M)
+    examples = re.findall(r"^(?:.* \| )?mqgateway ([a-z]+) ", page, re.M)
     assert {f"mqgateway {word}" for word in examples} <= set(commands)
 
 

@@ -39,3 +39,16 @@ def test_a_time_is_a_number_of_seconds(text: str) -> None:
 
 def test_a_file_of_certificates_means_tls() -> None:
     assert _configured({"tls-ca": "ca.pem"}, {}).tls and not _configured({}, {}).tls
+
+
+def test_credentials_file_counts_before_environment_and_tools_file() -> None:
+    environment = {"ROCKETMQ_ACCESS_KEY": "env", "ROCKETMQ_SECRET_KEY": "s", "ROCKETMQ_HOME": "/r"}
+    text = "accessKey: mine\nsecretKey: q\n"
+    found = _configured({"credentials": "/home/mine.yml"}, environment, mine=text)
+    assert (found.credentials.access_key, found.credentials.secret_key) == ("mine", "q")
+    flags = {"credentials": "/home/mine.yml", "access-key": "flag", "secret-key": "t"}
+    assert _configured(flags, environment, mine=text).credentials.access_key == "flag"
+    with pytest.raises(UsageError, match="there is no such file"):
+        _configured({"credentials": "/home/none.yml"}, environment)
+    with pytest.raises(UsageError, match="accessKey and secretKey are missing"):
+        _configured({"credentials": "/home/mine.yml"}, environment, mine="accessKey: mine\n")

@@ -14,9 +14,10 @@ from mqgateway.gateway.client.push import PushConsumer
 from tests.house.source import ROOT
 from tests.support.gateway.client.cluster import Cluster
 from tests.support.gateway.mqadmin.tool import Nouns
+from website.blocks import blocks, calls
 
 PAGE = ROOT / "docs" / "stuck-groups.md"
-PROMPT = "$ mqgateway "
+PROGRAM = "mqgateway "
 _VARIES = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d|\b[0-9A-F]{32}\b|10\.0\.0\.2@\d+#\d+|10\.1\.2\.3@\d+#\d+"
 )
@@ -29,14 +30,10 @@ def same(text: str) -> str:
 
 
 def told() -> list[tuple[str, str]]:
-    """The commands of the page, each with what it prints there."""
-    found: list[tuple[str, str]] = []
-    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", PAGE.read_text(), re.MULTILINE):
-        lines = "".join(line[4:] if line.strip() else line for line in block.splitlines(keepends=True))
-        if lines.lstrip("\n").startswith(PROMPT):
-            command, _, output = lines.strip("\n").partition("\n")
-            found.append((command.removeprefix(PROMPT), output))
-    return found
+    """Return the commands of the page's `console` blocks, each with the output shown there."""
+    console = [block.text for block in blocks(PAGE.read_text()) if block.language == "console"]
+    shown = [call for text in console for call in calls(text)]
+    return [(call.command.removeprefix(PROGRAM), call.output) for call in shown]
 
 
 class Shop:

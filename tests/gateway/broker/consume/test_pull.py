@@ -25,6 +25,11 @@ from tests.support.gateway.broker.pulls import wish
 
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 
+NO_SQL = (
+    "The broker does not support consumer to filter message by SQL92; "
+    "the broker's setting enablePropertyFilter=true allows it"
+)
+
 
 @pytest.fixture
 def memory() -> MemoryBroker:
@@ -212,7 +217,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], int, st
         {},
         {"sys_flag": SUBSCRIPTION, "subscription": "a > 5", "expression_type": "SQL92"},
         1,
-        "The broker does not support consumer to filter message by SQL92",
+        NO_SQL,
         None,
     ),
     (
@@ -265,7 +270,7 @@ def test_a_subscription_by_sql_is_refused(memory: MemoryBroker) -> None:
     memory.subscribe("G", "T", subscription_data_set=[subscription("T", "a > 5", 2, "SQL92")])
     answer = memory.pull()
     assert answer.code == 1
-    assert answer.remark == "The broker does not support consumer to filter message by SQL92"
+    assert answer.remark == NO_SQL
 
 
 def by_expression(expression: str, *, enabled: bool = True, version: int = 1, **more: Any) -> MemoryBroker:
@@ -329,7 +334,7 @@ def test_an_expression_must_be_there_and_new(version: int, expression: str, code
 
 
 def test_expressions_must_be_allowed() -> None:
-    refused = "The broker does not support consumer to filter message by SQL92"
+    refused = NO_SQL
     broker = by_expression("n > 5", enabled=False)
     answer = broker.pull()
     assert (answer.code, answer.remark) == (1, refused)
