@@ -77,7 +77,7 @@ def consume(**given: Any) -> None:
     if (given["begin"] == "time") != bool(given["time"]):
         raise click.UsageError("--from time and --time TIME belong together")
     if given["tags"] and given["sql"]:
-        raise click.UsageError("--tags and --sql exclude one another: give one of them")
+        raise click.UsageError("--tags and --sql exclude each other: give only one of them")
     if given["time"]:
         chosen["consume_timestamp"] = timestamp_of(given["time"])
     if given["broadcast"]:
