@@ -41,7 +41,7 @@ class ForeignReader:
         """Fetch one message; `ended` is told how that went."""
 
         def failed(failure: Failure) -> None:
-            log.info("message %s cannot be had: %s", place, failure.getErrorMessage())
+            log.info("message %s cannot be fetched: %s", place, failure.getErrorMessage())
             ended(Missing.FAILED)
 
         header = GetRouteInfoRequestHeader(topic=place.topic, accept_standard_json_only=True)

@@ -99,7 +99,7 @@ def test_a_file_that_becomes_unreadable_keeps_its_rules_and_says_so(
     assert kept.names() == ["account-1"]
     (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert record.getMessage().startswith(f"{MAIN}:2: The accessKey=abc and secretKey=null")
-    assert "stay" in record.getMessage()
+    assert "remain in effect" in record.getMessage()
     kept.write(TWO)
     kept.look()
     assert kept.names() == ["account-2"]
