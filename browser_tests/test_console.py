@@ -124,7 +124,7 @@ def test_topics_are_made_changed_and_deleted(visitor: Visitor) -> None:
     visitor.press("Delete")
     visitor.fill(name="Wrong")
     visitor.send()
-    visitor.sees("The name is another one")
+    visitor.sees("The name does not match")
     visitor.fill(name="Made")
     visitor.send()
     visitor.page.wait_for_url("**#/topics")
@@ -145,11 +145,11 @@ def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
     visitor.fill(topic="Orders", name="key-of-mine")
     visitor.send()
     visitor.page.get_by_role("link", name="hello tail").click()
-    visitor.sees("Which groups are past it")
+    visitor.sees("Groups that have consumed it")
     assert visitor.page.inner_text("pre") == "hello tail"
     visitor.visit("messages?how=topic&topic=Orders&budget=5")
     visitor.sees("left: 8")
-    visitor.press("Go on")
+    visitor.press("Continue")
     visitor.sees("Read: 10")
 
 
@@ -219,9 +219,9 @@ def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:
     visitor.send()
     visitor.sees("Nothing is changed yet")
     visitor.press("Do it")
-    visitor.sees("Behind: 0, Rate")
+    visitor.sees("Lag: 0, Rate")
     visitor.page.get_by_role("button", name="Undo").first.click()
-    visitor.sees("Behind: 12, Rate")
+    visitor.sees("Lag: 12, Rate")
     visitor.press("Change")
     visitor.fill(retryMaxTimes="5")
     visitor.send()
@@ -237,7 +237,7 @@ def test_dead_letters_are_sent_again(visitor: Visitor) -> None:
     visitor.visit("dead-letters/Billing")
     visitor.press("Choose all")
     visitor.press("Send again (2)")
-    visitor.sees("What became of them")
+    visitor.sees("Results")
     visitor.sees("Sent again: 2 / 2")
     with visitor.page.expect_download() as download:
         visitor.press("Download as JSON lines")

@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_used_is_no_start() -> None:
 def test_without_accounts_the_log_says_where_they_are_written(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept(None)
     kept.keeper.load()
-    assert f"write {MAIN}" in caplog.text
+    assert f"create {MAIN}" in caplog.text
     assert put(kept, "account-9") == ""
     assert kept.names() == ["account-9"] and kept.disk.mode(MAIN) & 0o077 == 0
 
