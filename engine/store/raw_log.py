@@ -243,7 +243,7 @@ class RawLog:
                 at += size
                 continue
             if not HEAD_SIZE < size <= room - BLANK_SIZE:
-                raise ForeignBytes(f"what lies at {position} is no record: its size is {size}")
+                raise ForeignBytes(f"the data at {position} is not a record: its size is {size}")
             if total - at < size:
                 break
             parts = sound_parts(data, at, position, self._check_crc)
@@ -252,7 +252,7 @@ class RawLog:
             else:
                 valid = examine(data, at, position, self._check_crc)
                 if isinstance(valid, Invalid):
-                    raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
+                    raise ForeignBytes(f"the data at {position} is not a record: {valid.what}")
                 message = decode(data, at)
                 found.append((message.queue_id, request_of(message, None)))
             at += size

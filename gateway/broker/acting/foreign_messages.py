@@ -55,7 +55,7 @@ class ForeignReader:
             if data.broker_name == place.broker_name:
                 addresses = data.broker_addrs
         if not addresses:
-            raise RemotingError("nobody of that group is there")
+            raise RemotingError("no member of that group is connected")
         options = self._options
         header = PullMessageRequestHeader(
             consumer_group=f"InnerConsumerGroup_{options.broker_name}_{options.broker_id}",
