@@ -124,7 +124,7 @@ def test_topics_are_made_changed_and_deleted(visitor: Visitor) -> None:
     visitor.press("Delete")
     visitor.fill(name="Wrong")
     visitor.send()
-    visitor.sees("The name is another one")
+    visitor.sees("The name does not match")
     visitor.fill(name="Made")
     visitor.send()
     visitor.page.wait_for_url("**#/topics")
@@ -145,17 +145,17 @@ def test_messages_are_sent_tailed_and_found(visitor: Visitor) -> None:
     visitor.fill(topic="Orders", name="key-of-mine")
     visitor.send()
     visitor.page.get_by_role("link", name="hello tail").click()
-    visitor.sees("Which groups are past it")
+    visitor.sees("Groups that have consumed it")
     assert visitor.page.inner_text("pre") == "hello tail"
     visitor.visit("messages?how=topic&topic=Orders&budget=5")
     visitor.sees("left: 8")
-    visitor.press("Go on")
+    visitor.press("Continue")
     visitor.sees("Read: 10")
 
 
 def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> None:
     for language, asked, told in (
-        ("en", "Why is it stuck?", "nobody consumes: no member of the group Billing is connected"),
+        ("en", "Why is it stuck?", "no member of the group Billing is connected"),
         ("zh", "为什么卡住了？", "没有消费者：消费组 Billing 没有在线成员，12 条消息在等待"),
     ):
         visitor.page.evaluate("language => { localStorage.language = language }", language)
@@ -219,9 +219,9 @@ def test_groups_are_made_reset_undone_and_deleted(visitor: Visitor) -> None:
     visitor.send()
     visitor.sees("Nothing is changed yet")
     visitor.press("Do it")
-    visitor.sees("Behind: 0, Rate")
+    visitor.sees("Lag: 0, Rate")
     visitor.page.get_by_role("button", name="Undo").first.click()
-    visitor.sees("Behind: 12, Rate")
+    visitor.sees("Lag: 12, Rate")
     visitor.press("Change")
     visitor.fill(retryMaxTimes="5")
     visitor.send()
@@ -237,7 +237,7 @@ def test_dead_letters_are_sent_again(visitor: Visitor) -> None:
     visitor.visit("dead-letters/Billing")
     visitor.press("Choose all")
     visitor.press("Send again (2)")
-    visitor.sees("What became of them")
+    visitor.sees("Results")
     visitor.sees("Sent again: 2 / 2")
     with visitor.page.expect_download() as download:
         visitor.press("Download as JSON lines")
@@ -414,7 +414,7 @@ def test_ten_thousand_topics_and_two_thousand_groups(
         barriers[address] = visitor.barriers()
         if address == "groups/Group-0":
             visitor.press("Why is it stuck?")
-            visitor.sees("nobody consumes: no member of the group Group-0 is connected")
+            visitor.sees("no member of the group Group-0 is connected")
             barriers[f"{address}, why it is stuck"] = visitor.barriers()
         if pictures is not None and address in PICTURES:
             visitor.page.screenshot(path=pictures / f"console-{address.partition('/')[0]}.png")

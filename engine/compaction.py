@@ -298,7 +298,7 @@ class Compaction:
                 self._logs[key].replaced(self._disk, replacement)
                 self._positions[_name(key)] = replacement.position
         except OSError as error:
-            log.error("files of %s cannot change places: %s", _name(key), error)
+            log.error("compacted files of %s cannot be replaced: %s", _name(key), error)
             return
 
         def done(outcome: Exception | None) -> None:

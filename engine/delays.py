@@ -283,9 +283,7 @@ class DelaySchedule:
         later = messages_since(self._store, since, self._file_size, PROPERTY_REAL_TOPIC.encode())
         run(self.take_over(later))
         if self.offsets != before:
-            log.info(
-                "delay levels go on at %s: the log has what was delivered since %s", self.offsets, before
-            )
+            log.info("delay levels resume at %s: the log contains deliveries since %s", self.offsets, before)
         self.persist()
 
     def adopt(self, reported: Mapping[str, Any], log_offset: int) -> None:
@@ -365,7 +363,7 @@ class DelaySchedule:
             end = self._store.max_offset(SCHEDULE_TOPIC, queue.queue_id)
             offset = min(known.get(queue.number, 0), end)
             if offset > queue.offset:
-                log.info("delay level %d goes on at %d, not %d", queue.number, offset, queue.offset)
+                log.info("delay level %d resumes at %d instead of %d", queue.number, offset, queue.offset)
                 queue.offset = offset
                 queue.due = None
                 self._is_dirty = True
@@ -463,7 +461,7 @@ class DelaySchedule:
         if not start <= queue.offset <= end:
             # Files were deleted, or a crash took the end of the queue.
             corrected = start if queue.offset < start else end
-            log.warning("delay level %d goes on at %d, not %d", queue.number, corrected, queue.offset)
+            log.warning("delay level %d resumes at %d instead of %d", queue.number, corrected, queue.offset)
             queue.offset = corrected
             queue.due = None
             self._is_dirty = True
@@ -480,7 +478,7 @@ class DelaySchedule:
         try:
             message = restored(stored)
         except MessageIllegal as error:
-            log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, error)
+            log.error("delay level %d skips message %d: %s", queue.number, queue.offset, error)
             self._advance(queue)
             return True
         if any(self._leaves_out(topic, physical_offset) for topic in topics_of(message)):
@@ -488,7 +486,7 @@ class DelaySchedule:
             return True
         result = self._store.put(message)
         if result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
-            log.error("delay level %d leaves out message %d: %s", queue.number, queue.offset, result.remark)
+            log.error("delay level %d skips message %d: %s", queue.number, queue.offset, result.remark)
         elif result.status is PutStatus.PUT_TO_REMOTE_BROKER_FAIL:
             return False
         elif result.status is not PutStatus.PUT_OK:
@@ -526,7 +524,7 @@ class DelaySchedule:
             queue.paused_until = now + PAUSE_MILLIS
             return False
         log.error(
-            "delay level %d leaves out message %d: it cannot be read at %d",
+            "delay level %d skips message %d: it cannot be read at %d",
             queue.number,
             queue.offset,
             physical_offset,

@@ -201,9 +201,7 @@ class Overlay:
         self._is_starting = False
         if self._error is not None:
             self.refusal = f"the disk takes no writes: {self._error}"
-            log.error(
-                "%s; messages are refused, stored ones are served; tried again every second", self._error
-            )
+            log.error("%s; sends are refused, stored messages are served; retried every second", self._error)
 
     def carry_out(self) -> bool:
         """Do what is held as far as it goes, away from the loop; whether all of it is done."""
@@ -214,7 +212,7 @@ class Overlay:
         except OSError as error:
             if error.errno not in CURABLE and str(error) != self._complaint:
                 self._complaint = str(error)
-                log.error("what the start had to write cannot be written: %s; tried again", error)
+                log.error("writes of the start cannot be stored: %s; will retry", error)
             return False
         return True
 
@@ -313,7 +311,7 @@ class Overlay:
         for held in self._files:
             if held.file is not None and held.may_write:
                 self._opened[held.path] = held.file
-        log.warning("%s: what this start has to write is kept in memory until it can be written", error)
+        log.warning("%s: writes of this start are kept in memory until the disk accepts them", error)
 
     def _note(self, change: _Change, more: int) -> None:
         self._held += len(change.data) + more

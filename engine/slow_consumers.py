@@ -43,8 +43,8 @@ class SlowConsumers:
             known = groups.get(group)
             if known is not None and known.consume_enable:
                 log.warning(
-                    "group %s is shut out (consumeEnable=false), it is %d bytes behind in topic %s queue %d, "
-                    "more than consumerFallbehindThreshold",
+                    "consumption of group %s is disabled (consumeEnable=false): its lag is %d bytes in "
+                    "topic %s queue %d, more than consumerFallbehindThreshold",
                     group,
                     size,
                     topic,

@@ -229,7 +229,7 @@ def chosen(text: str, default: tuple[str, ...]) -> tuple[str, ...]:
     unknown = [name for name in wanted if name.lower() not in by_lower]
     if unknown:
         raise BadOption(
-            "includeColumns", text, f"no column {', '.join(unknown)}", f"known are {', '.join(ALL)}"
+            "includeColumns", text, f"no column {', '.join(unknown)}", f"valid columns are {', '.join(ALL)}"
         )
     return tuple(by_lower[name.lower()] for name in wanted) or default
 

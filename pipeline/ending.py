@@ -69,7 +69,7 @@ class Ending:
         try:
             self._tell_all(places, _End(SysFlag.TRANSACTION_ROLLBACK, group, mark), False)
         except SinkError as error:
-            log.warning("half messages of %s are left over, which nobody sees: %s", mark, error)
+            log.warning("half messages of %s remain and stay invisible: %s", mark, error)
 
     def _tell_all(self, places: Iterable[Places], end: _End, again: bool) -> None:
         queues: dict[MessageQueue, list[Iterator[Half]]] = {}

@@ -69,7 +69,7 @@ class Answers:
         """Roll back what is left over; of everything else nothing is known here."""
         mark = message.properties.get(SPARK_TRANSACTION, "")
         if is_left_over(mark, message.born_timestamp, self._last):
-            log.info("a half message of %s was left over: it is rolled back", mark)
+            log.info("a remaining half message of %s is rolled back", mark)
             return TransactionState.ROLLBACK
         return TransactionState.UNKNOWN
 
@@ -101,7 +101,7 @@ class HalfSender(TaskSender):
             try:
                 self._stored([under.outcome.result()])
             except ClientError as error:
-                log.info("a half message of %s may be left over: %s", self._transaction.mark, error)
+                log.info("a half message of %s may remain: %s", self._transaction.mark, error)
         self._under.clear()
         ending = Ending(self._options, self._client)
         ending.roll_back(self.places(), self._producer.group, self._transaction.mark)

@@ -61,7 +61,7 @@ def carried(start: Mapping[MessageQueue, int], latest: Mapping[MessageQueue, int
     """The newest offsets, and the old ones of queues that no broker shows now."""
     missing = set(start) - set(latest)
     if missing:
-        log.warning("no broker shows %s: they wait", ", ".join(map(shown, sorted(missing))))
+        log.warning("no broker has %s: waiting", ", ".join(map(shown, sorted(missing))))
     return {**start, **latest}
 
 
@@ -136,7 +136,7 @@ def tell_loss(what: str, fails: bool) -> None:
     """Messages are gone: raise `DataLoss`, or say so and go on."""
     if fails:
         raise DataLoss(what)
-    log.warning("%s; going on without", what)
+    log.warning("%s; continuing without it", what)
 
 
 def shown(queue: MessageQueue) -> str:

@@ -143,7 +143,7 @@ class TaskSender:
         try:
             self._loop.call(lambda: Deferred.fromCoroutine(self._client.update_route(full)))
         except ClientError as error:
-            log.info("the route of %s is not known, which its first send finds out too: %s", topic, error)
+            log.info("the route of %s is not known; its first send will report it: %s", topic, error)
         route = self._client.routes.route(full)
         if route is not None and static_queues(full, route):
             raise SinkError(f"{topic} is a static topic, which the sink cannot write to; use another topic")

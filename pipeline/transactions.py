@@ -62,13 +62,13 @@ class Transactions:
     def commit(self, transaction: Transaction, places: Iterable[Places]) -> None:
         """Spark commits: these are the rows, unless others were before. Raises `SinkError`."""
         for before in self._verdicts.open_ones(transaction.query):
-            log.warning("transaction %s was not told to its end: going on", before.transaction.mark)
+            log.warning("transaction %s was not completed: continuing", before.transaction.mark)
             self._finish(before, again=True)
         places = tuple(places)
         if not places:
             return
         if self._verdicts.read(transaction) is not None:
-            log.warning("transaction %s was committed before: its repetition goes", transaction.mark)
+            log.warning("transaction %s was committed before: its repetition is dropped", transaction.mark)
             self._verdicts.clear(transaction)
             self._ending.roll_back(places, self._producer.group, transaction.mark)
             return
@@ -79,7 +79,7 @@ class Transactions:
     def abort(self, transaction: Transaction, places: Iterable[Places]) -> None:
         """Spark gives the batch up. What is to be committed stays: the batch that Spark repeats goes on."""
         if self._verdicts.read(transaction) is not None:
-            log.warning("transaction %s is to be committed: it goes on when the query does", transaction.mark)
+            log.warning("transaction %s is to be committed: it continues with the query", transaction.mark)
             return
         self._ending.roll_back(places, self._producer.group, transaction.mark)
 

@@ -133,13 +133,15 @@ class Controller:
         """Give up the brokers that were not heard of in time; gives their connections, to be closed."""
         silent = self._liveness.expire(elapsed_millis(self._clock))
         for key, _ in silent:
-            log.warning("%s %s %d was not heard of in time", *key)
+            log.warning("%s %s %d sent no heartbeat in time", *key)
             self._gone(key)
         return [peer for _, peer in silent if peer is not None]
 
     def was_stopped(self, millis: int) -> None:
         """For so long this process did nothing, so that it could not hear of anybody: that does not count."""
-        log.warning("this controller did nothing for %d ms; no broker is silent for that", millis)
+        log.warning(
+            "this controller was paused for %d ms; brokers are not counted as silent for that time", millis
+        )
         self._liveness.move_on(millis, elapsed_millis(self._clock))
 
     def silence_ends_in(self) -> int | None:

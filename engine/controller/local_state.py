@@ -127,7 +127,9 @@ class LocalState:
 
     def _failed(self) -> None:
         if self._is_durable:
-            log.error("%s cannot be written: this controller does not lead until it is", self._path)
+            log.error(
+                "%s cannot be written: this controller does not lead until a write succeeds", self._path
+            )
         self._is_durable = False
 
     def _not_leading(self) -> NotLeading:

@@ -287,7 +287,7 @@ class SharedState:
 
     def _refused(self, name: str, found: KeyValue | None) -> None:
         if found is not None and found.mod_revision == self._term:
-            log.error("%s%s was changed by somebody who does not lead", self._sets_prefix, name)
+            log.error("%s%s was changed by a controller that does not lead", self._sets_prefix, name)
             self._read_again()
         else:
             self._lose()
@@ -313,7 +313,7 @@ class SharedState:
 
     def _lose(self) -> None:
         if self._is_told:
-            log.warning("this controller leads no more; its term was %d", self._term)
+            log.warning("this controller is no longer the leader; its term was %d", self._term)
         self._forget()
 
     def _forget(self) -> None:

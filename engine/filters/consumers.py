@@ -146,7 +146,11 @@ class ConsumerFilters:
         """Forget entries that have been dead for `filterDataCleanTimeSpan`."""
         latest = self._clock.millis() - self._options.filter_data_clean_time_span
         for data in [data for data in self if data.is_dead and data.dead_time <= latest]:
-            log.info("the filter of group %s for topic %s was dead for too long", data.group, data.topic)
+            log.info(
+                "the filter of group %s for topic %s was unused for too long and is removed",
+                data.group,
+                data.topic,
+            )
             self._remove(data)
 
     def load(self) -> None:
@@ -161,10 +165,10 @@ class ConsumerFilters:
                 try:
                     data = self._loaded(topic, group, entry, dead_since)
                 except FilterError as error:
-                    log.error("the filter of group %s for topic %s is left out: %s", group, topic, error)
+                    log.error("the filter of group %s for topic %s is skipped: %s", group, topic, error)
                     continue
                 if data is None:
-                    log.info("bit maps have another size than before, kept filters are forgotten")
+                    log.info("the size of filter bitmaps has changed, stored filters are removed")
                     self._groups.clear()
                     self._count = 0
                     return
@@ -206,7 +210,8 @@ class ConsumerFilters:
         if old is not None and version <= old.client_version:
             if old.expression.text != text:
                 log.info(
-                    "group %s now says '%.200s' of topic %s, which is older than '%.200s' and is ignored",
+                    "group %s sent the filter '%.200s' for topic %s, which is older than '%.200s' and is "
+                    "ignored",
                     group,
                     text,
                     topic,
@@ -239,11 +244,17 @@ class ConsumerFilters:
             if self._count >= self._options.max_filter_data:
                 self._make_room()
         except FilterError as error:
-            log.error("group %s wants of topic %s what cannot be read, %.200r: %s", group, topic, text, error)
+            log.error(
+                "group %s subscribes to topic %s with the invalid filter %.200r: %s",
+                group,
+                topic,
+                text,
+                error,
+            )
             self._refusals.setdefault(group, {})[topic] = str(error)
             return
         bits = self._bloom.positions(f"{group}#{topic}")
-        log.info("group %s wants of topic %s: %.200s", group, topic, text)
+        log.info("group %s subscribes to topic %s with the filter: %.200s", group, topic, text)
         self._put(FilterData(topic, group, expression, version, self._clock.millis(), bits))
         self._is_dirty = True
 

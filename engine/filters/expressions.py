@@ -71,5 +71,7 @@ def compile_expression(text: str | None, expression_type: str | None = SQL92_TYP
 def _compiled(text: str) -> Expression:
     root, ignored = parse(text)
     if ignored:
-        log.warning("of the expression %.200r the end is ignored, as in the standard: %.200r", text, ignored)
+        log.warning(
+            "the end of the expression %.200r is ignored, as by Apache RocketMQ: %.200r", text, ignored
+        )
     return Expression(text, build(root), sorted(names_in(root)))

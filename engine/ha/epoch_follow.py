@@ -93,8 +93,8 @@ class EpochFollow:
         if point < 0:
             raise StreamBroken(
                 f"the logs have no epoch in common: ours {_shown(self._epochs.entries)}, the master's "
-                f"{_shown(master.epochs)}. Whoever has the messages that count must be the master; the store "
-                "of the other is to be removed"
+                f"{_shown(master.epochs)}. Make the broker with the messages to keep the master, "
+                "and remove the store of the other"
             )
         return point
 
@@ -108,9 +108,9 @@ class EpochFollow:
         offset, epoch, confirmed, body = transfer
         position = self._log.position
         if self._reported < 0:
-            raise StreamBroken("the master sends before it was told where to begin")
+            raise StreamBroken("the master sends data before the start offset was requested")
         if offset >= 0 and position and offset != position:
-            raise StreamBroken(f"the master sends what lies at {offset}; our log ends at {position}")
+            raise StreamBroken(f"the master sends data at {offset}; our log ends at {position}")
         if epoch.number < self._epochs.last:
             raise StreamBroken(
                 f"the master sends epoch {epoch.number}; our log has epoch {self._epochs.last}"

@@ -77,7 +77,7 @@ class Feed:
             self.next_offset = self._start(offset)
         elif offset > self.next_offset:
             raise StreamBroken(
-                f"the slave reports {offset}, but was sent only what lies before {self.next_offset}"
+                f"the slave reports {offset}, but was only sent data before {self.next_offset}"
             )
         more = offset > self.ack_offset
         self.ack_offset = max(offset, self.ack_offset)
@@ -91,7 +91,7 @@ class Feed:
     def _start(self, offset: int) -> int:
         log = self._log
         if offset < 0:
-            raise StreamBroken(f"the slave reports {offset}, which is no offset")
+            raise StreamBroken(f"the slave reports {offset}, which is not an offset")
         if offset == 0:
             oldest = log.min_offset
             if self._options.ha_copy_whole_log:
@@ -104,8 +104,8 @@ class Feed:
             )
         if offset < log.min_offset:
             raise StreamBroken(
-                f"the slave's log ends at {offset}, ours begins at {log.min_offset}: what lies between "
-                "is gone, and the slave needs a new copy"
+                f"the slave's log ends at {offset}, ours begins at {log.min_offset}: the data "
+                "between is deleted, and the slave needs a new copy"
             )
         return offset
 

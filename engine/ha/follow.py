@@ -62,7 +62,7 @@ class Follow:
         if position == 0 and self._begin == offset == 1 and body:
             offset, body = 0, KNOWN_BYTE + body
         if position and offset != position:
-            raise StreamBroken(f"the master sends what lies at {offset}; our log ends at {position}")
+            raise StreamBroken(f"the master sends data at {offset}; our log ends at {position}")
         if body:
             self._log.append(offset, body)
         return len(body)

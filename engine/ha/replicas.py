@@ -127,7 +127,7 @@ class Replicas:
                 waiting.popleft().done(PutStatus.FLUSH_SLAVE_TIMEOUT)
                 late += 1
             if late:
-                log.warning("%d messages were not in %d logs in time", late, need)
+                log.warning("%d messages were not replicated to %d logs in time", late, need)
             if not waiting:
                 self._waiting.pop(need, None)
 

@@ -160,7 +160,7 @@ class Subscriptions:
         """Forget clients that have been silent for too long. Standard: `cleanupExpiredSubscriptions`."""
         longest = self._options.lite_subscription_check_timeout_mills
         for client_id in [each for each, one in self._clients.items() if now - one.seen > longest]:
-            log.info("client %s says no more to which lite topics it subscribes", client_id)
+            log.info("client %s no longer reports its subscriptions to lite topics", client_id)
             self.remove_client(client_id)
 
     def _check_room(self, more: int = 1) -> None:

@@ -1,14 +1,14 @@
-"""Every setting, declared once: property name, type, unit, default, meaning, and what values are right.
+"""Every setting, declared once: property name, type, unit, default, meaning and valid values.
 
 - `option`: how a setting is declared, read and written
 - `properties`: the text of the files
 - `option_set`: the settings of one server as one table; problems with place and remedy
 - `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
 - `checks`: values of text that could be set and not work
-- `accepted`, `reasons`: the standard's properties that change nothing here, and why
+- `accepted`, `reasons`: RocketMQ's properties without effect here, and the reasons
 
-Attributes are the standard's property names in snake case: `flushDiskType` is `flush_disk_type`. The
-settings of servers are loaded when they are first asked for: a client has none of them.
+Attributes are RocketMQ's property names in snake case: `flushDiskType` is `flush_disk_type`. The
+settings of servers are loaded on first use: a client has none of them.
 """
 
 from importlib import import_module
@@ -35,7 +35,8 @@ from mqgateway.engine.options.properties import (
 from mqgateway.engine.options.remoting import ClientAuthentication, RemotingOptions, TlsMode, TlsOptions
 
 if TYPE_CHECKING:
-    from mqgateway.engine.options.broker import BrokerOptions, RequestMode
+    from mqgateway.engine.options.broker import BrokerOptions
+    from mqgateway.engine.options.clients import RequestMode
     from mqgateway.engine.options.namesrv import NamesrvOptions
     from mqgateway.engine.options.replication import BrokerRole
     from mqgateway.engine.options.store import FlushDiskType, StoreOptions
@@ -75,13 +76,13 @@ _OF_SERVERS = {
     "BrokerRole": "replication",
     "FlushDiskType": "store",
     "NamesrvOptions": "namesrv",
-    "RequestMode": "broker",
+    "RequestMode": "clients",
     "StoreOptions": "store",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load the settings of a server when one of their names is first asked for."""
+    """Load the settings of a server on first use of one of their names."""
     if name not in _OF_SERVERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_OF_SERVERS[name]}"), name)

@@ -1,4 +1,4 @@
-"""Properties of the standard that are read, kept and shown, but change nothing; grouped by reason.
+"""Properties of RocketMQ that are read, kept and shown but have no effect; grouped by reason.
 
 Moving one into effect means declaring it in an option class and dropping it here.
 """
@@ -97,8 +97,8 @@ BROKER_ACCEPTED = (
         "enablePopLog=false isolateLogEnable=false printChannelGroups=false printChannelGroupsMinNum=5",
     ),
     *accepted(NO_STATIC_SUBSCRIPTIONS, "useStaticSubscription=false"),
-    *accepted("there are no plug-ins", "messageStorePlugIn="),
-    *accepted("a container has settings of its own", "isBrokerContainer=false"),
+    *accepted("plug-ins are not supported", "messageStorePlugIn="),
+    *accepted("a container has its own settings", "isBrokerContainer=false"),
     *accepted(
         OWN_ACCESS_TABLES,
         """
@@ -188,19 +188,19 @@ STORE_ACCEPTED = (
         """,
     ),
     *accepted(
-        "batch consume queues are searched in another way, and queries answer 64 messages",
+        "batch consume queues are searched differently, and a query returns up to 64 messages",
         "searchBcqByCacheEnable=true maxMsgsNumBatch=64",
     ),
     *accepted(
-        "version 5 derives it from storePathRootDir",
+        "since version 5 it is derived from storePathRootDir",
         "storePathConsumeQueue= storePathIndex= storeCheckpoint= abortFile=",
     ),
     *accepted(
-        "recovery goes back as far as the checkpoint says",
+        "recovery starts at the checkpoint",
         "maxRecoveryCommitlogFiles=30 commitLogRecoverMaxNum=10 checkCommitLogOffsetOnRecover=false "
         "enableAcceleratedRecovery=false",
     ),
-    *accepted("records are checked by the checksum of their body", "forceVerifyPropCRC=false"),
+    *accepted("records are verified by the checksum of their body", "forceVerifyPropCRC=false"),
     *accepted(
         OWN_WAY,
         """
@@ -248,8 +248,8 @@ NAMESRV_ACCEPTED = (
 
 CONTROLLER_ACCEPTED = (
     *accepted(ONE_LOOP, "controllerThreadPoolNums=16 controllerRequestThreadPoolQueueCapacity=50000"),
-    *accepted("the table of broker sets is written anew now and then", "mappedFileSize=1073741824"),
-    *accepted("who does not lead any more answers nothing, reads included", "isProcessReadEvent=false"),
+    *accepted("the table of broker sets has its own file format", "mappedFileSize=1073741824"),
+    *accepted("a controller that does not lead answers no reads", "isProcessReadEvent=false"),
     *accepted(
         NO_JRAFT,
         """

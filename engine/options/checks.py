@@ -1,6 +1,6 @@
-"""Checks of settings that are text: addresses, hours, names, delays, choices.
+"""Checks of text settings: addresses, hours, names, delays, choices.
 
-Each raises `BadValue` for a text that could be set and not work, with a text that would be right.
+Each raises `BadValue` for an invalid text, with a valid suggestion.
 """
 
 import re
@@ -15,17 +15,17 @@ _HOURS_A_DAY = 24
 
 
 def host(text: str) -> None:
-    """Take the name or address of a host, without a port; an empty text stands for the usual one."""
+    """Accept the name or address of a host without a port, or an empty text for the default."""
     bare = _SCHEME.sub("", text)
     if not text or _HOST.fullmatch(text) or _is_ipv6(text):
         return
     right = bare.partition("/")[0].rpartition(":")[0] or bare
-    what = "not the address or name of a host, without a port"
+    what = "not a host name or address without a port"
     raise BadValue(what, right if _HOST.fullmatch(right) else "10.0.0.1")
 
 
 def address(port: int) -> Callable[[str], None]:
-    """Return a check that takes one HOST:PORT, or nothing; `port` is the usual one."""
+    """Return a check that accepts one HOST:PORT or an empty text; `port` is for suggestions."""
 
     def check(text: str) -> None:
         if text:
@@ -35,11 +35,11 @@ def address(port: int) -> Callable[[str], None]:
 
 
 def addresses(port: int) -> Callable[[str], None]:
-    """Return a check that takes HOST:PORT, several separated by semicolons, or nothing."""
+    """Return a check that accepts HOST:PORT, several separated by semicolons, or an empty text."""
 
     def check(text: str) -> None:
         if "," in text and ";" not in text:
-            raise BadValue("addresses are separated by semicolons", ";".join(re.split(r" *, *", text)))
+            raise BadValue("addresses must be separated by semicolons", ";".join(re.split(r" *, *", text)))
         for part in filter(None, (part.strip() for part in text.split(";"))):
             _check_address(part, port)
 
@@ -47,30 +47,30 @@ def addresses(port: int) -> Callable[[str], None]:
 
 
 def hours(text: str) -> None:
-    """Take hours of the day, several separated by semicolons."""
+    """Accept hours of the day, several separated by semicolons."""
     words = text.replace(" ", "").rstrip(";").split(";")
     if not all(word.isascii() and word.isdigit() and int(word) < _HOURS_A_DAY for word in words):
-        raise BadValue("not hours of the day, 00 to 23, separated by semicolons", "04")
+        raise BadValue("not hours of the day (00 to 23) separated by semicolons", "04")
 
 
 def name(text: str) -> None:
-    """Take a name that topics are named after; an empty text stands for the usual one."""
+    """Accept a name that topics are named after, or an empty text for the default."""
     if not text.isprintable() or re.search(r"[\s/\\]", text):
-        raise BadValue("a name has no blanks and no slashes", re.sub(r"[^\w.%|-]+", "-", text))
+        raise BadValue("a name must not contain blanks or slashes", re.sub(r"[^\w.%|-]+", "-", text))
 
 
 def delays(text: str) -> None:
-    """Take delays by level, separated by blanks."""
+    """Accept delays by level, separated by blanks."""
     words = text.split()
     if not words:
-        raise BadValue("has no delays", "1s 5s 10s")
+        raise BadValue("contains no delays", "1s 5s 10s")
     wrong = next((word for word in words if not _DELAY.fullmatch(word)), "")
     if wrong:
-        raise BadValue(f"{wrong} is no number with s, m, h or d", "1s 5s 10s")
+        raise BadValue(f"{wrong} is not a number followed by s, m, h or d", "1s 5s 10s")
 
 
 def one_of(*choices: str) -> Callable[[str], None]:
-    """Return a check that takes one of these texts."""
+    """Return a check that accepts one of `choices`."""
 
     def check(text: str) -> None:
         if text not in choices:
@@ -86,7 +86,7 @@ def _check_address(text: str, usual_port: int) -> None:
     if not _is_address(right):
         host_part = right.partition(":")[0]
         right = f"{host_part if _HOST.fullmatch(host_part) else '10.0.0.1'}:{usual_port}"
-    raise BadValue(f"{text} is no HOST:PORT", right)
+    raise BadValue(f"{text} is not HOST:PORT", right)
 
 
 def _is_address(text: str) -> bool:

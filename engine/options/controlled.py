@@ -11,43 +11,47 @@ class ControlledOptions(Options):
 
     enable_controller_mode: bool = option(
         False,
-        "Let a controller choose the master; brokerRole and brokerId have no effect then.",
+        "Let a controller elect the master. brokerRole and brokerId have no effect then.",
         effect=Effect.RESTART,
     )
     controller_addr: str = option(
         "", "Controllers as host:port, separated by semicolons.", check=checks.addresses(9878)
     )
     fetch_controller_addr_by_dns_lookup: bool = option(
-        False, "Find controllers by a domain.", unavailable={"true": NO_LOOKUP}, effect=Effect.RESTART
+        False, "Resolve controllers by a DNS name.", unavailable={"true": NO_LOOKUP}, effect=Effect.RESTART
     )
     controller_heart_beat_timeout_mills: int = option(
         10000,
-        "Silence after which the controller elects another master; a master stops before.",
+        "Time without a heartbeat after which the controller elects another master. A master stops "
+        "accepting sends before that.",
         unit="ms",
         low=1000,
     )
     prompt_heart_beat_timeout_mills: int = option(
         2500,
-        "The same, where it is less, of a broker whose replicas in sync all show several times a second that "
-        "they are there, as those of this project do; after it a master also has a silent one left out.",
+        "Shorter heartbeat timeout for a broker whose in-sync replicas all send frequent heartbeats, as "
+        "mqgateway's do. The master also removes a silent replica from the in-sync set after this time.",
         unit="ms",
         low=2000,
         ours=True,
     )
     sync_controller_metadata_period: int = option(
-        10000, "Time between questions which controller leads.", unit="ms", low=1
+        10000, "Interval between queries for the leading controller.", unit="ms", low=1
     )
-    sync_broker_metadata_period: int = option(5000, "Time between questions who is master.", unit="ms", low=1)
+    sync_broker_metadata_period: int = option(
+        5000, "Interval between queries for the master of the broker set.", unit="ms", low=1
+    )
     check_sync_state_set_period: int = option(
-        5000, "Time between a master's looks for replicas that do not keep up.", unit="ms", low=1
+        5000, "Interval at which a master checks which replicas are in sync.", unit="ms", low=1
     )
     broker_election_priority: int = option(
-        2**31 - 1, "Of equal candidates for master the one with the least wins."
+        2**31 - 1,
+        "Priority in elections: of equal candidates, the one with the lowest number becomes master.",
     )
     enable_master_lease: bool = option(
         True,
-        "Let a master acknowledge nothing once it may have a successor; false: as the standard's brokers, "
-        "which can lose what a master acknowledges that was frozen.",
+        "Stop acknowledging once another master may have been elected. False: as Apache's brokers, where "
+        "a paused master can lose acknowledged messages.",
         ours=True,
         effect=Effect.RESTART,
     )

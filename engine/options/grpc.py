@@ -1,21 +1,21 @@
-"""Settings of the port that gRPC clients call. Standard: `ProxyConfig`, which is the proxy's."""
+"""Settings of the gRPC port. Standard: `ProxyConfig`, the settings of Apache's proxy."""
 
 from mqgateway.engine.options.option import INT_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
 class GrpcOptions(Options):
-    """Where gRPC is served, and what its connections may cost."""
+    """Port of gRPC, and limits of its connections."""
 
     grpc_server_port: int = option(
         0,
-        "Port of gRPC, which the main port takes then too; 0: none. `mqgateway serve` sets 8081.",
+        "Port for gRPC, which is then also accepted on listenPort. 0: no gRPC. `mqgateway serve` uses 8081.",
         high=65535,
         effect=Effect.RESTART,
     )
     grpc_max_inbound_message_size: int = option(
         130 * 1024**2,
-        "Length of a request; a longer one is refused.",
+        "Maximum size of a gRPC request. Larger requests are refused.",
         unit="bytes",
         low=1024,
         high=INT_MAX,
@@ -23,14 +23,14 @@ class GrpcOptions(Options):
     )
     grpc_client_idle_time_mills: int = option(
         120_000,
-        "A connection without calls for so long is closed.",
+        "Time without calls after which a gRPC connection is closed.",
         unit="ms",
         low=1,
         effect=Effect.RESTART,
     )
     grpc_max_calls: int = option(
         1000,
-        "Calls of one connection that may be open, long polls and the stream of commands among them.",
+        "Maximum number of open calls on one connection, including long polls and the telemetry stream.",
         low=100,
         high=INT_MAX,
         ours=True,
@@ -38,7 +38,7 @@ class GrpcOptions(Options):
     )
     grpc_max_metadata_size: int = option(
         16 * 1024,
-        "Size of a call's metadata as HTTP/2 counts it; a connection that sends more is closed.",
+        "Maximum size of a call's metadata, as HTTP/2 counts it. A connection that exceeds it is closed.",
         unit="bytes",
         low=4096,
         high=1024**2,
@@ -47,8 +47,8 @@ class GrpcOptions(Options):
     )
     grpc_max_idle_frames: int = option(
         2000,
-        "Frames that carry no call (resets, pings, settings, empty data) that a connection may send in 30 s; "
-        "one that sends more is closed.",
+        "Maximum number of frames without a call (resets, pings, settings, empty data) in 30 s. A "
+        "connection that exceeds it is closed.",
         low=100,
         ours=True,
         effect=Effect.RESTART,

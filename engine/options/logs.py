@@ -1,4 +1,4 @@
-"""Settings of what a server logs."""
+"""Settings of logging."""
 
 from mqgateway.engine.options.option import BadValue, closest, option
 from mqgateway.engine.options.option_set import Options
@@ -7,14 +7,14 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def levels_of(text: str) -> dict[str, str]:
-    """The levels by the names of their loggers, out of `NAME:LEVEL,NAME:LEVEL`. Raises `BadValue`."""
+    """Return the levels by logger name, parsed from `NAME:LEVEL,NAME:LEVEL`. Raises `BadValue`."""
     levels = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, _, level = (part.strip() for part in pair.partition(":"))
         if not name or level.lower() not in LEVELS:
             right = closest(level, list(LEVELS)) or ("warning" if level.lower() == "warn" else "debug")
             raise BadValue(
-                f"{pair} is no logger with one of the levels {', '.join(LEVELS)}",
+                f"{pair} is not NAME:LEVEL with a level of {', '.join(LEVELS)}",
                 f"{name or 'mqgateway.gateway.broker'}:{right}",
             )
         levels[name] = level.lower()
@@ -22,12 +22,12 @@ def levels_of(text: str) -> dict[str, str]:
 
 
 class LogOptions(Options):
-    """What is logged, besides --log-level."""
+    """Log levels in addition to --log-level."""
 
     log_levels: str = option(
         "",
-        "Levels of single loggers and of those below them, as name:level pairs separated by commas; "
-        "may be changed while the server runs.",
+        "Levels of single loggers and of those below them, as name:level pairs separated by commas. Can "
+        "be changed at run time.",
         ours=True,
         check=levels_of,
     )

@@ -1,11 +1,11 @@
-"""How one setting is declared, read from text and written back.
+"""Declaration of one setting, and conversion from and to text.
 
-A setting is declared once, as a dataclass field made by `option`. Its text form is the one of the
-standard's properties files: decimal numbers, `true` and `false`, names of enumerations. Bytes may
-also be given with a suffix (`64m`), which the standard's own reader does not know.
+A setting is declared once, as a dataclass field made by `option`. Its text form is that of RocketMQ's
+properties files: decimal numbers, `true` and `false`, names of enumerations. Bytes may also be given
+with a suffix (`64m`), which RocketMQ does not accept.
 
-Standard: `MixAll.properties2Object`, which ignores unknown keys and bad values without a word; here
-both are problems with a place and a remedy.
+Standard: `MixAll.properties2Object`, which silently ignores unknown keys and bad values; here both are
+problems with a position and a remedy.
 """
 
 import dataclasses
@@ -28,20 +28,20 @@ _SIZE_FACTORS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 class Effect(StrEnum):
-    """When a setting that is changed by request or in the file takes effect."""
+    """Time at which a setting that is changed by request or in the file takes effect."""
 
     LIVE = "live"
     """At once."""
     ANNOUNCED = "announced"
-    """At once, and name servers are notified; listeners stay where they are."""
+    """At once, and name servers are notified; listeners keep their addresses."""
     RESTART = "restart"
-    """After a restart; it is kept in the settings file until then."""
+    """After a restart; until then it is kept in the settings file."""
     FIXED = "fixed"
-    """At the start only, and never by request: it decides where data is and who may do what."""
+    """At start only, never by request: it decides on data locations and permissions."""
 
 
 class BadValue(ValueError):
-    """A text that is no value of an option; `suggestion` says what would be one."""
+    """A text that is not a value of an option; `suggestion` is a valid one."""
 
     def __init__(self, what: str, suggestion: str = "") -> None:
         super().__init__(what)
@@ -51,31 +51,31 @@ class BadValue(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is known about a setting apart from its value."""
+    """Declaration of a setting."""
 
     name: str
-    """The property's name in files, letter for letter the standard's."""
+    """Name of the property in files, identical to RocketMQ's."""
     attribute: str
-    """The attribute that holds the value; empty for a property that is only accepted and shown."""
+    """Attribute that holds the value; empty for a property that is only accepted and shown."""
     default: Value
     meaning: str
     unit: str = ""
     low: float
     high: float
     no_effect: str = ""
-    """Why the standard's property changes nothing here; empty when it does."""
+    """Reason why the property has no effect here; empty if it has one."""
     unavailable: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Values that ask for something we do not do, with the reason: they are refused."""
+    """Unsupported values, which are refused, with the reason."""
     ours: bool = False
-    """Whether the property is our own, unknown to the standard."""
+    """True if RocketMQ does not have the property."""
     old_names: tuple[str, ...] = ()
     secret: bool = False
     effect: Effect = Effect.LIVE
     check: Callable[[str], object] | None = None
-    """Raises `BadValue` for texts that are none; of properties that are text."""
+    """Validator of text properties, which raises `BadValue`."""
 
     def parse(self, text: str) -> Value:
-        """The value written in `text`, surrounding blanks removed. Raises `BadValue`."""
+        """Return the value written in `text`, surrounding blanks removed. Raises `BadValue`."""
         text = text.strip()
         value = self._parse_kind(text)
         if isinstance(value, int | float) and not isinstance(value, bool):
@@ -100,9 +100,9 @@ class Option:
 
     def _check_range(self, value: float) -> None:
         if value < self.low:
-            raise BadValue(f"less than the least value {self.low:g}", f"{self.low:.0f}")
+            raise BadValue(f"less than the minimum {self.low:g}", f"{self.low:.0f}")
         if value > self.high:
-            raise BadValue(f"more than the greatest value {self.high:.0f}", f"{self.high:.0f}")
+            raise BadValue(f"more than the maximum {self.high:.0f}", f"{self.high:.0f}")
 
 
 def option(
@@ -121,10 +121,10 @@ def option(
     effect: Effect = Effect.LIVE,
     check: Callable[[str], object] | None = None,
 ) -> Any:
-    """A dataclass field that is a setting; see `Option` for the arguments.
+    """Return a dataclass field that is a setting; see `Option` for the arguments.
 
-    Without `name` the property is called like the attribute, in camel case. Numbers are at least 0
-    (or the default, when that is less) and fit Java's int unless told otherwise.
+    Without `name` the property is named like the attribute, in camel case. By default numbers are at
+    least 0 (or the default, if that is lower) and fit Java's int.
     """
     numeric = isinstance(default, int | float) and not isinstance(default, bool)
     metadata = {
@@ -145,7 +145,7 @@ def option(
 
 
 def options_of(options_class: type) -> tuple[Option, ...]:
-    """Every setting a class declares, its own and the inherited, in the order of declaration."""
+    """Return every setting of a class, including inherited ones, in the order of declaration."""
     return tuple(
         Option(
             attribute=field.name,
@@ -161,9 +161,9 @@ def options_of(options_class: type) -> tuple[Option, ...]:
 
 
 def accepted(no_effect: str, properties: str) -> tuple[Option, ...]:
-    """Properties without any effect, written `name=default` and separated by blanks or lines.
+    """Return properties without effect, given as `name=default` and separated by blanks or lines.
 
-    The type is read off the default.
+    The type is derived from the default.
     """
     options = []
     for pair in properties.split():
@@ -175,7 +175,7 @@ def accepted(no_effect: str, properties: str) -> tuple[Option, ...]:
                 name=name,
                 attribute="",
                 default=default,
-                meaning="Accepted for the sake of existing files.",
+                meaning="Accepted for compatibility with existing files.",
                 low=-LONG_MAX if numeric else 0,
                 high=LONG_MAX if numeric else 0,
                 no_effect=no_effect,
@@ -185,27 +185,27 @@ def accepted(no_effect: str, properties: str) -> tuple[Option, ...]:
 
 
 def camel_case(attribute: str) -> str:
-    """`flush_disk_type` as `flushDiskType`."""
+    """Return `flush_disk_type` as `flushDiskType`."""
     first, *rest = attribute.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def snake_case(name: str) -> str:
-    """`brokerIP1` as `broker_ip1`, `tls.server.keyPath` as `tls_server_key_path`."""
+    """Return `brokerIP1` as `broker_ip1`, `tls.server.keyPath` as `tls_server_key_path`."""
     text = name.replace(".", "_")
     text = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", text)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text).lower()
 
 
 def format_value(value: Value) -> str:
-    """A value as a properties file holds it."""
+    """Return a value in the form of a properties file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 def closest(word: str, candidates: list[str]) -> str:
-    """The candidate that `word` was probably meant to be; empty when none is near."""
+    """Return the candidate most similar to `word`, or "" if none is similar."""
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     found = get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.75)
     return by_lower[found[0]] if found else ""
@@ -216,7 +216,7 @@ def _parse_bool(text: str) -> bool:
     if lowered in ("true", "false"):
         return lowered == "true"
     suggestion = {"yes": "true", "on": "true", "1": "true", "no": "false", "off": "false", "0": "false"}
-    raise BadValue("neither true nor false", suggestion.get(lowered) or closest(lowered, ["true", "false"]))
+    raise BadValue("not true or false", suggestion.get(lowered) or closest(lowered, ["true", "false"]))
 
 
 def _parse_choice(choices: type[StrEnum], text: str) -> StrEnum:
@@ -237,7 +237,7 @@ def _parse_int(text: str, sized: bool) -> int:
 
 
 def _too_long(text: str) -> int:
-    raise BadValue("more digits than any number here has", text[:10])
+    raise BadValue("too many digits for a number", text[:10])
 
 
 def _parse_float(text: str) -> float:

@@ -1,7 +1,7 @@
-"""The options of one server: several option objects that one file, the environment and flags feed.
+"""Options of one server: several option objects filled from a file, the environment and flags.
 
 A property that several objects declare (`listenPort`, `writeBufferHighWaterMark`) is set in all of
-them, as the standard does.
+them, as in RocketMQ.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ HIDDEN = "******"
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with one setting, where it stands, and what would be right.
+    """A problem with one setting, its position, and a suggestion.
 
-    An error means that the setting cannot be used; a warning that it does nothing or is outdated.
+    An error means that the setting cannot be used, a warning that it has no effect or is outdated.
     """
 
     key: str
@@ -37,7 +37,7 @@ class Problem:
 
 
 class Effective(NamedTuple):
-    """A property as it stands: its text, where that came from, and what to know about it."""
+    """An effective property: its text, its origin and a note."""
 
     name: str
     value: str
@@ -55,7 +55,7 @@ class Options:
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __init_subclass__(cls) -> None:
-        # Methods that are made for a dataclass are compiled anew by every start: of all settings, for 30 ms.
+        # Methods generated for a dataclass are compiled at every start: 30 ms for all settings.
         dataclass(cls, init=False, repr=False, eq=False)
 
     def __init__(self, **values: Any) -> None:
@@ -64,14 +64,14 @@ class Options:
             setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse attributes that were never declared: a misspelt one would do nothing."""
+        """Refuse undeclared attributes: a misspelt one would have no effect."""
         if name not in type(self).__dataclass_fields__:
             raise AttributeError(f"{type(self).__name__} has no option {name}")
         super().__setattr__(name, value)
 
 
 class _Place(NamedTuple):
-    """Where a property's value lives: attributes of objects, or nowhere but in the set itself."""
+    """Storage of a property's value: attributes of objects, or the set itself."""
 
     option: Option
     targets: list[Options]
@@ -80,7 +80,7 @@ class _Place(NamedTuple):
 class OptionSet:
     """Options objects as one table of properties; see `apply`, `get`, `set` and `effective`.
 
-    What the objects hold when they are given is the default of every property.
+    The initial values of the objects are the defaults of their properties.
     """
 
     def __init__(self, *objects: Options) -> None:
@@ -92,7 +92,7 @@ class OptionSet:
             for option in options_of(type(target)):
                 self._places.setdefault(option.name, _Place(option, [])).targets.append(target)
                 self._old_names.update(dict.fromkeys(option.old_names, option.name))
-        # After all declared ones: a property that one object has must not be shadowed by a bare name.
+        # After all declared ones: a declared property must not be shadowed by an accepted name.
         for target in objects:
             for option in target.also_accepted:
                 if option.name not in self._places:
@@ -103,19 +103,19 @@ class OptionSet:
         return name in self._places
 
     def names(self) -> list[str]:
-        """Every property's name."""
+        """Return the names of all properties."""
         return list(self._places)
 
     def option(self, name: str) -> Option:
-        """The declaration of a property. Raises `KeyError`."""
+        """Return the declaration of a property. Raises `KeyError`."""
         return self._places[name].option
 
     def name_of(self, name: str) -> str:
-        """Return the property's own name, which may be called by an old one."""
+        """Return the current name of a property, which may be given by an old name."""
         return self._old_names.get(name, name)
 
     def get(self, name: str) -> Value:
-        """The value of a property. Raises `KeyError` for a name that is none."""
+        """Return the value of a property. Raises `KeyError` for an unknown name."""
         place = self._places[name]
         if not place.targets:
             return self._loose[name]
@@ -123,11 +123,11 @@ class OptionSet:
         return value
 
     def origin(self, name: str) -> str:
-        """Where the value came from: `default`, a file and line, a variable, a flag."""
+        """Return the origin of a value: `default`, a file and line, a variable, a flag."""
         return self._origins.get(name, "default")
 
     def set(self, name: str, text: str, origin: str = "update") -> Value:
-        """Check and set one property from its text; gives the new value. Raises `ConfigError`."""
+        """Check and set one property from its text; return the new value. Raises `ConfigError`."""
         problems = self.apply([Setting(name, text, 0, origin)], unknown="error")
         errors = [problem for problem in problems if problem.severity == "error"]
         if errors:
@@ -135,17 +135,16 @@ class OptionSet:
         return self.get(self.name_of(name))
 
     def assume(self, name: str, value: Value, origin: str) -> None:
-        """Set a property without a value, or with an empty one, to what was found out at start."""
+        """Set a property that is unset or empty to a value determined at start."""
         if name not in self._origins or self.get(name) == "":
             self._store(name, value, origin)
 
     def apply(
         self, settings: Iterable[Setting], *, unknown: Literal["error", "warning"] = "warning"
     ) -> list[Problem]:
-        """Check and set properties, later ones over earlier ones; gives everything worth saying.
+        """Check and set properties, later ones over earlier ones; return all problems.
 
-        A setting that is an error leaves its property as it was. `unknown` is the severity of a key
-        that no property has.
+        An invalid setting leaves its property unchanged. `unknown` is the severity of an unknown key.
         """
         problems = []
         for setting in settings:
@@ -155,7 +154,7 @@ class OptionSet:
         return problems
 
     def check(self, settings: Sequence[Setting]) -> list[Problem]:
-        """The errors that `apply` would find, without setting anything."""
+        """Return the errors that `apply` would find, without setting anything."""
         problems = []
         for setting in settings:
             name = self.name_of(setting.key)
@@ -169,7 +168,7 @@ class OptionSet:
         return problems
 
     def effective(self) -> list[Effective]:
-        """Every property with its value and origin, in the order of declaration; secrets are hidden."""
+        """Return every property with value and origin, in the order of declaration; secrets are hidden."""
         return [
             Effective(name, self._shown(place.option, hide=True), self.origin(name), _note(place.option))
             for name, place in self._places.items()
@@ -178,9 +177,9 @@ class OptionSet:
     def as_properties(
         self, now: Mapping[str, Value] | None = None, *, hide_secrets: bool = True, ours: bool = True
     ) -> str:
-        """Properties text of all values, sorted by name; without `ours` it is what Apache's server knows.
+        """Return all values as properties text, sorted by name; without `ours` only RocketMQ's properties.
 
-        What is `now` something else than was set is shown so.
+        Values in `now` replace the values that were set.
         """
         return format_properties_text(
             {
@@ -206,7 +205,7 @@ class OptionSet:
             return _bad_value(setting, bad)
         self._store(name, value, f"{setting.source}:{setting.line}" if setting.line else setting.source)
         if name != setting.key:
-            return _warning(setting, "an old name, honoured", f"write {name}={setting.value.strip()}")
+            return _warning(setting, "deprecated name", f"use {name}={setting.value.strip()}")
         if place.option.no_effect and value != place.option.default:
             return _warning(setting, f"has no effect: {place.option.no_effect}")
         return None

@@ -1,9 +1,9 @@
-"""Java properties text: what `broker.conf`, `namesrv.conf`, `tls.properties` and requests to change
-settings are written in.
+"""Java properties text: the format of `broker.conf`, `namesrv.conf`, `tls.properties` and of requests
+that change settings.
 
     # a comment, ! another
     key = value        separated by `=`, `:` or blanks
-    long = first \\     a line ending in an odd number of backslashes goes on in the next,
+    long = first \\     a line ending in an odd number of backslashes continues in the next,
            second      whose leading blanks are dropped
     escaped = \\u00e9\\t
 
@@ -84,7 +84,7 @@ def format_properties_text(properties: Mapping[str, str]) -> str:
 
 
 def decode_text(data: bytes, source: str) -> str:
-    """Decode a text file that people wrote: UTF-8, with or without a byte order mark.
+    """Decode a hand-written text file: UTF-8, with or without a byte order mark.
 
     A byte that is not UTF-8 becomes a surrogate. Raises `ConfigError` for UTF-16.
     """

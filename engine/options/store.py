@@ -1,6 +1,6 @@
 """Settings of the message store. Standard: `MessageStoreConfig`.
 
-Properties that only tune what our store does not do are in `engine.options.accepted`.
+Properties that have no effect on this store are in `engine.options.accepted`.
 """
 
 from enum import StrEnum
@@ -17,29 +17,29 @@ from mqgateway.engine.options.timers import TimerOptions
 
 
 class FlushDiskType(StrEnum):
-    """When a send is answered: once written to the file, or once that is on disk."""
+    """Time of a send's acknowledgement: after the write, or after the flush to disk."""
 
     ASYNC_FLUSH = "ASYNC_FLUSH"
     SYNC_FLUSH = "SYNC_FLUSH"
 
 
 class PathOptions(Options):
-    """Where files lie and how large they are."""
+    """Locations and sizes of files."""
 
     store_path_root_dir: str = option(
-        "", "Folder of everything; empty: store in the home folder.", effect=Effect.FIXED
+        "", "Root folder of the store. Empty: store in the home folder.", effect=Effect.FIXED
     )
     store_path_commit_log: str = option(
         "",
-        "Folder of the log; empty: commitlog in the root. Several disks are not served.",
+        "Folder of the commit log. Empty: commitlog in storePathRootDir. Several folders are not supported.",
         effect=Effect.FIXED,
     )
     read_only_commit_log_store_paths: str = option(
-        "", "Folders of old log files.", no_effect="the log lies in one folder"
+        "", "Folders of old log files.", no_effect="the log is stored in one folder"
     )
     mapped_file_size_commit_log: int = option(
         1024**3,
-        "Size of a log file.",
+        "Size of a commit log file.",
         unit="bytes",
         low=4096,
         old_names=("mapedFileSizeCommitLog",),
@@ -62,60 +62,62 @@ class PathOptions(Options):
     )
     message_index_enable: bool = option(True, "Index messages by key.", effect=Effect.RESTART)
     index_file_write_enable: bool = option(True, "Write index files.", effect=Effect.RESTART)
-    index_file_read_enable: bool = option(True, "Answer queries from index files.")
-    max_hash_slot_num: int = option(5000000, "Hash slots of an index file.", low=1, effect=Effect.RESTART)
-    max_index_num: int = option(20000000, "Entries of an index file.", low=2, effect=Effect.RESTART)
+    index_file_read_enable: bool = option(True, "Answer queries by key from index files.")
+    max_hash_slot_num: int = option(
+        5000000, "Number of hash slots in an index file.", low=1, effect=Effect.RESTART
+    )
+    max_index_num: int = option(20000000, "Number of entries in an index file.", low=2, effect=Effect.RESTART)
     store_type: str = option(
         "default",
-        "How consume queues are kept.",
+        "Storage of consume queues. Only default is accepted.",
         unavailable={"defaultRocksDB": NO_ROCKSDB},
         effect=Effect.RESTART,
         check=checks.one_of("default", "defaultRocksDB"),
     )
     max_topic_length: int = option(
         127,
-        "Bytes in a topic's name.",
+        "Maximum bytes in a topic's name.",
         low=1,
         high=255,
         no_effect="names are limited as in 5.5: 127, retry and dead letter topics 255",
     )
     enabled_append_prop_crc: bool = option(
         False,
-        "Let each record end with a checksum of all of it.",
+        "Append a checksum of the whole record to each record.",
         name="enabledAppendPropCRC",
         effect=Effect.RESTART,
     )
     check_crc_on_recover: bool = option(
         True,
-        "Check message bodies against their checksum after a crash.",
+        "Verify the checksums of message bodies during recovery after a crash.",
         name="checkCRCOnRecover",
         effect=Effect.RESTART,
     )
     check_crc_on_read: bool = option(
         True,
-        "Check messages that may come from the disk before they are handed out; damaged ones are left out.",
+        "Verify the checksums of messages that are read from disk. Damaged messages are skipped.",
         name="checkCRCOnRead",
         ours=True,
         effect=Effect.RESTART,
     )
     start_with_missing_log_files: bool = option(
         False,
-        "Start although files of the log are missing: an empty one takes the place of each, and what was in "
-        "it is passed over. Otherwise the start is refused, and changes nothing.",
+        "Start although files of the commit log are missing: each is replaced by an empty file and its "
+        "messages are skipped. False: refuse to start and change nothing.",
         ours=True,
         effect=Effect.RESTART,
     )
     max_open_files: int = option(
-        512, "Consume queue and index files kept open at once.", low=16, ours=True, effect=Effect.RESTART
+        512, "Maximum number of open consume queue and index files.", low=16, ours=True, effect=Effect.RESTART
     )
     queue_table_from: int = option(
         1000,
-        "Number of consume queues from which on a clean stop notes where they end, for a quick start.",
+        "Number of consume queues from which a clean stop saves their end offsets, for a quick start.",
         ours=True,
     )
     max_queues: int = option(
         1000000,
-        "Consume queues a store keeps; messages for more are refused.",
+        "Maximum number of consume queues. Messages for further queues are refused.",
         low=1,
         ours=True,
         effect=Effect.RESTART,
@@ -123,69 +125,91 @@ class PathOptions(Options):
 
 
 class FlushOptions(Options):
-    """When what was written is forced to disk."""
+    """Flushes to disk."""
 
     flush_disk_type: FlushDiskType = option(
         FlushDiskType.ASYNC_FLUSH,
-        "Whether a send waits until it is on disk.",
+        "Acknowledge a send once it is on disk (SYNC_FLUSH) or once it is written (ASYNC_FLUSH).",
         effect=Effect.RESTART,
     )
-    sync_flush_timeout: int = option(5000, "Longest such wait.", unit="ms", low=1)
-    flush_interval_commit_log: int = option(500, "Time between flushes of the log.", unit="ms", low=1)
-    flush_commit_log_timed: bool = option(
-        True, "Flush by the clock rather than when woken.", no_effect="the log is always flushed by the clock"
+    sync_flush_timeout: int = option(
+        5000, "Maximum time that a send waits for the flush with SYNC_FLUSH.", unit="ms", low=1
     )
-    flush_commit_log_least_pages: int = option(4, "Pages of 4 KiB that are worth a flush.")
+    flush_interval_commit_log: int = option(
+        500, "Interval between flushes of the commit log.", unit="ms", low=1
+    )
+    flush_commit_log_timed: bool = option(
+        True,
+        "Flush at fixed intervals instead of on demand.",
+        no_effect="the log is always flushed by the clock",
+    )
+    flush_commit_log_least_pages: int = option(
+        4, "Minimum number of unflushed 4 KiB pages for a flush of the commit log."
+    )
     flush_commit_log_thorough_interval: int = option(
-        10000, "Time after which less is flushed too.", unit="ms"
+        10000, "Time after which fewer pages of the commit log are flushed as well.", unit="ms"
     )
     flush_interval_consume_queue: int = option(
-        1000, "Time between flushes of the consume queues.", unit="ms", low=1
+        1000, "Interval between flushes of the consume queues.", unit="ms", low=1
     )
     flush_consume_queue_least_pages: int = option(
-        2, "Pages of 4 KiB that are worth a flush.", no_effect=OWN_WAY
+        2, "Minimum number of unflushed 4 KiB pages for a flush of consume queues.", no_effect=OWN_WAY
     )
     flush_consume_queue_thorough_interval: int = option(
-        60000, "Time after which less is flushed too, and the checkpoint written.", unit="ms"
+        60000,
+        "Time after which fewer pages of consume queues are flushed as well and the checkpoint is written.",
+        unit="ms",
     )
 
 
 class RetentionOptions(Options):
-    """How long messages are kept."""
+    """Retention of messages."""
 
     delete_when: str = option(
-        "04", "Hours of the day for deleting old files, separated by semicolons.", check=checks.hours
+        "04", "Hours of the day at which old files are deleted, separated by semicolons.", check=checks.hours
     )
-    file_reserved_time: int = option(72, "Age at which a log file may be deleted.", unit="hours")
+    file_reserved_time: int = option(
+        72, "Retention time: age at which a commit log file may be deleted.", unit="hours"
+    )
     disk_max_used_space_ratio: int = option(
-        75, "Use of the disk above which old files go at any hour.", unit="percent", low=10, high=95
+        75, "Disk usage above which expired files are deleted at any hour.", unit="percent", low=10, high=95
     )
     disk_space_clean_forcibly_ratio: int = option(
-        85, "Use of the disk above which files go whatever their age.", unit="percent", low=30, high=95
+        85,
+        "Disk usage above which the oldest files are deleted regardless of age.",
+        unit="percent",
+        low=30,
+        high=95,
     )
     disk_space_warning_level_ratio: int = option(
-        90, "Use of the disk above which sends are refused.", unit="percent", low=35, high=100
+        90, "Disk usage above which sends are refused.", unit="percent", low=35, high=100
     )
-    clean_file_forcibly_enable: bool = option(True, "Whether files may go whatever their age.")
+    clean_file_forcibly_enable: bool = option(
+        True, "Allow deletion of files regardless of age, see diskSpaceCleanForciblyRatio."
+    )
     clean_forcibly_keep_size: int = option(
         0,
-        "Newest part of the log whose files go by their age alone, however full the disk is.",
+        "Newest part of the log that is deleted by age only, regardless of disk usage.",
         unit="bytes",
         high=LONG_MAX,
         ours=True,
     )
-    clean_resource_interval: int = option(10000, "Time between looks for old files.", unit="ms", low=1)
-    delete_commit_log_files_interval: int = option(100, "Pause between deletions of log files.", unit="ms")
-    delete_consume_queue_files_interval: int = option(
-        100, "Pause between deletions of queue files.", unit="ms", no_effect=OWN_WAY
+    clean_resource_interval: int = option(
+        10000, "Interval between checks for files to delete.", unit="ms", low=1
     )
-    delete_file_batch_max: int = option(10, "Log files deleted after one look.", low=1)
+    delete_commit_log_files_interval: int = option(
+        100, "Pause between deletions of commit log files.", unit="ms"
+    )
+    delete_consume_queue_files_interval: int = option(
+        100, "Pause between deletions of consume queue files.", unit="ms", no_effect=OWN_WAY
+    )
+    delete_file_batch_max: int = option(10, "Maximum number of commit log files deleted by one check.", low=1)
     redelete_hanged_file_interval: int = option(
-        120000, "Time after which a file that could not be deleted is tried again.", unit="ms", low=1
+        120000, "Time after which deletion of a file is retried after a failure.", unit="ms", low=1
     )
     disk_free_space_min: int = option(
         1 << 30,
-        "Free space that is enough, however full the disk is: above it the ratios refuse nothing.",
+        "Free space above which the disk usage ratios have no effect.",
         unit="bytes",
         high=LONG_MAX,
         ours=True,
@@ -193,37 +217,46 @@ class RetentionOptions(Options):
 
 
 class ReadOptions(Options):
-    """How large messages, answers and queries may be."""
+    """Sizes of messages, responses and queries."""
 
     max_message_size: int = option(
         4 * 1024**2,
-        "Length of a message's body, and of all of a batch.",
+        "Maximum size of a message's body and of a whole batch.",
         unit="bytes",
         low=1,
         high=512 * 1024**2,
     )
     max_batch_messages: int = option(
         32768,
-        "Messages of one batch. Where each is to lie is filled in when the batch is stored, all in one go.",
+        "Maximum number of messages in one batch. Storing a batch is one uninterrupted operation.",
         low=1,
         ours=True,
     )
     max_transfer_bytes_on_message_in_memory: int = option(
-        256 * 1024, "Bytes of one answer from the log's fresh part.", unit="bytes", low=1
+        256 * 1024,
+        "Maximum bytes of one pull response from the part of the log in memory.",
+        unit="bytes",
+        low=1,
     )
     max_transfer_count_on_message_in_memory: int = option(
-        32, "Messages of one answer from the log's fresh part.", low=1
+        32, "Maximum number of messages in one pull response from the part of the log in memory.", low=1
     )
     max_transfer_bytes_on_message_in_disk: int = option(
-        64 * 1024, "Bytes of one answer from older parts.", unit="bytes", low=1
+        64 * 1024, "Maximum bytes of one pull response from older parts of the log.", unit="bytes", low=1
     )
-    max_transfer_count_on_message_in_disk: int = option(8, "Messages of one answer from older parts.", low=1)
+    max_transfer_count_on_message_in_disk: int = option(
+        8, "Maximum number of messages in one pull response from older parts of the log.", low=1
+    )
     access_message_in_memory_max_ratio: int = option(
-        40, "Share of the machine's memory that counts as the log's fresh part.", unit="percent", high=100
+        40,
+        "Share of the machine's memory that counts as the part of the log in memory.",
+        unit="percent",
+        high=100,
     )
     newest_log_bytes: int = option(
         -1,
-        "Newest part of the log, taken to be in memory as it was written; -1: 1/32 of the machine's memory.",
+        "Newest part of the log, which is assumed to be in memory since it was written. -1: 1/32 of the "
+        "machine's memory.",
         unit="bytes",
         low=-1,
         high=LONG_MAX,
@@ -232,30 +265,35 @@ class ReadOptions(Options):
     )
     cold_read_threads: int = option(
         4,
-        "Threads that read from disk what is not in memory, and remove old files.",
+        "Number of threads that read cold messages from disk and delete old files.",
         low=1,
         high=64,
         ours=True,
         effect=Effect.RESTART,
     )
     access_message_in_memory_hot_ratio: int = option(
-        26, "Share of the machine's memory behind which messages are cold.", unit="percent", high=100
+        26,
+        "Share of the machine's memory: messages farther from the end of the log are cold.",
+        unit="percent",
+        high=100,
     )
     cold_data_flow_control_enable: bool = option(
-        False, "Count cold messages by group, and slow down who reads too many."
+        False, "Count cold reads by group and throttle groups that exceed the thresholds."
     )
-    cold_data_scan_enable: bool = option(False, "Count only those that had to be read from the disk.")
-    data_read_ahead_enable: bool = option(True, "Read on behind what had to be read from the disk.")
+    cold_data_scan_enable: bool = option(False, "Count only cold messages that were read from disk.")
+    data_read_ahead_enable: bool = option(True, "Read ahead after a read from disk.")
     max_filter_message_size: int = option(
-        16000, "Consume queue bytes looked through for one answer.", unit="bytes", low=20
+        16000, "Maximum bytes of a consume queue that are scanned for one response.", unit="bytes", low=20
     )
     pull_batch_max_message_count: int = option(
         160,
-        "Messages of one answer to a batch consumer.",
+        "Maximum number of messages in one response to a batch consumer.",
         low=1,
         no_effect="batch consume queues are not served",
     )
-    default_query_max_num: int = option(32, "Messages found by a unique key.", low=1)
+    default_query_max_num: int = option(
+        32, "Maximum number of messages that a query by unique key returns.", low=1
+    )
 
 
 class DelayOptions(Options):
@@ -263,21 +301,23 @@ class DelayOptions(Options):
 
     message_delay_level: str = option(
         "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
-        "Delays by level, 1 first; a number with s, m, h or d each.",
+        "Delays by level, starting with level 1: numbers followed by s, m, h or d, separated by blanks.",
         effect=Effect.RESTART,
         check=checks.delays,
     )
     flush_delay_offset_interval: int = option(
         10000,
-        "Time between writes of what was delivered.",
+        "Interval between writes of the delivery offsets of delay levels.",
         unit="ms",
         low=1,
         effect=Effect.RESTART,
     )
-    enable_schedule_message_stats: bool = option(True, "Count delayed messages when they are delivered.")
+    enable_schedule_message_stats: bool = option(
+        True, "Count delayed messages in the statistics when they are delivered."
+    )
     max_delayed_per_tick: int = option(
         250,
-        "Delayed messages delivered in one go before other work gets its turn.",
+        "Maximum number of delayed messages delivered before other work gets its turn.",
         low=1,
         ours=True,
         effect=Effect.RESTART,
@@ -285,18 +325,18 @@ class DelayOptions(Options):
 
 
 class LmqOptions(Options):
-    """Light queues: consume queues that messages name beside their own."""
+    """LMQ queues: consume queues that messages name in addition to their own."""
 
     enable_lmq: bool = option(
-        False, "Give messages offsets in the light queues (%LMQ%) that they name.", effect=Effect.RESTART
+        False, "Assign offsets in the LMQ queues (%LMQ%) that messages name.", effect=Effect.RESTART
     )
     enable_multi_dispatch: bool = option(
         False,
-        "Fill the light queues. Needs enableLmq; lite topics need both.",
+        "Dispatch messages to LMQ queues. Requires enableLmq. Lite topics require both.",
         effect=Effect.RESTART,
     )
-    enable_lmq_quota: bool = option(False, "Refuse messages that would make one light queue too many.")
-    max_lmq_consume_queue_num: int = option(20000, "Light queues there may be with enableLmqQuota.")
+    enable_lmq_quota: bool = option(False, "Refuse messages that would exceed maxLmqConsumeQueueNum.")
+    max_lmq_consume_queue_num: int = option(20000, "Maximum number of LMQ queues with enableLmqQuota.")
 
 
 class StoreOptions(

@@ -1,47 +1,50 @@
-"""Settings of timers: messages delivered at a time of their own. Standard: `MessageStoreConfig`."""
+"""Settings of timers: messages delivered at a given time. Standard: `MessageStoreConfig`."""
 
 from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.option_set import Options
 
 
 class TimerOptions(Options):
-    """Messages delivered at a time of their own."""
+    """Messages delivered at a given time."""
 
     timer_wheel_enable: bool = option(
-        True, "Take messages that are to be delivered at a time of their own.", effect=Effect.RESTART
+        True, "Accept timer messages, which are delivered at a given time.", effect=Effect.RESTART
     )
     timer_precision_ms: int = option(
         1000,
-        "Step of time by which they are delivered, never early; takes effect when none waits.",
+        "Precision of timers: delivery is up to this much late, never early. A change takes effect once "
+        "no timer waits.",
         unit="ms",
         low=1,
         high=60_000,
         effect=Effect.RESTART,
     )
     timer_max_delay_sec: int = option(
-        259200, "Longest time until the delivery; a year is 31536000.", unit="s", low=1
+        259200, "Maximum delay of a timer message. A year is 31536000 s.", unit="s", low=1
     )
     timer_roll_window_slot: int = option(
         172800,
-        "Steps after which a message that waits longer is written anew, so that its file may go; "
-        "half of fileReservedTime at most.",
+        "Number of timerPrecisionMs steps after which a waiting message is written to the log again, so "
+        "that its old file can be deleted. The maximum is half of fileReservedTime.",
         low=2,
         effect=Effect.RESTART,
     )
     timer_flush_interval_ms: int = option(
         1000,
-        "Time between flushes of the files of timers.",
+        "Interval between flushes of the timer files.",
         unit="ms",
         low=1,
         effect=Effect.RESTART,
     )
     timer_congest_num_each_slot: int = option(
-        2147483647, "Messages of one step above which some more are refused, and all above twice as many."
+        2147483647,
+        "Number of messages in one timerPrecisionMs step above which some new timers are refused. Above "
+        "twice the number all are refused.",
     )
-    timer_stop_enqueue: bool = option(False, "Leave new timers in their topic for the time being.")
-    timer_stop_dequeue: bool = option(False, "Deliver nothing for the time being.")
+    timer_stop_enqueue: bool = option(False, "Pause the transfer of new timer messages to the timer wheel.")
+    timer_stop_dequeue: bool = option(False, "Pause the delivery of timer messages.")
     timer_skip_unknown_error: bool = option(
-        False, "Leave out messages that cannot be delivered for an unknown reason, rather than try again."
+        False, "Skip timer messages whose delivery fails for an unknown reason. False: retry."
     )
     mapped_file_size_timer_log: int = option(
         100 * 1024**2,
@@ -51,8 +54,8 @@ class TimerOptions(Options):
         effect=Effect.RESTART,
     )
     append_topic_for_timer_delete_key: bool = option(
-        False, "Name the topic with the key when a message is called back, as before version 5.4."
+        False, "Identify a recalled timer by topic and key, as before version 5.4."
     )
     max_timers_per_tick: int = option(
-        500, "Timers read, and delivered, in one go before other work gets its turn.", low=1, ours=True
+        500, "Maximum number of timers read or delivered before other work gets its turn.", low=1, ours=True
     )

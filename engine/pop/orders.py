@@ -165,7 +165,7 @@ class Orders:
                     order = Order.from_json(shape)
                 except (AttributeError, ConfigError, ValueError) as error:
                     log.warning(
-                        "what is popped in order of %s queue %s is not known: %s", name, queue_id, error
+                        "the state of ordered pops of %s queue %s cannot be read: %s", name, queue_id, error
                     )
                     continue
                 if order is not None and len(self._table) < self._options.max_ordered_queues:

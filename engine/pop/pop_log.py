@@ -279,7 +279,7 @@ class PopLog:
                     count += number >= mark and self._repeat(stored, point)
             offset += len(units)
         if count:
-            log.info("offsets follow %d pops that were not noted", count)
+            log.info("offsets were advanced for %d pops that were not recorded", count)
         return newest
 
     def _repeat(self, stored: StoredMessage, point: CheckPoint) -> bool:
@@ -367,7 +367,7 @@ class PopLog:
         store = self._store
         low = store.min_offset(self.topic, queue_id)
         if queue.cursor < low:
-            log.error("check points %d to %d of queue %d are gone", queue.cursor, low - 1, queue_id)
+            log.error("checkpoints %d to %d of revive queue %d are deleted", queue.cursor, low - 1, queue_id)
             queue.cursor = low
         read = 0
         while read < budget:
@@ -393,7 +393,7 @@ class PopLog:
         elif tag in (ACK_TAG, BATCH_ACK_TAG):
             what = Ack.decode(stored.body, self._options.broker_name)
         if what is None:
-            log.warning("message %d of %s is no check point", stored.queue_offset, self.topic)
+            log.warning("message %d of %s is not a checkpoint", stored.queue_offset, self.topic)
         return what, int(due) if due.isdecimal() else 0
 
     def _revive(self, queue_id: int, queue: ReviveQueue, until: int, budget: int, now: int) -> int:
@@ -422,7 +422,9 @@ class PopLog:
         is_own = key.broker_name == self._options.broker_name
         has_group = self._has_group if is_own else self._make_group
         if self._topics.get(normal_topic(key.topic, key.group)) is None or not has_group(key.group):
-            log.info("%d messages of %s for %s are left out: one is gone", len(missing), key.topic, key.group)
+            log.info(
+                "%d messages of %s for %s are skipped: one is deleted", len(missing), key.topic, key.group
+            )
             return 1
         if is_own and point.log_offset and self._topics.leaves_out(key.topic, point.log_offset):
             return 1
@@ -443,10 +445,10 @@ class PopLog:
             result = self._retries.copy(point, stored)
             if result is None or result.status is PutStatus.PUT_OK:
                 return True
-            log.warning("a message of %s waits: %s", key.topic, result.remark or result.status.name)
+            log.warning("a message of %s is delayed: %s", key.topic, result.remark or result.status.name)
             return False
         if offset < store.min_offset(key.topic, key.queue_id) or not units:
-            log.warning("message %d of %s queue %d is gone", offset, key.topic, key.queue_id)
+            log.warning("message %d of %s queue %d is deleted", offset, key.topic, key.queue_id)
             return True
         log.error("message %d of %s queue %d cannot be read", offset, key.topic, key.queue_id)
         return self._put_back(point, offset, queue_id, now)

@@ -145,7 +145,7 @@ class Elector:
         elif self._state.is_candidate:
             self._tick_candidate(now)
         elif now - self._heard_leader > self._settings.leader_patience:
-            log.info("%s was not heard of by %s", self._state.leader, self._state.self_id)
+            log.info("%s received no heartbeat from %s", self._state.leader, self._state.self_id)
             self._state.stand_for_election(self._state.term, now)
 
     def _role_changed(self, now: int) -> None:
@@ -179,7 +179,7 @@ class Elector:
             try:
                 state.vote_for(request.candidate)
             except OSError as error:
-                log.error("the vote of %s cannot be kept: %s", state.self_id, error)
+                log.error("the vote of %s cannot be stored: %s", state.self_id, error)
                 result = VoteResult.UNKNOWN
         is_ledgers = result is VoteResult.REJECT_TERM_SMALL_THAN_LEDGER
         return VoteAnswer(result, state.log.end_term if is_ledgers else state.term)
@@ -227,7 +227,7 @@ class Elector:
             try:
                 self._state.raise_term()
             except OSError as error:
-                log.error("the term of %s cannot be kept: %s", self._state.self_id, error)
+                log.error("the term of %s cannot be stored: %s", self._state.self_id, error)
                 self._next_vote = self._vote_time(now)
                 return
             self._last_outcome = Outcome.WAIT_TO_REVOTE

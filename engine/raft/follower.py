@@ -163,7 +163,7 @@ class Follower:
         keeps = self._settings.rules.keeps_matched
         last = max(index, self.matched) if keeps else index
         if last < self._log.end_index:
-            log.warning("%s cuts entries %d to %d", self._state.self_id, last + 1, self._log.end_index)
+            log.warning("%s truncates entries %d to %d", self._state.self_id, last + 1, self._log.end_index)
             self._log.cut(last)
 
     def _begin_with(self, entry: Entry) -> bool:
@@ -171,13 +171,18 @@ class Follower:
         index, is_empty = entry.index, self._log.begin_index > self._log.end_index
         last_kept = max(self.matched, self._log.committed_index)
         if self._settings.rules.keeps_matched and not is_empty and index <= last_kept:
-            log.error("%s is to cut entry %d, up to %d it keeps all", self._state.self_id, index, last_kept)
+            log.error(
+                "%s was requested to truncate entry %d but keeps all entries up to %d",
+                self._state.self_id,
+                index,
+                last_kept,
+            )
             return False
         if self._log.begin_index < index <= self._log.end_index + 1:
             self._log.cut(index - 1)
         else:
             # The leader's log begins behind the end of this one, or before its beginning: take all of it.
-            log.warning("%s begins anew with entry %d", self._state.self_id, index)
+            log.warning("%s starts a new log at entry %d", self._state.self_id, index)
             self._log.begin_anew(index, entry.position)
         self._log.append_entry(entry)
         return True

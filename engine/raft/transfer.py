@@ -92,7 +92,7 @@ class Transfers:
 
     def _hand_over(self, transferee: str, now: int, told: Told) -> None:
         state, term = self._state, self._state.term
-        log.info("%s hands leadership over to %s", state.self_id, transferee)
+        log.info("%s transfers leadership to %s", state.self_id, transferee)
         state.transferee = transferee
 
         def answered(answer: TransferAnswer | None, _now: int) -> None:

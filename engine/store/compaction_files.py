@@ -82,7 +82,7 @@ class CompactionFiles:
         logs, queues = self._names(self.log_directory), self._names(self.queue_directory)
         for name in sorted(queues - logs):
             path = f"{self.queue_directory}/{name}"
-            log.error("%s/%s is missing: what was in it is gone", self.log_directory, name)
+            log.error("%s/%s is missing: its messages are lost", self.log_directory, name)
             self._disk.rename(path, f"{path}{ASIDE}")
         for name in sorted(logs):
             path = f"{self.queue_directory}/{name}"
@@ -123,7 +123,7 @@ class CompactionFiles:
             target.write(count * BATCH_UNIT_SIZE, END_UNIT)
         self.unsynced.add(start)
         if count:
-            log.warning("%s/%s: %d units were made anew from the records", self.queue_directory, name, count)
+            log.warning("%s/%s: %d units were rebuilt from the records", self.queue_directory, name, count)
 
     def _names(self, directory: str) -> set[str]:
         return {name for name in self._disk.listdir(directory) if len(name) == 20 and name.isdigit()}

@@ -84,7 +84,7 @@ class ConsumeQueue(UnitQueue):
             self.tail_start = self.min_offset = offset
             return True
         if (offset - at) * UNIT_SIZE > self._files.file_size:
-            log.error("%s queue %d: unit %d after %d, not taken", self.topic, self.queue_id, offset, at)
+            log.error("%s queue %d: unit %d after %d is ignored", self.topic, self.queue_id, offset, at)
             return False
         log.warning("%s queue %d: units %d to %d are missing", self.topic, self.queue_id, at, offset)
         self.tail += BLANK_UNIT * (offset - at)
@@ -247,7 +247,7 @@ class ConsumeQueues:
         right = self.batch_file_size if is_batch else self.file_size
         if short.offset and lengths[short.offset] > max(1, lengths[right]):
             raise short
-        log.warning("%s: %s; what is missing is made anew from the log", short.path, short.what)
+        log.warning("%s: %s; missing units are rebuilt from the log", short.path, short.what)
         self._on_damage()
 
     def forget_queue(self, queue: AnyQueue) -> None:

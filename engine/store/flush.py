@@ -383,7 +383,7 @@ class Durability:
             self._checkpoint.save()
         except OSError as error:
             if not self.derived_failure:
-                log.error("consume queues or index cannot be written: %s; tried again", error)
+                log.error("consume queues or index cannot be written: %s; will retry", error)
             self.derived_failure = f"consume queues or index cannot be written: {error}"
             return False
         self.derived_failure = ""

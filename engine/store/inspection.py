@@ -91,4 +91,4 @@ class Inspection:
         files = self._log.files
         start = files.start_of(position)
         path = f"{files.directory}/{file_name(start)}"
-        log.error("%s at byte %d: damaged record, not handed out: %s", path, position - start, what)
+        log.error("%s at byte %d: damaged record is not delivered: %s", path, position - start, what)

@@ -104,4 +104,4 @@ def fill(files: FileQueue, starts: list[int]) -> None:
         file.sync()
         file.close()
         files.disk.sync_dir(files.directory)
-        log.error("%s was missing: an empty file takes its place, and its messages are passed over", path)
+        log.error("%s was missing: it is replaced by an empty file and its messages are skipped", path)

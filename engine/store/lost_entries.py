@@ -48,7 +48,7 @@ class LostEntries:
         hole = yield from self._hole(until, at_end)
         if hole is None:
             return
-        log.warning("index files are missing: what the log has from %d on is entered again", hole)
+        log.warning("index files are missing: messages are indexed again from offset %d of the log", hole)
         self._index.drop_after(hole)
         known = self._index.files[-1].count_at_end() if self._index.files else 0
         begin = max(self._index.end_offset, self._files.starts[0])
@@ -61,7 +61,7 @@ class LostEntries:
                 break
             self._enter(decode(data, at), known if position == self._index.end_offset else 0)
         self._index.apply(self._last)
-        log.warning("%d messages were entered into the index again", self.found)
+        log.warning("%d messages were indexed again", self.found)
 
     _last = 0
     """Store time in ms of the newest message entered."""

@@ -89,7 +89,7 @@ class LostUnits:
                 if not self._doubts:
                     break
         if self.found:
-            log.warning("%d units of consume queues were made anew", self.found)
+            log.warning("%d units of consume queues were rebuilt", self.found)
 
     def _next_settled(self) -> int:
         return min((queue.doubt_end for queue in self._doubts), default=0)

@@ -440,7 +440,7 @@ class MessageStore:
         try:
             self._retention.tick()
         except OSError as error:
-            log.error("old files cannot be looked through: %s", error)
+            log.error("the check for expired files failed: %s", error)
         if self.compaction is not None:
             self.compaction.tick()
         elapsed = elapsed_millis(self._clock)

@@ -40,7 +40,7 @@ class QueueTable:
         try:
             found = orjson.loads(self._disk.read_bytes(self._path))
         except orjson.JSONDecodeError as error:
-            log.warning("%s is of no use: %s", self._path, error)
+            log.warning("%s cannot be used: %s", self._path, error)
             found = None
         if (
             isinstance(found, dict)
@@ -61,7 +61,7 @@ class QueueTable:
         try:
             self._write(self._noted(commit_log, queues, newest))
         except (OSError, TypeError) as error:
-            log.warning("where the queues end cannot be noted in %s: %s", self._path, error)
+            log.warning("the end offsets of queues cannot be written to %s: %s", self._path, error)
 
     def _noted(self, commit_log: Log, queues: ConsumeQueues, newest: int) -> bytes:
         table = {
@@ -97,19 +97,17 @@ class QueueTable:
             return None
         extent = {name: found.get(name) for name in _extent(commit_log)}
         if extent != _extent(commit_log) or found["folder"] != self._folder(queues):
-            log.info("somebody else has had the store: the queues are looked at one by one")
+            log.info("another process has used the store: all queues are examined")
             return None
         topics = {topic for topic, _, states in found["queues"] if any(state[2] for state in states)}
         directories = [name for name in (queues.directory, queues.batch_directory) if name]
         if not topics <= {name for directory in directories for name in self._disk.subdirs(directory)}:
-            log.info("folders of queues are missing: the queues are looked at one by one")
+            log.info("folders of queues are missing: all queues are examined")
             return None
         for topic, is_batch, states in found["queues"]:
             for state in states:
                 if not queues.restore(topic, is_batch, state).has_all_files():
-                    log.warning(
-                        "%s queue %d lacks a file: the queues are looked at one by one", topic, state[0]
-                    )
+                    log.warning("%s queue %d lacks a file: all queues are examined", topic, state[0])
                     queues.forget()
                     return None
         return found["newest"], found["logEnd"]

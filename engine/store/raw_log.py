@@ -144,7 +144,9 @@ class RawLog:
         head = self._log.read(offset, START.size)
         record = None if head is None else self._log.read(offset, START.unpack(head)[0])
         if record is None or isinstance(examine(record, 0, offset, self._check_crc), Invalid):
-            log.error("what lies at %d of the log is no record, and is in no queue", offset)
+            log.error(
+                "there is no valid record at offset %d of the log; it is not dispatched to a queue", offset
+            )
             return
         message = decode(record)
         self._take(request_of(message, None), message.queue_id)
@@ -241,7 +243,7 @@ class RawLog:
                 at += size
                 continue
             if not HEAD_SIZE < size <= room - BLANK_SIZE:
-                raise ForeignBytes(f"what lies at {position} is no record: its size is {size}")
+                raise ForeignBytes(f"the data at {position} is not a record: its size is {size}")
             if total - at < size:
                 break
             parts = sound_parts(data, at, position, self._check_crc)
@@ -250,7 +252,7 @@ class RawLog:
             else:
                 valid = examine(data, at, position, self._check_crc)
                 if isinstance(valid, Invalid):
-                    raise ForeignBytes(f"what lies at {position} is no record: {valid.what}")
+                    raise ForeignBytes(f"the data at {position} is not a record: {valid.what}")
                 message = decode(data, at)
                 found.append((message.queue_id, request_of(message, None)))
             at += size
@@ -323,7 +325,12 @@ class RawLog:
             return self._queues.open(topic, queue_id)
         except MessageIllegal as error:
             if not self._homeless:
-                log.error("messages are in no queue, the first of %s queue %d: %s", topic, queue_id, error)
+                log.error(
+                    "messages cannot be dispatched to their queues, the first of %s queue %d: %s",
+                    topic,
+                    queue_id,
+                    error,
+                )
             self._homeless += 1
             return None
 

@@ -168,7 +168,7 @@ class Recovery:
                 pass
             if scan.end == end:
                 return newest
-        log.warning("the log does not end at %d as noted: the queues are looked at one by one", end)
+        log.warning("the log does not end at %d as recorded: all queues are examined", end)
         self._queues.forget()
         return None
 
@@ -262,5 +262,7 @@ class Recovery:
         """Old bytes can mislead the halving search: if the last unit is not this queue's, look at each."""
         last = queue.end - 1
         if last >= queue.first and not self._matches(queue, last):
-            log.warning("%s queue %d: unit %d is wrong, checking each", queue.topic, queue.queue_id, last)
+            log.warning(
+                "%s queue %d: unit %d is invalid, checking all units", queue.topic, queue.queue_id, last
+            )
             queue.cut_at_first(lambda number: not self._matches(queue, number))

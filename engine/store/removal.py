@@ -90,10 +90,10 @@ class Removals:
     def _done(self, outcome: object) -> None:
         path, self._running = self._running, ""
         if isinstance(outcome, FileNotFoundError):
-            log.info("%s is gone already", path)
+            log.info("%s is already deleted", path)
         elif isinstance(outcome, Exception):
             interval = self._options.redelete_hanged_file_interval
-            log.error("%s cannot be removed: %s; tried again in %d ms", path, outcome, interval)
+            log.error("%s cannot be removed: %s; retry in %d ms", path, outcome, interval)
             self._hanging.setdefault(path.rpartition("/")[0], []).insert(0, path)
             self._next_retry = elapsed_millis(self._clock) + interval
         else:

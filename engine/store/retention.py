@@ -116,7 +116,9 @@ class Retention:
         self._to_delete = self._expired_files(forced)
         if self._to_delete:
             why = f"the disk is {self._percent:.1f} % full" if filling else "it is time"
-            log.info("%d log files may go%s: %s", self._to_delete, " whatever their age" * forced, why)
+            log.info(
+                "%d log files will be deleted%s: %s", self._to_delete, " whatever their age" * forced, why
+            )
 
     def measure(self) -> None:
         """See how full the disks of log and consume queues are; the fuller one counts."""
@@ -136,9 +138,9 @@ class Retention:
                 )
         self.disk_full = full
         if full and not was_full:
-            log.error("%s: messages are refused until there is room", full)
+            log.error("%s: sends are refused until there is free space", full)
         elif was_full and not full:
-            log.info("the disk of %s has room again: messages are taken", self._log.files.directory)
+            log.info("the disk of %s has free space again: sends are accepted", self._log.files.directory)
 
     def _expired_files(self, forced: bool) -> int:
         """How many of the oldest log files may go after this look."""

@@ -149,7 +149,7 @@ class Scan:
                 self._durable_until,
             )
             return False
-        log.error("%s at byte %d: %s; %d bytes are passed over", path, at, what, following - self.end)
+        log.error("%s at byte %d: %s; %d bytes are skipped", path, at, what, following - self.end)
         self.damaged.append(Damage(self.end, following, what))
         self.end = following
         return True

@@ -55,7 +55,7 @@ class Truncation:
         if not self._durability.is_idle:
             return False
         log.warning(
-            "the log ended at %d and is cut at %d: its new master has nothing of the rest", end, offset
+            "the log ended at %d and is truncated at %d: the new master does not have the rest", end, offset
         )
         self._dispatch.apply(offset, None)
         self._dispatch.waiting.clear()

@@ -129,10 +129,12 @@ class GroupTable(ConfigTable[SubscriptionGroupConfig]):
         if validate_group(name) is not None:
             return None
         if len(self._table) >= options.max_groups:
-            log.warning("group %s is not made: there are %d already (maxGroups)", name, len(self._table))
+            log.warning(
+                "group %s is not created: there are already %d groups (maxGroups)", name, len(self._table)
+            )
             return None
         config = SubscriptionGroupConfig(name)
-        log.info("group %s made on first use", name)
+        log.info("group %s created on first use", name)
         self.put(config)
         return config
 

@@ -95,7 +95,7 @@ class JournaledFile:
             if not needed and any(read.changes for _, read in found):
                 log.warning("%s is not what its journals continue: they are passed over", self.path)
             return table
-        log.info("%s is continued by %d changes in its journals", self.path, len(changes))
+        log.info("%d changes from journals were applied to %s", self.path, len(changes))
         table = {} if table is None else table
         for numbered in changes:
             apply(table, numbered.change)

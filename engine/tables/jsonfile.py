@@ -273,7 +273,7 @@ class TableFile:
         self._is_writing = False
         if outcome is not None:
             if not self._is_failing:
-                log.error("%s could not be written: %s; it is tried again", self.path, outcome)
+                log.error("%s could not be written: %s; will retry", self.path, outcome)
             self.has_failed = self._is_failing = True
         elif self._is_failing:
             self._is_failing = False

@@ -95,12 +95,14 @@ class ConsumerOffsets:
         queues = self._table.get(key)
         if queues is None or queue_id not in queues:
             if self._count >= self._options.max_offsets:
-                log.warning("offset of %s queue %d is not kept: maxOffsets is reached", key, queue_id)
+                log.warning("offset of %s queue %d is not stored: maxOffsets is reached", key, queue_id)
                 return False
             self._count += 1
             queues = self._table.setdefault(key, {})
         elif offset < queues[queue_id]:
-            log.info("%s queue %d goes back from %d to %d", key, queue_id, queues[queue_id], offset)
+            log.info(
+                "offset of %s queue %d moves back from %d to %d", key, queue_id, queues[queue_id], offset
+            )
         queues[queue_id] = offset
         self._dirty.add(key)
         self._commits += 1
@@ -145,7 +147,7 @@ class ConsumerOffsets:
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Send the group to an offset: at its next pull, and for who asks at once."""
         if not topic or not group or queue_id < 0 or offset < 0:
-            log.warning("no reset of %s@%s queue %d to %d", topic, group, queue_id, offset)
+            log.warning("reset of %s@%s queue %d to %d is refused", topic, group, queue_id, offset)
             return
         if self.commit(group, topic, queue_id, offset):
             self._resets.setdefault(f"{topic}{SEPARATOR}{group}", {})[queue_id] = offset

@@ -172,7 +172,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         if not self.is_past(name, log_offset):
             return False
         if name not in self.left_out:
-            log.warning("topic %s was deleted: what waited for it is discarded", name)
+            log.warning("topic %s was deleted: its waiting messages are discarded", name)
         self.left_out[name] += 1
         return True
 
@@ -245,7 +245,7 @@ class TopicTable(ConfigTable[TopicConfig]):
             if names:
                 shown = ", ".join(sorted(names)[:_NAMES_MAX]) + (" ..." if len(names) > _NAMES_MAX else "")
                 log.warning(
-                    "%d topics have messages and %s: mended from the log: %s", len(names), what, shown
+                    "%d topics have messages and %s: repaired from the log: %s", len(names), what, shown
                 )
         if missing or grown:
             self._changed_all()
@@ -349,7 +349,7 @@ class TopicTable(ConfigTable[TopicConfig]):
         queues = max(0, min(queue_nums, model.write_queue_nums))
         perm = model.perm & ~PERM_INHERIT
         config = TopicConfig(topic, queues, queues, perm, model.topic_filter_type, sys_flag)
-        log.info("topic %s made after %s for a send, %d queues", topic, default_topic, queues)
+        log.info("topic %s created from %s for a send, %d queues", topic, default_topic, queues)
         self.put(config)
         return config
 
@@ -400,7 +400,9 @@ class TopicTable(ConfigTable[TopicConfig]):
     def _has_room(self, topic: str) -> bool:
         if len(self._table) < self._options.max_topics:
             return True
-        log.warning("topic %s is not made: there are %d already (maxTopics)", topic, len(self._table))
+        log.warning(
+            "topic %s is not created: there are already %d topics (maxTopics)", topic, len(self._table)
+        )
         return False
 
 

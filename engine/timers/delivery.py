@@ -107,7 +107,7 @@ class Delivery:
         try:
             message = rolled(stored, written, now) if anew else given_back(stored, written, now)
         except MessageIllegal as error:
-            log.error("the timer at %d is left out: %s", stored.physical_offset, error)
+            log.error("the timer at %d is skipped: %s", stored.physical_offset, error)
             return
         result = self._store.put(message)
         if result.status is PutStatus.PROPERTIES_SIZE_EXCEEDED:
@@ -119,7 +119,7 @@ class Delivery:
         elif result.status is PutStatus.PUT_TO_REMOTE_BROKER_FAIL:
             raise NotYet(_reason(result))
         elif self._is_hopeless(result):
-            log.error("the timer at %d is left out: %s", stored.physical_offset, _reason(result))
+            log.error("the timer at %d is skipped: %s", stored.physical_offset, _reason(result))
         else:
             raise NotNow(_reason(result))
 

@@ -140,7 +140,7 @@ class Dequeue:
         if stored is None:
             return
         if stored.topic != TIMER_TOPIC:
-            log.error("the unit at %d of the timer log means no timer", position)
+            log.error("the unit at %d of the timer log is not a timer", position)
             return
         if not due.deleted or due.deleted.isdisjoint(delete_keys(stored)):
             self._delivery.deliver(stored, unit.written, now, anew=bool(unit.magic & ROLL))

@@ -136,7 +136,7 @@ class Enqueue:
         if not start <= self.queue_offset <= end:
             # Files were deleted, or a crash took the end of the queue.
             right = start if self.queue_offset < start else end
-            log.warning("timers are read on from %d, not %d", right, self.queue_offset)
+            log.warning("reading of timers continues from %d instead of %d", right, self.queue_offset)
             self.queue_offset = right
         return store.consume_queue_units(TIMER_TOPIC, 0, self.queue_offset, count)
 
@@ -156,7 +156,7 @@ class Enqueue:
         try:
             out_time = out_time_of(stored)
         except MessageIllegal as error:
-            log.error("message %d of the timer topic is left out: %s", stored.queue_offset, error)
+            log.error("message %d of the timer topic is skipped: %s", stored.queue_offset, error)
             return
         if out_time + self._wheel.precision <= now:
             if not is_delete:

@@ -23,11 +23,11 @@ def drop_wrong_wheel(disk: Disk, path: str, wheel: Wheel, checkpoint: TimerCheck
     """Delete a wheel that cannot be believed, and say why. Raises `OSError`."""
     if not disk.exists(path):
         if checkpoint.stable is not None and checkpoint.stable.log_position:
-            log.warning("%s is missing: its slots are filled from the timer log", path)
+            log.warning("%s is missing: its slots are rebuilt from the timer log", path)
         return
     reason = why_wheel_is_wrong(disk, path, wheel, checkpoint)
     if reason:
-        log.warning("%s %s: its slots are filled from the timer log", path, reason)
+        log.warning("%s %s: its slots are rebuilt from the timer log", path, reason)
         disk.unlink(path)
 
 

@@ -105,7 +105,7 @@ class Stability:
 
         def done(outcome: Exception | None) -> None:
             if outcome is not None:
-                log.error("the timers' files cannot be made durable: %s", outcome)
+                log.error("timer files cannot be synced to disk: %s", outcome)
                 self._state = None
             elif self._state is state:
                 self._is_synced = True

@@ -206,13 +206,13 @@ class Timers:
         self._make_parts()
         checkpoint.load()
         if reason := self._lost_units():
-            log.warning("%s: timers are read anew from their topic", reason)
+            log.warning("%s: timers are rebuilt from their topic", reason)
             progress = TimerProgress(checkpoint.read_time, checkpoint.queue_offset, checkpoint.data_version)
             yield from self._read_anew(progress, now)
         elif checkpoint.precision not in (0, self.precision):
             yield from self._open(checkpoint.precision, now)
             if self.pending or self.enqueue.behind:
-                log.warning("timerPrecisionMs stays %d until no timers wait", self.precision)
+                log.warning("timerPrecisionMs stays %d until no timers are pending", self.precision)
             else:
                 checkpoint.stable = None
                 self._disk.unlink(f"{self._root}/timerwheel")
@@ -396,7 +396,7 @@ class Timers:
             self.is_behind = self._is_behind(now)
         except (NotNow, OSError) as error:
             if not isinstance(error, NotYet):
-                log.warning("timers wait: %s", error)
+                log.warning("timers are delayed: %s", error)
                 self._paused_until = elapsed + PAUSE_SECONDS
             self._store.dispatch()
             if self._delivery.known:
@@ -448,7 +448,7 @@ class Timers:
 
         They are durably empty before anything is linked into them. Raises `OSError`.
         """
-        log.warning("the clock was set back; timers go on from %d ms", read_time)
+        log.warning("the clock was set back; timers continue from %d ms", read_time)
         assert self.wheel.file is not None and self.checkpoint.file is not None
         assert self.checkpoint.stable is not None
         self.wheel.clear(read_time, self.dequeue.read_time)

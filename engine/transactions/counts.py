@@ -32,7 +32,7 @@ class TransactionCounts:
         try:
             table = self._file.load()
         except ConfigError as error:
-            log.warning("counts of transactions start anew: %s", error)
+            log.warning("counts of transactions are reset: %s", error)
             return
         if table is None:
             return

@@ -75,11 +75,11 @@ class TransactionEscape:
         if stored is None:
             self._attempts += 1
             if self._attempts >= ATTEMPTS_MAX:
-                log.error("half message %d cannot be read and is left out", offset)
+                log.error("half message %d cannot be read and is skipped", offset)
             return self._attempts >= ATTEMPTS_MAX
         half = HalfMessage(stored)
         if half.queue_id is None:
-            log.error("half message %d does not say where it belongs, and is left out", offset)
+            log.error("half message %d has no original topic and is skipped", offset)
             return True
         if self._store.put(_again(stored)).status is not PutStatus.PUT_OK:
             return False

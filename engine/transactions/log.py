@@ -234,7 +234,7 @@ class TransactionLog:
         if offset == UNKNOWN:
             return low
         if not low <= offset <= high:
-            log.warning("%s goes on at %d, not %d", topic, min(max(offset, low), high), offset)
+            log.warning("%s resumes at %d instead of %d", topic, min(max(offset, low), high), offset)
         return min(max(offset, low), high)
 
     # What requests do.
@@ -386,7 +386,7 @@ class TransactionLog:
         store, settled = self._store, self._settled
         low = store.min_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
         if settled.progress < low:
-            log.error("half messages %d to %d are gone from the log", settled.progress, low - 1)
+            log.error("half messages %d to %d are deleted from the log", settled.progress, low - 1)
             settled.skip_to(low)
             self._held = {offset: held for offset, held in self._held.items() if offset >= low}
         self._settled.advance()
@@ -491,7 +491,9 @@ class TransactionLog:
         offset = half.stored.queue_offset
         result = self._put(copy)
         if result.status is not PutStatus.PUT_OK:
-            log.warning("half message %d cannot be put back: %s", offset, result.remark or result.status.name)
+            log.warning(
+                "half message %d cannot be written again: %s", offset, result.remark or result.status.name
+            )
             return None
         self._note_copy(half, result.queue_offset)
         self._settle(offset)
@@ -506,10 +508,10 @@ class TransactionLog:
         self._topics.create_for_send_back(TRANS_CHECK_MAX_TIME_TOPIC, 1, PERM_READ | PERM_WRITE, 0)
         result = self._put(as_given_up(half))
         if result.status is not PutStatus.PUT_OK:
-            log.error("half message %d cannot be given up: %s", stored.queue_offset, result.remark)
+            log.error("half message %d cannot be discarded: %s", stored.queue_offset, result.remark)
             return False
         log.warning(
-            "transaction %s of group %s for topic %s is given up after %d questions: it is now in %s at %d",
+            ("transaction %s of group %s for topic %s is discarded after %d checks: it is now in %s at %d"),
             stored.properties.get(PROPERTY_UNIQ_KEY),
             half.group,
             half.topic,
@@ -526,5 +528,5 @@ class TransactionLog:
         """A half message cannot be read."""
         attempts = self._unreadable[offset] = self._unreadable.get(offset, 0) + 1
         if is_gone or attempts >= ATTEMPTS_MAX:
-            log.error("half message %d cannot be read and is left out", offset)
+            log.error("half message %d cannot be read and is skipped", offset)
             self._settle(offset)

@@ -370,7 +370,7 @@ def back_up(
         disk.subdirs(f"{layout.root}/compaction/{name}") for name in disk.subdirs(f"{layout.root}/compaction")
     ):
         raise StoreUnavailable(
-            f"{layout.root} has compaction topics, whose files are written anew while they are read: "
+            f"{layout.root} has compaction topics, whose files are rewritten while they are read: "
             "stop the broker and copy the whole store"
         )
     return _Backup(disk, layout, target.rstrip("/"), now, is_copy, progress).run()

@@ -80,7 +80,7 @@ class AccessSettings:
         is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         if options.authorization_enabled and not options.authentication_enabled and is_strict:
             raise ConfigError(
-                "authorizationEnabled without authenticationEnabled lets everybody be whoever they say; "
+                "authorizationEnabled without authenticationEnabled accepts unverified user names; "
                 "set both, or authorizationProfile=standard"
             )
         has_tables = _has_tables(options)
@@ -136,7 +136,7 @@ def _class_name(option: str, given: str) -> str:
     known = _DEFAULTS[option]
     name = given.strip().rpartition(".")[2] or known[0]
     if name not in known:
-        raise ConfigError(f"{option}={given}: there is no such class here; there is {', '.join(known)}")
+        raise ConfigError(f"{option}={given}: unknown class; supported: {', '.join(known)}")
     return name
 
 

@@ -106,7 +106,7 @@ class Beat:
         try:
             self._do_what_is_due()
         except Exception:
-            log.exception("what is due cannot be done")
+            log.exception("a periodic task failed")
         seconds = BEAT_SECONDS if self._is_busy() else IDLE_BEAT_SECONDS
         wait = self._broker.timers.wait_millis(self._broker.store.steady.now())
         if self._group.services.is_behind:

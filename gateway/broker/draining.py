@@ -61,9 +61,9 @@ class Draining:
     async def _send_away(self, limit: int) -> None:
         broker = self._broker
         if not await broker.cluster.broker_directory.other_masters():
-            log.info("there is no other broker that producers could send to")
+            log.info("there is no other broker for producers")
             return
-        log.info("producers are told to send elsewhere, for %d ms at most", limit)
+        log.info("producers are redirected to other brokers, for at most %d ms", limit)
         registration = broker.cluster.registration
         registration.announcement.takes_messages = False
         broker.tables.topics.data_version.next(broker.clock.millis())
@@ -78,7 +78,7 @@ class Draining:
         handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
 
         def failed(failure: Failure) -> None:
-            log.warning("no other master was made: %s", failure.getErrorMessage())
+            log.warning("no other master was elected: %s", failure.getErrorMessage())
 
         return handed.addErrback(failed)
 

@@ -305,7 +305,7 @@ class BrokerService:
                 accounts = Keeper(options, self._disk, self._worker, self.broker.clock)
                 accounts.load()
                 made = migration.migrate(accounts.rules, self._access.administration)
-                log.info("%d users were made of accounts of version 4", made)
+                log.info("%d users were created from version 4 accounts", made)
 
     def _write_held(self) -> None:
         """Try to write what the start could not."""
@@ -321,9 +321,9 @@ class BrokerService:
             self._disk.settle()
             self.broker.store.disk_settled("")
         except OSError as error:
-            log.warning("the disk takes writes, but not all yet: %s; tried again", error)
+            log.warning("the disk accepts some writes, but not all yet: %s; will retry", error)
         else:
-            log.warning("the disk takes writes again: messages are taken")
+            log.warning("the disk accepts writes again: sends are accepted")
 
     def _put_no_more(self) -> None:
         """All have their answers: write the last records now, so that slaves get them too."""

@@ -32,8 +32,10 @@ Examples:
 @click.argument("username", metavar="USER")
 @click.argument("action")
 @click.argument("resource")
-@click.option("-b", "--broker", required=True, metavar="HOST:PORT", help="The broker that is asked.")
-@click.option("--from", "ip", default="127.0.0.1", show_default=True, help="Where USER would ask from.")
+@click.option("-b", "--broker", required=True, metavar="HOST:PORT", help="Broker to query, as host:port.")
+@click.option(
+    "--from", "ip", default="127.0.0.1", show_default=True, help="Source address of USER's request."
+)
 @client_flags
 @told
 def check(**given: Any) -> None:
@@ -82,7 +84,7 @@ def _known(given: dict[str, Any]) -> tuple[User | None, Acl | None]:
 def _as_text(verdict: Verdict) -> str:
     entry = verdict.entry
     if entry is None:
-        return escaped(verdict.refusal or "allowed: super users may do everything")
+        return escaped(verdict.refusal or "allowed: super users have all permissions")
     actions = ", ".join(action.value for action in entry.actions)
     where = f" from {', '.join(entry.source_ips)}" if entry.source_ips else ""
     kind = verdict.policy.value if verdict.policy is not None else ""

@@ -12,7 +12,7 @@ import click
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def admin(arguments: tuple[str, ...]) -> None:
-    """Administration with the standard's commands: `admin help` lists them; also as mqadmin."""
+    "Run a command of Apache's mqadmin: `admin help` lists them."
     from mqgateway.gateway.mqadmin.main import console
 
     raise SystemExit(console(arguments))

@@ -26,7 +26,7 @@ READERS = "TOOLS_CONSUMER"
 """A group that every broker knows, for tools."""
 
 SETTING = click.option(
-    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="A setting of the client; repeatable."
+    "--set", "pairs", multiple=True, metavar="NAME=VALUE", help="Client setting; repeatable."
 )
 NAMESRV = click.option(
     "-n",
@@ -36,12 +36,12 @@ NAMESRV = click.option(
     show_default=True,
     help="Name servers, separated by ';'.",
 )
-TLS = click.option("--tls", is_flag=True, help="Open connections with TLS.")
+TLS = click.option("--tls", is_flag=True, help="Connect with TLS.")
 SECRET_KEY = click.option(
-    "--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Key that requests are signed with."
+    "--secret-key", envvar="ROCKETMQ_SECRET_KEY", help="Secret key that signs requests."
 )
 ACCESS_KEY = click.option(
-    "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Name under which requests are signed."
+    "--access-key", envvar="ROCKETMQ_ACCESS_KEY", help="Access key that signs requests."
 )
 
 CREDENTIALS = click.option(
@@ -54,7 +54,7 @@ CREDENTIALS = click.option(
 def client_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that all of these commands have; their values reach `settings`."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line."),
         SETTING,
         TLS,
         SECRET_KEY,
@@ -166,7 +166,7 @@ def _setting(pair: str) -> tuple[str, Any]:
                     return option.attribute, option.parse(text)
                 except BadValue as error:
                     raise click.BadParameter(f"{pair}: {error.what}", param_hint="--set") from None
-    raise click.BadParameter(f"{pair} is no setting of a client", param_hint="--set")
+    raise click.BadParameter(f"{pair} is not a client setting", param_hint="--set")
 
 
 def check_topic(topic: str, chosen: Mapping[str, Any]) -> None:

@@ -31,9 +31,9 @@ Examples:
     "--controller",
     default="",
     metavar="HOST:PORT",
-    help="Controllers, by ';'.  [default: those of the brokers]",
+    help="Controllers, separated by ';'.  [default: those of the brokers]",
 )
-@click.option("-c", "--cluster", "name", help="This cluster only.")
+@click.option("-c", "--cluster", "name", help="Limit to this cluster.")
 @asking_flags
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @told

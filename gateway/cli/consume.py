@@ -56,28 +56,30 @@ LAST_MILLIS = 5000
     type=click.Choice(list(BEGINNINGS)),
     default="last",
     show_default=True,
-    help="Where a group begins that has never consumed.",
+    help="Start position of a group without committed offsets.",
 )
-@click.option("--time", metavar="TIME", help="For --from time: 2026-01-31T12:00:00, or 20260131120000.")
-@click.option("--tags", help="Only messages with one of these tags: 'A || B'.")
-@click.option("--sql", help="Only messages that an SQL92 expression is true of.")
-@click.option("--ordered", is_flag=True, help="Each queue in order.")
-@click.option("--broadcast", is_flag=True, help="All messages, whatever other members get.")
-@click.option("--max", "most", type=click.IntRange(1), help="End after so many messages.")
-@click.option("--timeout", type=float, help="End after so many seconds without a message.")
+@click.option(
+    "--time", metavar="TIME", help="Start time for --from time: 2026-01-31T12:00:00 or 20260131120000."
+)
+@click.option("--tags", help="Tags to select: 'A || B'.")
+@click.option("--sql", help="SQL92 expression that selects messages.")
+@click.option("--ordered", is_flag=True, help="Consume each queue in order.")
+@click.option("--broadcast", is_flag=True, help="Receive all messages (broadcasting).")
+@click.option("--max", "most", type=click.IntRange(1), help="Exit after this number of messages.")
+@click.option("--timeout", type=float, help="Exit after this number of seconds without a message.")
 @raw_flag
 @client_flags
 @told
 def consume(**given: Any) -> None:
-    """Consume TOPIC as a member of a group, and print the messages."""
+    "Consume TOPIC as a member of a group and print the messages."
     from mqgateway.gateway.client import PushConsumer, Sql
 
     chosen = {"await_termination_millis_when_shutdown": LAST_MILLIS} | settings(given) | IN_TURN
     chosen["consume_from_where"] = BEGINNINGS[given["begin"]]
     if (given["begin"] == "time") != bool(given["time"]):
-        raise click.UsageError("--from time and --time TIME belong together")
+        raise click.UsageError("--from time and --time TIME require each other")
     if given["tags"] and given["sql"]:
-        raise click.UsageError("--tags and --sql exclude one another: give one of them")
+        raise click.UsageError("--tags and --sql exclude each other: give only one of them")
     if given["time"]:
         chosen["consume_timestamp"] = timestamp_of(given["time"])
     if given["broadcast"]:
@@ -103,7 +105,7 @@ def timestamp_of(text: str) -> str:
         moment = datetime.fromtimestamp(millis_of_iso(text) / 1000)
     except (ValueError, OverflowError):
         raise click.BadParameter(
-            f"{text!r} is no time: write it as 2026-01-31T12:00:00", param_hint="--time"
+            f"{text!r} is not a time: write it as 2026-01-31T12:00:00", param_hint="--time"
         ) from None
     return f"{moment:%Y%m%d%H%M%S}"
 

@@ -81,12 +81,12 @@ def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             *("-b", "--broker-configs", "--brokerConfigPaths", "broker_configs"),
             metavar="FILE:FILE",
-            help="Files of the brokers to start with.",
+            help="Configuration files of the brokers to start, separated by ':'.",
         ),
         click.option(
             *("-c", "--config", "--configFile", "config"),
             type=FILE,
-            help="The container's settings, in the standard's form.",
+            help="Settings file of the container, in RocketMQ's format.",
         ),
     ):
         command = option(command)
@@ -113,10 +113,10 @@ def settings_from(given: dict[str, Any]) -> tuple[ContainerSettings, list[Proble
 
 
 def run_container(**given: Any) -> None:
-    """Run a broker container: each broker is a process of its own.
+    """Run a broker container, which runs each broker as its own process.
 
-    Brokers are those of brokerConfigPaths, and what mqadmin's addBroker adds. Environment variables set the
-    container's own properties; those of brokers come from their files.
+    It starts the brokers in brokerConfigPaths, and mqadmin addBroker adds others. Environment variables set
+    properties of the container. Properties of brokers are read from their files.
     """
     output = given["output"]
     try:

@@ -155,7 +155,7 @@ def first_message(read: Callable[[], bytes]) -> Message:
     while data := read():
         for message in lines.feed(data):
             return message
-    raise ConfigError("started without a container: run mqgateway broker instead")
+    raise ConfigError("not started by a container: use mqgateway broker instead")
 
 
 def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Problem]]:
@@ -174,7 +174,7 @@ def settings_from(path: str, first: Message) -> tuple[BrokerSettings, list[Probl
     # The standard's brokers of a container write for one another without being told to.
     settings.options.assume("enableRemoteEscape", True, "the container")
     settings.find_out()
-    why = "has no effect in a container, whose own setting counts"
+    why = "has no effect in a container: the container's own setting applies"
     return settings, problems + [Problem(name, "...", why, file=path) for name in passed_over]
 
 

@@ -59,17 +59,17 @@ def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             *("-n", "--namesrv", "--namesrvAddr", "ignored"),
             hidden=True,
-            help="Accepted as the standard does; no effect.",
+            help="Accepted for compatibility, without effect.",
         ),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False),
-            help="Folder of its files.  [default: home folder]",
+            help="Data folder.  [default: home folder]",
         ),
         click.option(
             *("-c", "--config", "--configFile", "config"),
             type=FILE,
-            help="The controller's settings, in the standard's form.",
+            help="Settings file of the controller, in RocketMQ's format.",
         ),
     ):
         command = option(command)
@@ -90,10 +90,10 @@ def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Probl
 
 
 def run_controller(**given: Any) -> None:
-    """Run a controller: it elects the masters of broker sets.
+    """Run a controller, which elects the masters of broker sets.
 
-    controllerDLegerPeers says where it listens, as in n0-10.0.0.1:9878. Several controllers need
-    controllerEtcdEndpoints too.
+    controllerDLegerPeers sets its address, as n0-10.0.0.1:9878. Several controllers also require
+    controllerEtcdEndpoints.
     """
     output = given["output"]
     try:

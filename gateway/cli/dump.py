@@ -48,7 +48,7 @@ def kind_of(path: str) -> str:
     for folder in (*folders[-3:-2], *reversed(folders)):
         if folder in BY_FOLDER:
             return BY_FOLDER[folder]
-    raise DumpError(f"{path}: its place does not tell what it holds; give --kind ({', '.join(KINDS)})")
+    raise DumpError(f"{path}: the path does not imply the kind of the file; use --kind ({', '.join(KINDS)})")
 
 
 def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str) -> Iterator[str]:
@@ -58,13 +58,13 @@ def dump_file(path: str, kind: str | None, offset: int, limit: int, output: str)
     """
     chosen = kind or kind_of(path)
     if chosen not in KINDS:
-        raise DumpError(f"no kind {chosen!r}; there are {', '.join(KINDS)}")
+        raise DumpError(f"unknown kind {chosen!r}; valid kinds are {', '.join(KINDS)}")
     try:
         with open(path, "rb") as file:
             file.seek(offset)
             for number, entry in enumerate(KINDS[chosen](file)):
                 if number == limit:
-                    place = f"go on with --offset {entry['at']}" if entry["at"] else "give a higher --limit"
+                    place = f"continue with --offset {entry['at']}" if entry["at"] else "use a higher --limit"
                     yield f"... more; {place}"
                     return
                 yield _line(entry, output)

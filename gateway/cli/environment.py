@@ -88,7 +88,7 @@ def unknown_variables(environment: Mapping[str, str], sets: Sequence[OptionSet])
                 Problem(variable, value, "no such property", suggestion, "environment", severity="warning")
             )
         elif variable in OF_JAVA_ONLY:
-            log.info("%s=%s is for Java's memory and left out", variable, value)
+            log.info("%s=%s sets Java's memory and is ignored", variable, value)
     return problems
 
 

@@ -54,7 +54,7 @@ def _remedy_of_refusal(refusal: BrokerError) -> str:
     if refusal.code == ResponseCode.NO_PERMISSION:
         remark = refusal.remark.lower()
         if "username" in remark or "accesskey" in remark:
-            return "say who you are: --access-key and --secret-key, or a profile"
+            return "give credentials: --access-key and --secret-key, or a profile"
         if "signature" in remark:
             return "check the secret key"
         if "permission" in remark or "authorization" in remark:

@@ -41,20 +41,20 @@ def advice(open_files: int, connections: int, backlog: int, read: Read) -> Itera
     """What should be changed on this machine for a server of so many connections, each with how."""
     if 0 <= open_files < connections + spare_files(open_files):
         yield (
-            f"{open_files} files may be open, which leaves room for {open_files - spare_files(open_files)} "
+            f"{open_files} open files are allowed, which leaves {open_files - spare_files(open_files)} for "
             f"connections, and maxConnections={connections}: "
             "set LimitNOFILE= of its unit, or `ulimit -n` (/etc/security/limits.conf)"
         )
     waiting = _number(read, "/proc/sys/net/core/somaxconn")
     if waiting is not None and waiting < backlog:
         yield (
-            f"net.core.somaxconn={waiting} lets fewer connections wait than serverSocketBacklog={backlog}: "
+            f"net.core.somaxconn={waiting} is less than serverSocketBacklog={backlog}: "
             f"sysctl -w net.core.somaxconn={backlog}"
         )
     swappiness = _number(read, "/proc/sys/vm/swappiness")
     if swappiness is not None and swappiness > SWAPPINESS and _has_swap(read):
         yield (
-            f"vm.swappiness={swappiness}: a broker that is swapped out answers late; "
+            f"vm.swappiness={swappiness}: a broker that is swapped out responds slowly; "
             f"sysctl -w vm.swappiness={SWAPPINESS}"
         )
 

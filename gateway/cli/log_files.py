@@ -143,7 +143,7 @@ class LogFolder(logging.Handler):
         super().__init__()
         os.makedirs(folder, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(f"{folder}: files cannot be made in this folder")
+            raise PermissionError(f"{folder}: cannot create files in this folder")
         self._packer = ThreadPoolExecutor(1, "logs")
         self._files: list[tuple[LogFile, RolledFile]] = []
         self._found: dict[str, list[RolledFile]] = {}

@@ -74,15 +74,15 @@ CONSOLE_PORT = 8088
 GRPC_PORT = 8081
 """Where `serve` has gRPC, as the standard's proxy."""
 LATER = {
-    "admin": "Administration with the standard's commands: `admin help` lists them; also as mqadmin.",
-    "consume": "Consume TOPIC as a member of a group, and print the messages.",
-    "container": "Run a broker container: each broker is a process of its own.",
-    "controller": "Run a controller: it elects the masters of broker sets.",
-    "migrate": "Move the broker groups of a running cluster from Apache's brokers to these, and back.",
-    "perf": "Measure how fast messages are sent and consumed.",
+    "admin": "Run a command of Apache's mqadmin: `admin help` lists them.",
+    "consume": "Consume TOPIC as a member of a group and print the messages.",
+    "container": "Run a broker container, which runs each broker as its own process.",
+    "controller": "Run a controller, which elects the masters of broker sets.",
+    "migrate": "Migrate the broker groups of a running cluster from Apache's brokers to mqgateway, and back.",
+    "perf": "Measure the throughput and latency of sends and consumption.",
     "pipeline": "Run Spark jobs on topics and stores.",
-    "send": "Send messages to TOPIC: the BODIES given, or lines of a file or of standard input.",
-    "store": "Check, rebuild, count, convert, back up and restore a store that lies on disk.",
+    "send": "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input.",
+    "store": "Check, rebuild, count, convert, back up and restore a store on disk.",
     "tail": "Print the newest messages of TOPIC.",
 }
 """Commands in modules of their names, which are loaded once they are called, and what they are for."""
@@ -129,9 +129,12 @@ def run_services(
         try:
             waiting = service.reread(from_file(given.get("config")), from_file(given.get("namesrv_config")))
         except EngineError as error:
-            log.error("settings stay as they are: %s", error)
+            log.error("settings were not changed: %s", error)
         else:
-            log.info("settings were read again; after a restart: %s", ", ".join(waiting) or "nothing more")
+            log.info(
+                "settings were reloaded; these take effect after a restart: %s",
+                ", ".join(waiting) or "nothing more",
+            )
 
     sys.exit(run(lambda reactor: Both(reactor, namesrv, broker, began), started, levels, reread))
 
@@ -264,24 +267,22 @@ def main() -> None:
 
 
 @main.command(epilog=examples.SERVE)
-@click.option("-c", "--config", type=FILE, help="The broker's settings, in the standard's broker.conf form.")
-@click.option("--namesrv-config", type=FILE, help="The name server's settings, in the standard's form.")
 @click.option(
-    "--data-dir", type=click.Path(file_okay=False), help="Folder of all files.  [default: home folder]"
+    "-c", "--config", type=FILE, help="Settings file of the broker, in RocketMQ's broker.conf format."
 )
+@click.option("--namesrv-config", type=FILE, help="Settings file of the name server, in RocketMQ's format.")
+@click.option("--data-dir", type=click.Path(file_okay=False), help="Data folder.  [default: home folder]")
 @click.option("--namesrv-port", type=PORT, help="Port of the name server.  [default: 9876]")
 @click.option(
-    "--broker-port", type=PORT, help="Port of the broker; its VIP port is two less.  [default: 10911]"
+    "--broker-port", type=PORT, help="Port of the broker. The VIP port is this port - 2.  [default: 10911]"
 )
-@click.option("--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1).")
-@click.option("--grpc-port", type=PORT, help="Port of gRPC, for clients of 5.x; 0: none.  [default: 8081]")
-@click.option(
-    "--console-port", type=PORT, help="Port of the console in the browser; 0: none.  [default: 8088]"
-)
+@click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1).")
+@click.option("--grpc-port", type=PORT, help="gRPC port for clients of 5.x. 0: no gRPC.  [default: 8081]")
+@click.option("--console-port", type=PORT, help="Port of the web console. 0: no console.  [default: 8088]")
 @click.option(
     "--secure",
     is_flag=True,
-    help="Access control and TLS on, with a super user and a certificate made up at the first start.",
+    help="Enable access control and TLS. The first start generates a super user and a certificate.",
 )
 @common_options
 def serve(**given: Any) -> None:
@@ -297,18 +298,18 @@ def namesrv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             *("-n", "--namesrv", "--namesrvAddr", "ignored"),
             hidden=True,
-            help="Accepted as the standard does; no effect.",
+            help="Accepted for compatibility, without effect.",
         ),
         click.option("--port", "namesrv_port", type=PORT, help="Port to listen on.  [default: 9876]"),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False),
-            help="Folder of its files.  [default: home folder]",
+            help="Data folder.  [default: home folder]",
         ),
         click.option(
             *("-c", "--config", "--configFile", "namesrv_config"),
             type=FILE,
-            help="Settings in the standard's form.",
+            help="Settings file, in RocketMQ's format.",
         ),
     ):
         command = option(command)
@@ -319,14 +320,12 @@ def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of a broker, the standard's among them."""
     for option in (
         important_flag,
-        click.option(
-            "--advertise", metavar="ADDRESS", help="Address clients are told to connect to (brokerIP1)."
-        ),
+        click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1)."),
         click.option("--port", "broker_port", type=PORT, help="Port to listen on.  [default: 10911]"),
         click.option(
             "--data-dir",
             type=click.Path(file_okay=False),
-            help="Folder of all files.  [default: home folder]",
+            help="Data folder.  [default: home folder]",
         ),
         click.option(
             *("-n", "--namesrv", "--namesrvAddr", "namesrv_address"),
@@ -336,7 +335,7 @@ def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             *("-c", "--config", "--configFile", "config"),
             type=FILE,
-            help="Settings in the standard's broker.conf form.",
+            help="Settings file, in RocketMQ's broker.conf format.",
         ),
     ):
         command = option(command)
@@ -376,15 +375,13 @@ Examples:
 
 @main.command(epilog=EXAMPLES_DUMP)
 @click.argument("path", type=click.Path(exists=True, dir_okay=False))
-@click.option("--kind", help="What the file holds, where its path does not tell: see the list above.")
-@click.option("--offset", type=int, default=0, help="Begin at this byte.")
+@click.option("--kind", help="Kind of the file, if its path does not imply it: see the list above.")
+@click.option("--offset", type=int, default=0, help="Start at this byte.")
 @click.option("--limit", type=int, default=100, show_default=True, help="Print at most this many entries.")
-@click.option(
-    "--output", type=click.Choice(("text", "json")), default="text", help="Form of what is printed."
-)
-@click.option("--json", "as_json", is_flag=True, help="The same as --output json: one JSON object a line.")
+@click.option("--output", type=click.Choice(("text", "json")), default="text", help="Output format.")
+@click.option("--json", "as_json", is_flag=True, help="Short for --output json: one JSON object per line.")
 def dump(path: str, kind: str | None, offset: int, limit: int, output: str, as_json: bool) -> None:
-    """Print a store file or captured frames through the formats' definitions.
+    """Decode and print a store file or captured frames.
 
     Kinds: commitlog, dledger, dledgerindex, consumequeue, batchconsumequeue, consumequeue_ext, index,
     checkpoint, table (a JSON file), timerwheel, timerlog, timercheck, text, frame.

@@ -62,19 +62,19 @@ EXAMPLES_ROLLBACK = """\b
 Examples:
   mqgateway migrate rollback moving.json --group broker-a"""
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object a line.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 _GROUP = click.option(
-    "--group", "groups", multiple=True, metavar="BROKER", help="This group only; repeatable."
+    "--group", "groups", multiple=True, metavar="BROKER", help="Limit to this broker group; repeatable."
 )
 _PLAN = click.argument("path", metavar="PLAN", type=click.Path(dir_okay=False))
 _ACCEPT = click.option(
-    "--accept", "accepted", multiple=True, metavar="CODE", help="Go on in spite of this; repeatable."
+    "--accept", "accepted", multiple=True, metavar="CODE", help="Ignore this obstacle; repeatable."
 )
 
 
 @click.group(epilog=EXAMPLES_PLAN)
 def migrate() -> None:
-    """Move the broker groups of a running cluster from Apache's brokers to these, and back."""
+    "Migrate the broker groups of a running cluster from Apache's brokers to mqgateway, and back."
 
 
 @migrate.command(epilog=EXAMPLES_PLAN)
@@ -85,22 +85,22 @@ def migrate() -> None:
     multiple=True,
     required=True,
     metavar="BROKER=HOST:PORT",
-    help="A group, and where its new broker is to listen; repeatable, in the order in which they move.",
+    help="A broker group and the address of its new broker; repeatable, in the order of migration.",
 )
-@click.option("--in-place", is_flag=True, help="Open the old brokers' stores, on their machines.")
-@click.option("--data-dir", default="mqgateway", show_default=True, help="Folder of the new brokers' stores.")
+@click.option("--in-place", is_flag=True, help="Open the stores of the old brokers on their machines.")
+@click.option("--data-dir", default="mqgateway", show_default=True, help="Store folder of the new brokers.")
 @click.option("--drain-seconds", type=click.FloatRange(0), default=DRAIN_SECONDS, show_default=True)
 @_JSON
 @asking_flags
 @_PLAN
 def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
-    """Look at a cluster, and write down how its groups would move.
+    """Inspect a cluster and write a plan of the migration of its broker groups.
 
-    Nothing is changed. PLAN says for each group who takes whose place; beside it are the files of settings
-    with which each broker is to be started as slave and as master. Put the commands by which your brokers are
-    started and stopped into PLAN (`begin_slave`, `begin_master`, `end`), or `run` asks you each time.
+    Nothing is changed. PLAN names the old and the new broker of each group. Beside it are the settings files
+    with which each broker is started as slave and as master. Add the commands that start and stop your
+    brokers to PLAN (`begin_slave`, `begin_master`, `end`), or `run` asks you each time.
 
-    Exit code 3: something is in the way, which the output and PLAN name.
+    Exit code 3: the migration has obstacles, which the output and PLAN name.
     """
     wanted = dict(pair.partition("=")[::2] for pair in pairs)
     if wrong := [pair for pair in pairs if ":" not in pair.partition("=")[2]]:
@@ -122,18 +122,20 @@ def plan(path: str, pairs: tuple[str, ...], **given: Any) -> None:
 
 
 @migrate.command(epilog=EXAMPLES_RUN)
-@click.option("--dry-run", is_flag=True, help="Only look whether each group may move, and show the steps.")
+@click.option(
+    "--dry-run", is_flag=True, help="Check if each group can be migrated and print the steps; change nothing."
+)
 @_ACCEPT
 @_GROUP
 @_JSON
 @asking_flags
 @_PLAN
 def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: bool, **given: Any) -> None:
-    """Move the groups of a plan, each whole before the next.
+    """Migrate the broker groups of a plan, one after the other.
 
-    Each step waits until it is true, and what was done is noted beside PLAN: ended with Ctrl-C, or by a
-    failure, it goes on where it was when it is given again. The old master is stopped when the new broker has
-    everything that was acknowledged.
+    Each step waits for its condition, and the progress is recorded beside PLAN: after Ctrl-C or a failure,
+    run the command again to continue. The old master is stopped when the new broker has all acknowledged
+    messages.
     """
     from mqgateway.gateway.migration import moves
 
@@ -153,9 +155,9 @@ def run(path: str, groups: tuple[str, ...], accepted: tuple[str, ...], dry_run: 
 @asking_flags
 @_PLAN
 def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
-    """Compare each group's master with what its predecessor had when it handed over.
+    """Compare each group's master with the state of its predecessor at the handover.
 
-    Exit code 0: all is there; 3: something is wrong, or nobody could be asked.
+    Exit code 0: everything is present; 3: differences were found, or no server answered.
     """
     from mqgateway.gateway.migration import moves
 
@@ -179,10 +181,10 @@ def verify(path: str, groups: tuple[str, ...], **given: Any) -> None:
 @asking_flags
 @_PLAN
 def rollback(path: str, groups: tuple[str, ...], **given: Any) -> None:
-    """Give groups back to their old brokers, with all that came since.
+    """Move groups back to their old brokers, with all messages that arrived since.
 
-    What has moved moves back in the same steps: the old broker joins as a slave on its old store, catches up
-    and takes over. Of what has not, what was begun is undone.
+    A migrated group moves back in the same steps: the old broker joins as a slave on its old store, catches
+    up and takes over. For other groups, the steps that were begun are undone.
     """
     from mqgateway.gateway.migration import moves
 
@@ -251,7 +253,7 @@ def _show_steps(world: Terminal, made: Plan, groups: list[GroupPlan], accepted: 
             refused = True
             world.tell(group.broker_name, "refused", line)
         for step in move.steps:
-            world.tell(group.broker_name, step, "is done" if step in done else "is to be done")
+            world.tell(group.broker_name, step, "is done" if step in done else "is pending")
     if refused:
         raise SystemExit(1)
 
@@ -269,7 +271,9 @@ class _Room:
         self._free -= found.log[1] - found.log[0]
         if not self._is_here or self._free > 0:
             return []
-        what = f"{-self._free} bytes are missing in {self._folder} for the logs up to this group's"
+        what = (
+            f"{-self._free} bytes of free space are missing in {self._folder} for the logs up to this group"
+        )
         return [Problem("room", what)]
 
 
@@ -344,7 +348,7 @@ def _shown(name: str, found: Found, as_json: bool) -> Iterator[str]:
     if found.only_here:
         some = ", ".join(found.only_here[:3])
         yield escaped(
-            f"  producers wait while it moves: {some} ({len(found.only_here)}) are in this group only"
+            f"  producers wait during the migration: {some} ({len(found.only_here)}) exist in this group only"
         )
     for one in found.problems:
         yield escaped(f"  {'refused' if one.fatal else f'--accept {one.code}'}: {one.what}")
@@ -359,7 +363,7 @@ def _told() -> Iterator[None]:
         complain(str(error))
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        click.echo("interrupted: give the command again to go on", err=True)
+        click.echo("interrupted: run the command again to continue", err=True)
         raise SystemExit(130) from None
 
 

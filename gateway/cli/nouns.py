@@ -15,8 +15,8 @@ from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES
 
 SERVERS = {
     "broker": {
-        "list": "List the brokers of clusters, and how busy they are.",
-        "status": "Show all figures of brokers.",
+        "list": "List the brokers of all clusters with their load.",
+        "status": "Show the runtime statistics of brokers.",
     }
 }
 """Nouns whose names run a server when nothing follows, with their verbs."""

@@ -152,7 +152,7 @@ class Observation:
             try:
                 self._spans.start()
             except ConfigError as error:
-                log.error("no spans are made: %s", error)
+                log.error("spans are disabled: %s", error)
 
     def stop(self) -> Deferred[Any]:
         """Serve nothing more; fires when that is so."""

@@ -48,14 +48,20 @@ LAST_SECONDS = 3.0
 
 @click.group(epilog=EXAMPLES)
 def perf() -> None:
-    """Measure how fast messages are sent and consumed."""
+    "Measure the throughput and latency of sends and consumption."
 
 
 def limits(command: Callable[..., Any]) -> Callable[..., Any]:
     """When a measurement ends."""
     for option in (
-        click.option("--seconds", type=float, default=10.0, show_default=True, help="End after a time."),
-        click.option("--messages", type=click.IntRange(1), help="End after so many messages."),
+        click.option(
+            "--seconds",
+            type=float,
+            default=10.0,
+            show_default=True,
+            help="Exit after this number of seconds.",
+        ),
+        click.option("--messages", type=click.IntRange(1), help="Exit after this number of messages."),
     ):
         command = option(command)
     return command
@@ -64,14 +70,22 @@ def limits(command: Callable[..., Any]) -> Callable[..., Any]:
 @perf.command(epilog=EXAMPLES_PRODUCE)
 @click.argument("topic")
 @click.option("-g", "--group", default="mqgateway-perf", show_default=True, help="Producer group.")
-@click.option("--size", default=1024, show_default=True, type=click.IntRange(1), help="Bytes of a body.")
-@click.option("--batch", default=1, show_default=True, type=click.IntRange(1), help="Messages of a send.")
-@click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1), help="Sends under way.")
+@click.option(
+    "--size", default=1024, show_default=True, type=click.IntRange(1), help="Size of a body in bytes."
+)
+@click.option("--batch", default=1, show_default=True, type=click.IntRange(1), help="Messages in one send.")
+@click.option(
+    "--concurrency",
+    default=64,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Maximum number of sends in flight.",
+)
 @limits
 @client_flags
 @told
 def produce(**given: Any) -> None:
-    """Send to TOPIC as fast as it goes."""
+    """Measure the throughput and latency of sending to TOPIC."""
     from mqgateway.gateway.client import Producer
 
     meter = Meter(SystemClock(), given["messages"], given["seconds"])
@@ -80,7 +94,7 @@ def produce(**given: Any) -> None:
         send_all(producer, given, meter)
     if not meter.count:
         if not meter.failures:
-            complain(f"nothing was sent within {given['seconds']:g} s; give more --seconds")
+            complain(f"nothing was sent within {given['seconds']:g} s; use a larger --seconds")
         raise SystemExit(FAILED)
 
 
@@ -93,13 +107,13 @@ def produce(**given: Any) -> None:
     type=click.Choice(("first", "last")),
     default="last",
     show_default=True,
-    help="Where a group begins that has never consumed.",
+    help="Start position of a group without committed offsets.",
 )
 @limits
 @client_flags
 @told
 def consume(**given: Any) -> None:
-    """Consume TOPIC as fast as it goes."""
+    """Measure the throughput of consuming TOPIC."""
     from mqgateway.gateway.cli.consume import BEGINNINGS
     from mqgateway.gateway.client import PushConsumer
 

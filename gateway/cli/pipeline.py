@@ -28,19 +28,19 @@ NEEDS_SPARK = "pyspark is not installed here: pip install 'mqgateway[spark]' (an
 def spark_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """What all of these commands have."""
     for option in (
-        click.option("--report", type=click.Path(dir_okay=False), help="Write the report there."),
-        click.option("--quiet", is_flag=True, help="Show no progress."),
+        click.option("--report", type=click.Path(dir_okay=False), help="File to write the report to."),
+        click.option("--quiet", is_flag=True, help="Do not print progress."),
         click.option(
-            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; repeatable."
+            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Spark setting; repeatable."
         ),
         click.option(
             "--option",
             "pairs",
             multiple=True,
             metavar="NAME=VALUE",
-            help="An option of the format; repeatable.",
+            help="Option of the Spark format; repeatable.",
         ),
-        click.option("--master", default="local[*]", show_default=True, help="Where Spark runs."),
+        click.option("--master", default="local[*]", show_default=True, help="Spark master."),
     ):
         command = option(command)
     return command
@@ -75,7 +75,7 @@ def reported(job: Callable[..., Report]) -> Callable[..., None]:
             session = new_session("mqgateway", given["master"], settings)
             try:
                 tell(
-                    f"Spark is ready after {clock.monotonic() - begin:.1f} s; its first batch is its slowest"
+                    f"Spark is ready after {clock.monotonic() - begin:.1f} s; its first batch is the slowest"
                 )
                 report = job(session, **given)
             finally:
@@ -122,16 +122,21 @@ def pipeline() -> None:
 @pipeline.command(epilog=examples("mqgateway pipeline archive Orders /data/archive --follow 60"))
 @click.argument("topic")
 @click.argument("target")
-@click.option("--pattern", is_flag=True, help="TOPIC is a regular expression.")
-@click.option("--follow", type=float, metavar="SECONDS", help="Go on for ever, with a batch so often.")
+@click.option("--pattern", is_flag=True, help="Treat TOPIC as a regular expression.")
+@click.option(
+    "--follow",
+    type=float,
+    metavar="SECONDS",
+    help="Run until interrupted, with a batch at this interval in seconds.",
+)
 @click.option("--checkpoint", help="Folder of the checkpoint.  [default: in TARGET]")
 @server_flags
 @spark_flags
 @reported
 def archive(session: Any, **given: Any) -> Report:
-    """Write messages of TOPIC (or several, joined by ',') to Parquet below TARGET, by topic and day.
+    """Write messages of TOPIC (or several, separated by ',') to Parquet under TARGET, by topic and day.
 
-    Run it again and it goes on where it stopped.
+    Run it again to continue where it stopped.
     """
     from mqgateway.pipeline.jobs.archive import archive as run
 
@@ -150,14 +155,14 @@ def archive(session: Any, **given: Any) -> Report:
 @pipeline.command(epilog=examples("mqgateway pipeline replay /data/archive OrdersAgain --day 2026-01-31"))
 @click.argument("source")
 @click.argument("topic")
-@click.option("--from-topic", help="Only what was archived of this topic.")
-@click.option("--day", metavar="yyyy-mm-dd", help="Only what was stored that day.")
-@click.option("--speed", type=float, help="Send as far apart as it was stored, so much faster.")
+@click.option("--from-topic", help="Limit to this archived topic.")
+@click.option("--day", metavar="yyyy-mm-dd", help="Limit to messages stored on this day.")
+@click.option("--speed", type=float, help="Keep the delays between store times, divided by this factor.")
 @server_flags
 @spark_flags
 @reported
 def replay(session: Any, **given: Any) -> Report:
-    """Send what `archive` wrote below SOURCE to TOPIC, each queue in its order."""
+    """Send messages that `archive` wrote under SOURCE to TOPIC, each queue in order."""
     from mqgateway.pipeline.jobs.replay import replay as run
 
     options = {
@@ -179,15 +184,20 @@ def replay(session: Any, **given: Any) -> Report:
 @click.argument("topic")
 @click.argument("target")
 @click.argument("result_topic")
-@click.option("--rejects", "rejects_topic", help="Topic for messages that are no orders.")
-@click.option("--follow", type=float, metavar="SECONDS", help="Go on for ever, with a batch so often.")
+@click.option("--rejects", "rejects_topic", help="Topic for messages that are not orders.")
+@click.option(
+    "--follow",
+    type=float,
+    metavar="SECONDS",
+    help="Run until interrupted, with a batch at this interval in seconds.",
+)
 @server_flags
 @spark_flags
 @reported
 def orders(session: Any, **given: Any) -> Report:
-    """Count the orders in TOPIC by minute and shop, to Parquet below TARGET and to RESULT_TOPIC.
+    """Count the orders in TOPIC by minute and shop, to Parquet under TARGET and to RESULT_TOPIC.
 
-    An example to begin with: an order is {"shop": "north", "amount": 12.5, "time": "2026-11-21T10:00:00Z"}.
+    An example to start from: an order is {"shop": "north", "amount": 12.5, "time": "2026-11-21T10:00:00Z"}.
     """
     from mqgateway.pipeline.jobs.orders import count_orders
 
@@ -210,11 +220,13 @@ def orders(session: Any, **given: Any) -> Report:
 @pipeline.command(epilog=examples("mqgateway pipeline traffic ~/store --step hour --picture traffic.svg"))
 @click.argument("store", type=click.Path(exists=True, file_okay=False))
 @click.option("--step", type=click.Choice(("second", "minute", "hour", "day")), default="minute")
-@click.option("--picture", type=click.Path(dir_okay=False), help="Draw messages by time (SVG).")
+@click.option(
+    "--picture", type=click.Path(dir_okay=False), help="SVG file to write with a chart of messages by time."
+)
 @spark_flags
 @reported
 def traffic(session: Any, **given: Any) -> Report:
-    """Count messages, bytes and lag of STORE, a broker's folder, without a broker."""
+    """Count messages, bytes and lag in the store folder STORE, without a broker."""
     from mqgateway.pipeline.jobs.traffic import traffic as run
 
     return run(

@@ -164,7 +164,7 @@ def _of_port(host: str, port: int, setting: str) -> Iterator[str]:
             tried.bind((host, port))
             tried.listen(1)
     except OverflowError:
-        yield f"{setting}: {port} is no port; choose one from 1 to 65535"
+        yield f"{setting}: {port} is not a port; choose one from 1 to 65535"
     except OSError as error:
         where = f"{host}:{port}" if host else f"port {port}"
         if error.errno == errno.EADDRINUSE:
@@ -173,7 +173,7 @@ def _of_port(host: str, port: int, setting: str) -> Iterator[str]:
                 f"(`ss -ltnp 'sport = :{port}'` names it) or choose another port"
             )
         elif error.errno == errno.EACCES:
-            yield f"{setting}: this user may not listen on {where}; choose a port above 1023"
+            yield f"{setting}: this user is not permitted to listen on {where}; choose a port above 1023"
         else:
             yield f"{setting}: cannot listen on {where}: {error.strerror or error}; see bindAddress (--bind)"
 
@@ -188,7 +188,7 @@ def _of_folder(folder: str, setting: str) -> Iterator[str]:
         # A store on a file system that is mounted read-only is served all the same, to be drained.
         if os.access(folder, os.W_OK | os.X_OK) or os.statvfs(folder).f_flag & os.ST_RDONLY:
             return
-        reason = "this user may not write there"
+        reason = "permission denied"
     yield f"{setting}: the folder {folder} cannot be written: {reason}; choose another, or change its owner"
 
 
@@ -200,14 +200,14 @@ def _of_address(address: str) -> Iterator[str]:
     except ValueError:
         pass
     if not _HOST_NAME.fullmatch(address) or _NUMBERS.fullmatch(address):
-        why = "is no address of a host"
+        why = "is not the address of a host"
     else:
         try:
             socket.getaddrinfo(address, None)
             return
         except OSError:
-            why = "is a name that cannot be resolved here"
+            why = "is a name that this machine cannot resolve"
     yield (
-        f"brokerIP1 (--advertise): {address} {why}; give the IP address, or a name that can be resolved, "
-        "that clients reach this machine by, without a port"
+        f"brokerIP1 (--advertise): {address} {why}; set an IP address or a "
+        "resolvable name, without a port, at which clients reach this machine"
     )

@@ -23,7 +23,7 @@ BODY_MAX = 500
 
 def raw_flag(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flag `--raw`; its value reaches `form_of`."""
-    text = "Write the bodies' bytes as they are, and nothing else."
+    text = "Write only the raw bytes of the bodies."
     return click.option("--raw", is_flag=True, help=text)(command)
 
 
@@ -33,9 +33,9 @@ def form_of(given: Mapping[str, Any]) -> Form:
     if not given["raw"]:
         return "json" if given["as_json"] else "text"
     if given["as_json"]:
-        raise click.UsageError("--raw and --json are two forms: choose one")
+        raise click.UsageError("--raw and --json exclude each other: give only one of them")
     if sys.stdout.isatty():
-        raise click.UsageError("--raw is not for a terminal: write to a file or a pipe")
+        raise click.UsageError("--raw cannot write to a terminal: redirect the output to a file or a pipe")
     return "raw"
 
 

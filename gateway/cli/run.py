@@ -148,7 +148,7 @@ class _Run:
         try:
             self._started(service)
         except SystemExit:
-            log.warning("standard output cannot be written; the server runs without its summary")
+            log.warning("standard output is not writable; the start-up summary is not shown")
         if not self._supervisor.is_there:
             return
         self._supervisor.ready(_status(service))

@@ -50,13 +50,13 @@ class Secured:
 
     def lines(self) -> list[str]:
         """The lines, ready to print."""
-        shown = f"password {self.password}   (shown this once)" if self.password else "with its password"
+        shown = f"password {self.password}   (shown only once)" if self.password else "with the password"
         trust = f"-Dtls.client.authServer=true -Dtls.client.trustCertPath={self.certificate}"
         return [
             f"super user   {self.user}, {shown}, kept in {os.path.join(self.folder, TOOLS)}",
             f"java client  -Dtls.enable=true -Dtls.test.mode.enable=false {trust}",
             f'             new AclClientRPCHook(new SessionCredentials("{self.user}", PASSWORD)), '
-            "or a user of its own: mqadmin createUser, createAcl",
+            "or another user: mqadmin createUser, createAcl",
         ]
 
     def as_json(self) -> dict[str, str]:
@@ -105,7 +105,9 @@ def _close(options: OptionSet) -> None:
         options.assume(name, value, ORIGIN)
         if options.get(name) != value:
             given = f"{name}={format_value(options.get(name))} ({options.origin(name)})"
-            raise ConfigError(f"--secure needs {name}={format_value(value)}, but there is {given}; drop one")
+            raise ConfigError(
+                f"--secure needs {name}={format_value(value)}, but {given} is set; remove one of them"
+            )
 
 
 def _user(options: OptionSet) -> dict[str, str]:
@@ -123,7 +125,9 @@ def _secrets(folder: str, options: OptionSet, disk: Disk) -> tuple[dict[str, str
         read = load_properties(disk.read_bytes(path), path)
         made = {setting.key: setting.value for setting in read}
         if missing := {FIRST_USER, INNER_USER} - made.keys():
-            raise ConfigError(f"{path} lacks {', '.join(sorted(missing))}; delete it to have it made anew")
+            raise ConfigError(
+                f"{path} lacks {', '.join(sorted(missing))}; delete it and it is generated again"
+            )
         return made, False
     password = secrets.token_urlsafe(18)
     made = {

@@ -44,23 +44,23 @@ Examples:
 @click.option("-t", "--tags", help="Tag of the messages.")
 @click.option("-k", "--keys", help="Keys, separated by blanks.")
 @click.option("-p", "--property", "properties", multiple=True, metavar="NAME=VALUE", help="A property.")
-@click.option("-f", "--file", "source", type=click.File("rb"), help="Read bodies from a file, one a line.")
-@click.option("--whole", is_flag=True, help="All of the file, or of standard input, is one body.")
-@click.option("--order", help="Messages with the same text keep their order.")
-@click.option("--delay-level", type=click.IntRange(1, 18), help="Deliver after a delay level.")
-@click.option("--delay", metavar="TIME", help="Deliver after a time: 1500ms, 30s, 5m, 2h.")
-@click.option("--oneway", is_flag=True, help="Do not wait for answers.")
-@click.option("--progress", is_flag=True, help="Show how many were sent.")
+@click.option("-f", "--file", "source", type=click.File("rb"), help="Read bodies from a file, one per line.")
+@click.option("--whole", is_flag=True, help="Send the whole file or standard input as one body.")
+@click.option("--order", help="Message group: messages with the same group keep their order.")
+@click.option("--delay-level", type=click.IntRange(1, 18), help="Delay level of the messages.")
+@click.option("--delay", metavar="TIME", help="Delay of the messages: 1500ms, 30s, 5m, 2h.")
+@click.option("--oneway", is_flag=True, help="Do not wait for acknowledgements (one-way).")
+@click.option("--progress", is_flag=True, help="Print the number of sent messages as they are sent.")
 @client_flags
 @told
 def send(**given: Any) -> None:
-    """Send messages to TOPIC: the BODIES given, or lines of a file or of standard input."""
+    "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input."
     from mqgateway.gateway.client import Producer
 
     if given["whole"] and given["bodies"]:
-        raise click.UsageError("--whole is for a file or standard input, not for bodies given here")
+        raise click.UsageError("--whole requires a file or standard input, not BODIES")
     if "" in given["bodies"]:
-        raise click.BadArgumentUsage("a body is empty, and brokers take no empty message")
+        raise click.BadArgumentUsage("a body is empty, and brokers refuse empty messages")
     messages = _messages(given)
     with Producer(given["group"], **settings(given)) as producer:
         if given["oneway"]:
@@ -80,7 +80,7 @@ def millis_of(text: str) -> int:
     unit = text[len(number) :]
     if unit not in units or not number.isdigit():
         raise click.BadParameter(
-            f"{text!r} is no time: write it as 1500ms, 30s, 5m or 2h", param_hint="--delay"
+            f"{text!r} is not a time: write it as 1500ms, 30s, 5m or 2h", param_hint="--delay"
         )
     return int(number) * units[unit]
 
@@ -128,7 +128,7 @@ def _lines(source: BinaryIO, name: str) -> Iterator[bytes]:
         yield line if number else line.removeprefix(codecs.BOM_UTF8)
     if not is_text:
         complain(
-            f"{name} is no text; each line of it is a message: with --whole all of it is one",
+            f"{name} is not text, and each line becomes a message: use --whole to send it as one message",
             severity="warning",
         )
 

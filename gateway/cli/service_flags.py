@@ -58,7 +58,7 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Set a property; repeatable."
         ),
-        click.option("--strict", is_flag=True, help="Do not start when any setting is wrong or unknown."),
+        click.option("--strict", is_flag=True, help="Refuse to start if a setting is invalid or unknown."),
         click.option(
             *("-p", "--print-config", "--printConfigItem", "print_config"),
             is_flag=True,
@@ -69,18 +69,18 @@ def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--output",
             type=click.Choice(LOG_FORMATS),
             default="text",
-            help="Form of what is printed and logged.",
+            help="Format of output and logs.",
         ),
         click.option(
             "--log-level",
             type=click.Choice(("debug", "info", "warning", "error")),
             default="info",
-            help="Least level that is logged; logLevels sets those of single loggers.",
+            help="Minimum log level. logLevels sets the levels of single loggers.",
         ),
         click.option(
             "--log-dir",
             type=click.Path(file_okay=False),
-            help="Log to files in this folder, named as the standard's; to standard error warnings only.",
+            help="Log to files in this folder, named like RocketMQ's. Only warnings go to standard error.",
         ),
     ):
         command = option(command)
@@ -92,7 +92,7 @@ def fail(problems: Sequence[Problem | str], output: str) -> NoReturn:
     if all(not isinstance(one, str) and one.severity == "warning" for one in problems):
         problems = [
             *problems,
-            "not started because of these warnings and --strict; leave --strict out, or mend them",
+            "not started because of these warnings and --strict; fix the settings or omit --strict",
         ]
     report(problems, output)
     raise SystemExit(USAGE)

@@ -152,7 +152,7 @@ class Both:
             addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
             given = split_addresses(settings.broker.namesrv_addr)
             addresses += [address for address in given if not self._is_own_name_server(address)]
-            settings.options.set("namesrvAddr", ";".join(addresses), "own name server")
+            settings.options.set("namesrvAddr", ";".join(addresses), "built-in name server")
 
         self._meters = meters = Meters(settings.broker.metrics_otel_cardinality_limit)
         self.broker = BrokerService(
@@ -256,7 +256,9 @@ class Both:
         warnings += advice(self._open_files, remoting.max_connections, backlog, read_kernel)
         sickness = self.broker.broker.store.sickness if self.broker else ""
         if sickness:
-            warnings.append(f"messages are refused until it is mended, stored ones are served: {sickness}")
+            warnings.append(
+                f"sends are refused until the store is repaired, stored messages are served: {sickness}"
+            )
         return Summary(
             name_server=f"{advertised}:{self._namesrv_port}" if self.namesrv else None,
             broker=f"{advertised}:{self.broker.port}" if self.broker else None,

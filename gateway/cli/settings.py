@@ -65,7 +65,7 @@ class BrokerSettings:
             assume_file_sizes(options, RealDisk(), small_files)
         except OSError as error:
             raise ConfigError(
-                f"storePathRootDir (--data-dir): the store cannot be looked at: {error}; choose another"
+                f"storePathRootDir (--data-dir): the store cannot be read: {error}; choose another"
             ) from None
 
     def _size_bit_maps(self) -> None:
@@ -87,7 +87,7 @@ class BrokerSettings:
         if self.broker.enable_controller_mode:
             if not self.broker.controller_addr:
                 raise ConfigError(
-                    "controllerAddr: say where controllers are, as in 10.0.0.1:9878;10.0.0.2:9878"
+                    "controllerAddr: set the addresses of the controllers, as 10.0.0.1:9878;10.0.0.2:9878"
                 )
             return
         if self.store.broker_role is not BrokerRole.SLAVE:
@@ -95,7 +95,7 @@ class BrokerSettings:
                 self.options.set("brokerId", "0", "the role of a master")
             return
         if self.broker.broker_id <= 0:
-            raise ConfigError("brokerId: a slave's id must be more than 0, and its own among the slaves")
+            raise ConfigError("brokerId: a slave's id must be greater than 0 and unique among the slaves")
         ratio = self.store.access_message_in_memory_max_ratio - SLAVE_MEMORY_PERCENT_LESS
         self.options.assume("accessMessageInMemoryMaxRatio", max(0, ratio), "the role of a slave")
 

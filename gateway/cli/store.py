@@ -40,13 +40,13 @@ _IS_MEMBER = "enableDLegerCommitLog"
 _BAR_WIDTH = 30
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-QUIET = click.option("--quiet", is_flag=True, help="Show no progress.")
+QUIET = click.option("--quiet", is_flag=True, help="Do not print progress.")
 
 BACKUPS = {
-    "backup": "Keep a store in a folder of backups, while its broker runs.",
-    "restore": "Make a store of a backup, as it was at its end, a time or an offset.",
+    "backup": "Back up a store to a folder of backups while its broker runs.",
+    "restore": "Restore a store from a backup, up to its end, a time or an offset.",
     "backups": "List the backups in a folder.",
-    "verify": "Read a backup whole, and compare it with what was written.",
+    "verify": "Read a whole backup and verify its checksums.",
 }
 """Commands that are in `store_backups`."""
 
@@ -58,10 +58,10 @@ BACKUPS = {
     epilog=examples("mqgateway store check ~/store"),
 )
 def store() -> None:
-    """Check, rebuild, count, convert, back up and restore a store that lies on disk.
+    """Check, rebuild, count, convert, back up and restore a store on disk.
 
     DIR is the broker's storePathRootDir, or the folder given to --data-dir. Stores of Apache's broker are
-    understood as well, also those of a member of a DLedger group.
+    supported as well, including those of a DLedger member.
     """
 
 
@@ -74,8 +74,10 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "-c",
             "--config",
             type=click.Path(dir_okay=False),
-            help="The broker's settings, where its store is not laid out by default: storePathCommitLog, "
-            "maxHashSlotNum, maxIndexNum, messageDelayLevel.",
+            help=(
+                "Settings file of the broker, if its store differs from the defaults: storePathCommitLog, "
+                "maxHashSlotNum, maxIndexNum, messageDelayLevel."
+            ),
         ),
         click.argument("folder", metavar="DIR", type=click.Path()),
     ):
@@ -100,16 +102,18 @@ Examples:
 
 
 @store.command(epilog=EXAMPLES_CHECK)
-@click.option("--force-read", is_flag=True, help="Read even while a broker has the store open.")
-@click.option("--limit", default=100, show_default=True, help="Print so many findings of each part.")
+@click.option("--force-read", is_flag=True, help="Read even if a broker has the store open.")
+@click.option(
+    "--limit", default=100, show_default=True, help="Maximum number of findings printed for each part."
+)
 @store_options
 def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_read: bool, limit: int) -> None:
-    """Verify a whole store, changing nothing.
+    """Verify a whole store without changing it.
 
     Reads every record of the log (lengths, position, CRC), every consume queue unit, index entry, chain and
-    slot, the checkpoint, and the config tables with their backups, and compares them with one another.
+    slot, the checkpoint, and the config tables with their backups, and compares them with each other.
 
-    Exit code 0: sound; 1: something is damaged, and each finding says what to do; 2: could not be checked.
+    Exit code 0: intact; 1: damaged, with a remedy for each finding; 2: could not be checked.
     """
     from mqgateway.engine.disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.check import check_store
@@ -131,12 +135,12 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
 @click.option("--discard", is_flag=True, help="Delete the old consume queues and index at the end.")
 @store_options
 def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard: bool) -> None:
-    """Make consume queues and index anew from the log.
+    """Rebuild consume queues and index from the log.
 
-    They are written aside and take the place of the old ones when all is on disk; those are kept with
-    ".replaced" after their names. The log is only read. Ended at any moment, the command can be given again.
+    The new files replace the old ones when all are on disk; the old ones are kept with the suffix
+    ".replaced". The log is only read. The command can be interrupted at any time and run again.
 
-    Exit code 0: done; 1: done, but parts of the log could not be read; 2: not done, all is as it was.
+    Exit code 0: done; 1: done, but parts of the log are unreadable; 2: failed, nothing has changed.
     """
     from mqgateway.engine.disk import RealDisk
     from mqgateway.engine.upkeep.rebuild import rebuild_store
@@ -149,12 +153,12 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
 
 
 @store.command(epilog=EXAMPLES_STATS)
-@click.option("--top", default=10, show_default=True, help="Print so many of the largest topics.")
+@click.option("--top", default=10, show_default=True, help="Number of largest topics to print.")
 @store_options
 def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int) -> None:
-    """Count topics, queues, messages and bytes, and what takes the room on disk.
+    """Count topics, queues, messages and bytes, and show the disk usage.
 
-    Counted from the consume queues, so that it is quick. A broker may have the store open.
+    The numbers are quickly computed from the consume queues. A broker may have the store open.
     """
     from mqgateway.engine.disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.stats import count_store
@@ -179,17 +183,17 @@ Examples:
 @store_options
 @click.argument("target", type=click.Path())
 def convert(folder: str, target: str, config: str | None, as_json: bool, quiet: bool) -> None:
-    """Make an ordinary store in TARGET of a DLedger member's in DIR.
+    """Convert the store of a DLedger member in DIR to an ordinary store in TARGET.
 
-    The way out of a DLedger group: a broker by itself goes on with TARGET, ours or Apache's. Topics, groups,
-    queue offsets and where groups are stay; physical offsets, and message ids made of them, do not. DIR is
-    only read, and no broker may have it open. Take the member whose log reaches farthest, when all have
-    stopped.
+    Use it to leave a DLedger group: a single broker, ours or Apache's, continues with TARGET. Topics, groups,
+    queue offsets and consumer offsets are kept; physical offsets, and message ids derived from them, change.
+    DIR is only read, and no broker may have it open. Stop all members, and convert the one with the longest
+    log.
 
-    Every record is compared with its entry, and the new store is checked, before TARGET gets its name; until
-    then it is TARGET.converting. Ended at any moment, the command can be given again and goes on.
+    Every record is compared with its entry, and the new store is checked. Until then its name is
+    TARGET.converting. The command can be interrupted at any time; run it again to continue.
 
-    Exit code 0: done; 2: not done.
+    Exit code 0: done; 2: failed.
     """
     from mqgateway.engine.disk import RealDisk
     from mqgateway.engine.upkeep.convert import convert_store
@@ -376,7 +380,7 @@ def ledger_as_text(ledger: LedgerCheck | None) -> list[str]:
         return ["a DLedger member without entries"]
     return [
         f"a DLedger member with entries {first.index:,} to {last.index:,}, the last of term {last.term}; "
-        f"up to {ledger.noted.committed:,} noted as committed; term {ledger.noted.term}"
+        f"committed up to {ledger.noted.committed:,}; term {ledger.noted.term}"
     ]
 
 
@@ -404,8 +408,8 @@ def convert_as_text(report: ConvertReport) -> list[str]:
         f"{report.target}: {report.records:,} records in {size} of log, {report.queues:,} queues, "
         f"{report.index_entries:,} index entries, {report.timers:,} timers moved",
         f"from {report.root}, {report.member}: {report.entries:,} entries up to {report.last_index:,} of "
-        f"term {report.last_term}; up to {report.committed:,} noted as committed",
-        "every record is as its entry",
+        f"term {report.last_term}; committed up to {report.committed:,}",
+        "every record matches its entry",
     ]
     if report.left_out:
         lines.append(f"not taken over: {', '.join(report.left_out)}")
@@ -440,8 +444,8 @@ def rebuild_as_text(report: RebuildReport) -> list[str]:
         f"{report.records:,} records in {in_bytes(report.log_end - report.log_start)} of log"
     ]
     if report.kept_ends:
-        lines.append(f"{report.kept_ends:,} queues without a message in the log go on where they ended")
-    lines += [f"kept   {folder}: delete it once the store is in order" for folder in report.replaced]
+        lines.append(f"{report.kept_ends:,} queues without a message in the log keep their end offsets")
+    lines += [f"kept   {folder}: delete it once the store works" for folder in report.replaced]
     lines += findings_as_text(report.findings)
     return lines
 

@@ -60,21 +60,23 @@ def _moment(_: click.Context, option: click.Parameter, value: str | None) -> int
         moment = datetime.fromisoformat(value)
     except ValueError:
         raise click.BadParameter(
-            f"{value!r} is no time: ms since the epoch, or 2026-11-25T03:00:00Z", param=option
+            f"{value!r} is not a time: use ms since the epoch or 2026-11-25T03:00:00Z", param=option
         ) from None
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 @click.command(epilog=EXAMPLES_BACKUP)
-@click.option("--copy", "is_copy", is_flag=True, help="Copy files that could be linked to the store's.")
+@click.option(
+    "--copy", "is_copy", is_flag=True, help="Copy files instead of linking them to the store's files."
+)
 @store_options
 @click.argument("target", metavar="BACKUPS", type=click.Path(file_okay=False))
 def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: bool, is_copy: bool) -> None:
-    """Keep a store in a folder of backups, while its broker runs.
+    """Back up a store to a folder of backups while its broker runs.
 
-    The backup is a folder of its own, named by the time. Files that have not changed since the backup before
-    are that one's files, so each further one takes what is new. On the file system of the store full files
-    of the log are linked and take no room; a disk that dies takes both, so keep backups elsewhere.
+    Each backup is a folder named by the time. Files that have not changed since the previous backup are
+    linked, so each further backup stores only new data. On the file system of the store, full files of the
+    log are linked and take no space. Keep backups on another disk, which survives a failure of the first.
     Any backup may be deleted (rm -r).
     """
     from mqgateway.engine.clock import SystemClock
@@ -90,10 +92,15 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
 
 @click.command(epilog=EXAMPLES_RESTORE)
 @click.option(
-    "--until-time", metavar="TIME", callback=_moment, help="Up to the last message that was stored by then."
+    "--until-time",
+    metavar="TIME",
+    callback=_moment,
+    help="Restore up to the last message stored at this time.",
 )
-@click.option("--until-offset", type=int, help="Up to the last message that ends at this offset of the log.")
-@click.option("--no-check", is_flag=True, help="Do not check the store when it is made.")
+@click.option(
+    "--until-offset", type=int, help="Restore up to the last message that ends at this offset of the log."
+)
+@click.option("--no-check", is_flag=True, help="Do not check the restored store.")
 @store_options
 @click.argument("target", metavar="STORE", type=click.Path(file_okay=False))
 def restore(
@@ -106,13 +113,13 @@ def restore(
     until_offset: int | None,
     no_check: bool,
 ) -> None:
-    """Make a store of a backup, as it was at its end, a time or an offset.
+    """Restore a store from a backup, up to its end, a time or an offset.
 
-    DIR is the backup, or a folder of backups, of which the newest one counts. STORE must not be there, or be
-    empty. What is copied is compared with its digests, queues and index are made anew, offsets of consumers
-    go back to the ends of their queues, and the store is checked.
+    DIR is the backup, or a folder of backups, of which the newest is used. STORE must not exist or must be
+    empty. Copied files are verified by their digests, queues and index are rebuilt, consumer offsets are
+    limited to the ends of their queues, and the store is checked.
 
-    Exit code 0: done and sound; 1: done, but the check found errors; 2: not done, nothing is left.
+    Exit code 0: done and intact; 1: done, but the check found errors; 2: failed, nothing is left behind.
     """
     from mqgateway.engine.disk import ReadOnlyDisk, RealDisk
     from mqgateway.engine.upkeep.check import check_store
@@ -143,7 +150,7 @@ def backups(folder: str, as_json: bool) -> None:
 
     with errors_told(as_json):
         if not os.path.isdir(folder):
-            raise EngineError(f"{folder} is no folder: give the one that backups were made in")
+            raise EngineError(f"{folder} is not a folder: give the folder of the backups")
         found = list_backups(RealDisk(), os.path.abspath(folder))
     if as_json:
         print_json({"backups": [{"name": name, **manifest_as_json(one)} for name, one in found.items()]})
@@ -158,9 +165,9 @@ def backups(folder: str, as_json: bool) -> None:
 @QUIET
 @click.argument("folder", metavar="BACKUP", type=click.Path())
 def verify(folder: str, as_json: bool, quiet: bool) -> None:
-    """Read a backup whole, and compare it with what was written.
+    """Read a whole backup and verify its checksums.
 
-    Exit code 0: as it was; 1: something of it is missing or was changed; 2: could not be read.
+    Exit code 0: intact; 1: files are missing or changed; 2: could not be read.
     """
     from mqgateway.engine.disk import RealDisk
     from mqgateway.engine.upkeep.manifest import damaged, load
@@ -168,7 +175,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
     with errors_told(as_json), progress_shown(quiet) as advance:
         place = newest(folder)
         found = damaged(RealDisk(), place, load(RealDisk(), place), advance)
-    lines = [*found, f"{place}: {'damaged' if found else 'as it was made'}"]
+    lines = [*found, f"{place}: {'damaged' if found else 'intact'}"]
     print_report(as_json, {"backup": place, "damaged": found}, lines)
     sys.exit(1 if found else 0)
 
@@ -191,9 +198,9 @@ def backup_as_text(report: BackupReport) -> list[str]:
     """Where it is, up to where it goes, and what it took."""
     manifest = report.manifest
     parts = (
-        ("copied", report.copied, "read once more"),
-        ("linked", report.linked, "which are the store's too"),
-        ("unchanged", report.unchanged, "which are the backup's before too"),
+        ("copied", report.copied, "read again"),
+        ("linked", report.linked, "linked to the store"),
+        ("unchanged", report.unchanged, "linked to the previous backup"),
     )
     return [
         f"{report.folder}: the log from {manifest.log_start} to {manifest.log_end}, "
@@ -235,7 +242,7 @@ def restore_as_text(report: RestoreReport, check: CheckReport | None) -> list[st
         f"{report.rebuilt.queues:,} queues and {report.rebuilt.index_entries:,} index entries made",
     ]
     if report.moved_back:
-        lines.append(f"{report.moved_back:,} offsets of consumers went back to the ends of their queues")
+        lines.append(f"{report.moved_back:,} consumer offsets were moved back to the ends of their queues")
     if check is not None:
         lines += findings_as_text(check.findings)
         lines.append(verdict(check))

@@ -51,18 +51,18 @@ def reach_warnings(advertised: str, bind: str, addresses: Sequence[str], contain
     everywhere = bind in ("", "0.0.0.0", "::")
     if ip.is_loopback and everywhere and not container:
         warnings.append(
-            f"brokers are advertised as {advertised}: clients on other machines cannot reach it. "
+            f"brokers are advertised as {advertised}, which clients on other machines cannot reach. "
             "Set --advertise (brokerIP1) to an address they can."
         )
     if container and (ip.is_loopback or advertised in addresses):
         warnings.append(
-            f"running in a container and advertised as {advertised}: clients outside it cannot reach that. "
+            f"running in a container and advertised as {advertised}, which clients outside cannot reach. "
             "Set --advertise (brokerIP1) to the host's address and publish the ports under the same numbers."
         )
     if not ip.is_loopback and advertised not in addresses:
         warnings.append(
             f"{advertised} is not an address of this machine (its own: {', '.join(addresses)}): "
-            "right behind NAT or a port mapping, else clients will not connect."
+            "correct behind NAT or a port mapping; otherwise clients cannot connect."
         )
     if not everywhere and bind != advertised and not container:
         warnings.append(f"listening on {bind} only, but advertised as {advertised}.")
@@ -88,26 +88,26 @@ def who_may(
         is_own = ipaddress.ip_address(bind).is_loopback
     except ValueError:
         is_own = bind == "localhost"
-    everybody = "everybody on this machine" if is_own else "everybody who reaches these ports"
+    everybody = "all clients on this machine" if is_own else "all clients that can reach these ports"
     if asks_who:
-        what = "what policies allow" if asks_what else "everything, since authorizationEnabled=false"
+        what = "limited by policies" if asks_what else "without limits, since authorizationEnabled=false"
         name_server = f"the name server: {everybody}; " if has_open_name_server else ""
         by_address = f" and {allowed_slaves} (haAllowedSlaves)" if allowed_slaves else ""
         return (
-            f"the users of this server, who may do {what}; {name_server}"
-            f"the port for slaves: slaves that sign{by_address}. See docs/security.md"
+            f"the users of this server, {what}; {name_server}"
+            f"the replication port: slaves that sign{by_address}. See docs/security.md"
         )
     if has_accounts:
         return (
-            "the accounts of aclEnable, who may do what their permissions say; "
-            f"the name server: {everybody}; the port for slaves: members of the group. See docs/security.md"
+            "the accounts of aclEnable, limited by their permissions; "
+            f"the name server: {everybody}; the replication port: members of the group. See docs/security.md"
         )
     if is_own:
-        return f"{everybody}: it listens on {bind} only; access control is off"
+        return f"{everybody}: the server listens on {bind} only; access control is off"
     return (
         f"{everybody} may read, write and administer: access control is off "
-        "(authenticationEnabled, authorizationEnabled; mqgateway serve --secure turns it on). "
-        "Narrow it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
+        "(authenticationEnabled, authorizationEnabled; mqgateway serve --secure enables it). "
+        "Restrict it with a firewall or with --bind ADDRESS (bindAddress); for this machine only: "
         "--bind 127.0.0.1 --advertise 127.0.0.1"
     )
 

@@ -24,9 +24,16 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("topic")
-@click.option("-l", "--lines", default=10, show_default=True, type=click.IntRange(0), help="Newest messages.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what comes.")
-@click.option("--tags", help="Only messages with one of these tags: 'A || B'.")
+@click.option(
+    "-l",
+    "--lines",
+    default=10,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Number of newest messages to print.",
+)
+@click.option("-f", "--follow", is_flag=True, help="Continue with new messages as they arrive.")
+@click.option("--tags", help="Tags to select: 'A || B'.")
 @raw_flag
 @client_flags
 @told

@@ -1,7 +1,7 @@
-"""Settings of producers and consumers, each under the standard's name (in camel case) and with its default.
+"""Settings of producers and consumers, each with RocketMQ's name (in camel case) and default.
 
 A setting is given as a keyword argument: `Producer("group", send_msg_timeout=5000)`. Times are in ms unless
-said otherwise. `checked` refuses what is out of range. Standard: `ClientConfig`, `DefaultMQProducer`,
+stated otherwise. `checked` refuses values out of range. Standard: `ClientConfig`, `DefaultMQProducer`,
 `DefaultMQPushConsumer`, `DefaultMQPullConsumer`, `DefaultLitePullConsumer`.
 """
 
@@ -27,14 +27,14 @@ T = TypeVar("T", bound="ClientOptions")
 
 
 class MessageModel(StrEnum):
-    """Whether the members of a group share the messages, or each gets them all."""
+    """Distribution of messages among the members of a group."""
 
     CLUSTERING = "CLUSTERING"
     BROADCASTING = "BROADCASTING"
 
 
 class ConsumeFrom(StrEnum):
-    """Where a group begins that has never consumed. Standard: `ConsumeFromWhere`."""
+    """Start position of a group without committed offsets. Standard: `ConsumeFromWhere`."""
 
     LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
     FIRST_OFFSET = "CONSUME_FROM_FIRST_OFFSET"
@@ -42,193 +42,238 @@ class ConsumeFrom(StrEnum):
 
 
 class HeaderForm(StrEnum):
-    """How headers are written. Standard: `rocketmq.serialize.type`."""
+    """Encoding of request headers. Standard: `rocketmq.serialize.type`."""
 
     JSON = "JSON"
     ROCKETMQ = "ROCKETMQ"
 
     @property
     def number(self) -> SerializeType:
-        """As it is on the wire."""
+        """Return the code on the wire."""
         return SerializeType[self.value]
 
 
 class ClientOptions(Options):
-    """What all clients have."""
+    """Settings of all clients."""
 
     ssl_context: ssl.SSLContext | None = None
-    """What connections are made with; it has no form in text."""
+    """SSL context of connections; it has no text form."""
 
     namesrv_addr: str = option(
-        "", "Name servers, `host:port` joined by `;`; without any, those in NAMESRV_ADDR."
+        "", "Name servers as `host:port`, separated by `;`. Empty: those in NAMESRV_ADDR."
     )
-    client_ip: str = option("", "Our address in the client id; empty: found out.", name="clientIP")
-    instance_name: str = option("DEFAULT", "Tells clients at one address apart; DEFAULT: made up.")
-    unit_name: str = option("", "Name of our unit, a part of the client id.")
-    unit_mode: bool = option(False, "Whether we belong to a unit.")
-    namespace: str = option("", "Put before the names of topics and groups (`ns%topic`).")
-    namespace_v2: str = option("", "Namespace that brokers know of, sent with every request.")
-    poll_name_server_interval: int = option(30_000, "Time between looks at routes.", unit="ms", low=10)
-    heartbeat_broker_interval: int = option(30_000, "Time between heartbeats.", unit="ms", low=10)
+    client_ip: str = option(
+        "", "Address of the client in its client id. Empty: the first local address.", name="clientIP"
+    )
+    instance_name: str = option(
+        "DEFAULT", "Name that distinguishes clients at one address. DEFAULT: a generated name."
+    )
+    unit_name: str = option("", "Name of the client's unit, which becomes part of the client id.")
+    unit_mode: bool = option(False, "Mark the client as a member of a unit.")
+    namespace: str = option("", "Prefix of topic and group names (`ns%topic`).")
+    namespace_v2: str = option("", "Namespace that is sent with every request and resolved by the broker.")
+    poll_name_server_interval: int = option(30_000, "Interval between route updates.", unit="ms", low=10)
+    heartbeat_broker_interval: int = option(30_000, "Interval between heartbeats.", unit="ms", low=10)
     persist_consumer_offset_interval: int = option(
-        5_000, "Time between commits of consumed offsets.", unit="ms", low=10
+        5_000, "Interval between commits of consumed offsets.", unit="ms", low=10
     )
-    pull_time_delay_mills_when_exception: int = option(1_000, "Rest after a pull that failed.", unit="ms")
-    mq_client_api_timeout: int = option(3_000, "Longest time for an answer.", unit="ms", low=1)
-    vip_channel_enabled: bool = option(False, "Use the brokers' ports that serve no pulls (two less).")
+    pull_time_delay_mills_when_exception: int = option(1_000, "Delay after a failed pull.", unit="ms")
+    mq_client_api_timeout: int = option(3_000, "Timeout of a request.", unit="ms", low=1)
+    vip_channel_enabled: bool = option(False, "Send through the brokers' VIP port (listenPort - 2).")
     use_tls: bool = option(False, "Open connections with TLS.", name="useTLS")
     tls_client_trust_cert_path: str = option(
         "",
-        "Authorities that host names' certificates are checked against; empty: the system's.",
+        "CA certificates that verify servers. Empty: those of the system.",
         name="tls.client.trustCertPath",
     )
-    tls_client_cert_path: str = option(
-        "", "Certificate chain that we show servers, PEM.", name="tls.client.certPath"
+    tls_client_cert_path: str = option("", "Client certificate chain (PEM).", name="tls.client.certPath")
+    tls_client_key_path: str = option(
+        "", "Private key (PEM) of tls.client.certPath.", name="tls.client.keyPath"
     )
-    tls_client_key_path: str = option("", "Its private key, PEM.", name="tls.client.keyPath")
     tls_client_key_password: str = option(
-        "", "Password of that key.", name="tls.client.keyPassword", secret=True
+        "", "Password of tls.client.keyPath.", name="tls.client.keyPassword", secret=True
     )
     check_host_name: bool = option(
         False,
-        "With TLS: a server's certificate must be for the name or address that it is connected to by.",
+        "With TLS, require that a server's certificate matches the name or address used to connect.",
         ours=True,
     )
-    language: str = option("PYTHON", "What we are written in.", ours=True)
+    language: str = option("PYTHON", "Language of the client that servers see.", ours=True)
     serialize_type: HeaderForm = option(
-        HeaderForm.JSON, "How headers are written.", name="rocketmq.serialize.type"
+        HeaderForm.JSON, "Encoding of request headers: JSON or ROCKETMQ.", name="rocketmq.serialize.type"
     )
-    send_latency_enable: bool = option(False, "Avoid brokers that answer slowly, for a time.")
-    start_detector_enable: bool = option(False, "Look whether brokers that failed can be reached again.")
-    detect_timeout: int = option(200, "Longest time of such a look.", unit="ms", low=1)
-    detect_interval: int = option(2_000, "Time between such looks.", unit="ms", low=1)
-    access_key: str = option("", "Name under which requests are signed; empty: they are not.")
-    secret_key: str = option("", "Key that requests are signed with.", secret=True)
-    security_token: str = option("", "Token that is sent along.", secret=True)
+    send_latency_enable: bool = option(False, "Avoid slow brokers for a time.")
+    start_detector_enable: bool = option(False, "Check if brokers that failed are reachable again.")
+    detect_timeout: int = option(200, "Timeout of such a check.", unit="ms", low=1)
+    detect_interval: int = option(2_000, "Interval between such checks.", unit="ms", low=1)
+    access_key: str = option("", "Access key that requests are signed with. Empty: requests are not signed.")
+    secret_key: str = option("", "Secret key that requests are signed with.", secret=True)
+    security_token: str = option("", "Security token sent with signed requests.", secret=True)
     credentials_file: str = option(
-        "", "File with accessKey and secretKey, as tools.yml, that may change; instead of these.", ours=True
+        "",
+        "File with accessKey and secretKey, as tools.yml, used instead of access_key and secret_key. A "
+        "changed file is read again.",
+        ours=True,
     )
-    enable_trace: bool = option(False, "Record what is sent and consumed in the trace topic.")
-    trace_topic: str = option(TRACE_TOPIC, "Topic of those records.")
-    trace_msg_batch_num: int = option(10, "Records that go in one message.", low=1, high=1000)
-    trace_queue_max: int = option(2048, "Records that may wait; more are dropped.", low=1, ours=True)
+    enable_trace: bool = option(False, "Record sends and consumption in the trace topic.")
+    trace_topic: str = option(TRACE_TOPIC, "Topic of trace records.")
+    trace_msg_batch_num: int = option(10, "Maximum number of trace records in one message.", low=1, high=1000)
+    trace_queue_max: int = option(
+        2048,
+        "Maximum number of trace records that wait to be sent. Further records are dropped.",
+        low=1,
+        ours=True,
+    )
     enable_opentelemetry: bool = option(
-        False, "Make spans by OpenTelemetry's API (an extra), with the process's tracer provider.", ours=True
+        False, "Create spans through OpenTelemetry (an extra) with the process's tracer provider.", ours=True
     )
 
 
 class ProducerOptions(ClientOptions):
-    """What producers have beside."""
+    """Additional settings of producers."""
 
     create_topic_key: str = option(DEFAULT_TOPIC, "Topic that new topics are copied from.")
-    default_topic_queue_nums: int = option(4, "Queues of a new topic on each broker, at most.", low=1)
-    send_msg_timeout: int = option(3_000, "Longest time of a send with all its tries.", unit="ms", low=1)
+    default_topic_queue_nums: int = option(
+        4, "Maximum number of queues of a new topic on each broker.", low=1
+    )
+    send_msg_timeout: int = option(3_000, "Timeout of a send, including all attempts.", unit="ms", low=1)
     send_msg_max_timeout_per_request: int = option(
-        -1, "Longest time of one try while others are left; -1: what is left of the whole.", unit="ms"
+        -1, "Timeout of one attempt while others are left. -1: the time left of send_msg_timeout.", unit="ms"
     )
     compress_msg_body_over_howmuch: int = option(
-        4096, "Bodies from this size on are compressed.", unit="bytes"
+        4096, "Minimum size of a body to be compressed.", unit="bytes"
     )
-    compress_type: Compression = option(Compression.ZLIB, "How bodies are compressed.")
-    compress_level: int = option(5, "How hard is tried; zlib to 9, zstd to 22.", low=1, high=22)
-    retry_times_when_send_failed: int = option(2, "Further tries of a send, on other brokers if there are.")
-    retry_times_when_send_async_failed: int = option(2, "The same, of a send that is not waited for.")
+    compress_type: Compression = option(Compression.ZLIB, "Compression of bodies: ZLIB, LZ4 or ZSTD.")
+    compress_level: int = option(5, "Compression level, up to 9 for zlib and 22 for zstd.", low=1, high=22)
+    retry_times_when_send_failed: int = option(
+        2, "Number of retries of a send, on other brokers if possible."
+    )
+    retry_times_when_send_async_failed: int = option(2, "Number of retries of an asynchronous send.")
     retry_another_broker_when_not_store_ok: bool = option(
         False,
-        "Send again what is stored less safely than configured.",
+        "Retry a send that was stored with less durability than configured.",
         name="retryAnotherBrokerWhenNotStoreOK",
     )
-    max_message_size: int = option(4 * 1024**2, "Largest body, and largest batch.", unit="bytes", low=1)
+    max_message_size: int = option(4 * 1024**2, "Maximum size of a body and of a batch.", unit="bytes", low=1)
     max_sends_in_flight: int = option(
-        10_000, "Sends that may be under way; more are refused.", low=1, ours=True
+        10_000, "Maximum number of sends in flight. Further sends are refused.", low=1, ours=True
     )
 
 
 class ConsumerOptions(ClientOptions):
-    """What all consumers have beside."""
+    """Additional settings of all consumers."""
 
     message_model: MessageModel = option(
-        MessageModel.CLUSTERING, "Whether members share messages or each gets all."
+        MessageModel.CLUSTERING,
+        "Share messages among the members of the group (CLUSTERING) or deliver all to each member "
+        "(BROADCASTING).",
     )
     consume_from_where: ConsumeFrom = option(
-        ConsumeFrom.LAST_OFFSET, "Where a group begins that has never consumed."
+        ConsumeFrom.LAST_OFFSET, "Start position of a group that has no committed offset."
     )
     consume_timestamp: str = option(
-        "", "yyyyMMddHHmmss, local time, for CONSUME_FROM_TIMESTAMP; empty: half an hour ago."
+        "", "Start time for CONSUME_FROM_TIMESTAMP as yyyyMMddHHmmss in local time. Empty: half an hour ago."
     )
     max_reconsume_times: int = option(
-        -1, "Times a message comes again; -1: 16, and without end for ordered consumers.", low=-1
+        -1, "Maximum number of retries of a message. -1: 16, and unlimited for ordered consumers.", low=-1
     )
     local_offset_store_dir: str = option(
         "~/.rocketmq_offsets",
-        "Folder of the offsets of broadcasting.",
+        "Folder of the offsets of broadcasting consumers.",
         name="rocketmq.client.localOffsetStoreDir",
     )
-    broker_suspend_max_time_millis: int = option(20_000, "Time a pull waits at the broker.", unit="ms")
+    broker_suspend_max_time_millis: int = option(
+        20_000, "Maximum time that the broker holds a pull.", unit="ms"
+    )
     consumer_timeout_millis_when_suspend: int = option(
-        30_000, "Longest time for the answer to such a pull.", unit="ms", low=1
+        30_000, "Timeout of a pull that the broker may hold.", unit="ms", low=1
     )
     consumer_pull_timeout_millis: int = option(
-        10_000, "Longest time for the answer to a pull that does not wait.", unit="ms", low=1
+        10_000, "Timeout of a pull that the broker does not hold.", unit="ms", low=1
     )
 
 
 class PushOptions(ConsumerOptions):
-    """What push consumers have beside."""
+    """Additional settings of push consumers."""
 
-    broker_suspend_max_time_millis: int = option(15_000, "Time a pull waits at the broker.", unit="ms")
-    consume_thread_min: int = option(20, "Calls of the listener at once.", low=1, high=1000)
-    consume_thread_max: int = option(20, "As `consumeThreadMin`; the larger counts.", low=1, high=1000)
+    broker_suspend_max_time_millis: int = option(
+        15_000, "Maximum time that the broker holds a pull.", unit="ms"
+    )
+    consume_thread_min: int = option(20, "Number of threads that call the listener.", low=1, high=1000)
+    consume_thread_max: int = option(
+        20,
+        "Number of threads that call the listener. The larger of this and consumeThreadMin counts.",
+        low=1,
+        high=1000,
+    )
     consume_concurrently_max_span: int = option(
         2000,
-        "Offsets between the first and the last message that wait, above which nothing is pulled.",
+        "Maximum distance between the offsets of the first and the last buffered message of a queue. "
+        "Beyond it, pulling pauses.",
         low=1,
         high=65535,
     )
     pull_threshold_for_queue: int = option(
-        1000, "Messages of a queue that wait, above which nothing is pulled.", low=1, high=65535
+        1000, "Maximum number of buffered messages of a queue. Beyond it, pulling pauses.", low=1, high=65535
     )
-    pull_threshold_size_for_queue: int = option(100, "The same in bytes.", unit="MiB", low=1, high=1024)
-    pull_threshold_for_topic: int = option(-1, "The same for a topic, shared by its queues.", high=6_553_500)
-    pull_threshold_size_for_topic: int = option(-1, "The same in bytes.", unit="MiB", high=102_400)
-    pull_interval: int = option(0, "Rest between pulls.", unit="ms", high=65535)
-    pull_batch_size: int = option(32, "Messages of a pull.", low=1, high=1024)
-    pull_batch_size_in_bytes: int = option(256 * 1024, "Bytes of a pull.", unit="bytes", low=1)
+    pull_threshold_size_for_queue: int = option(
+        100,
+        "Maximum size of the buffered messages of a queue. Beyond it, pulling pauses.",
+        unit="MiB",
+        low=1,
+        high=1024,
+    )
+    pull_threshold_for_topic: int = option(
+        -1,
+        "Maximum number of buffered messages of a topic, divided among its queues. -1: no limit.",
+        high=6_553_500,
+    )
+    pull_threshold_size_for_topic: int = option(
+        -1,
+        "Maximum size of the buffered messages of a topic, divided among its queues. -1: no limit.",
+        unit="MiB",
+        high=102_400,
+    )
+    pull_interval: int = option(0, "Delay between pulls.", unit="ms", high=65535)
+    pull_batch_size: int = option(32, "Maximum number of messages in a pull.", low=1, high=1024)
+    pull_batch_size_in_bytes: int = option(
+        256 * 1024, "Maximum size of the messages in a pull.", unit="bytes", low=1
+    )
     consume_message_batch_max_size: int = option(
-        1, "Messages given to the listener at once.", low=1, high=1024
+        1, "Maximum number of messages in one call of the listener.", low=1, high=1024
     )
     post_subscription_when_pull: bool = option(False, "Send the tags with every pull.")
     suspend_current_queue_time_millis: int = option(
-        1_000, "Rest of an ordered queue after a failure.", unit="ms", low=10, high=30_000
+        1_000, "Delay before an ordered queue is retried after a failure.", unit="ms", low=10, high=30_000
     )
     consume_timeout: int = option(
-        15, "Time after which a message is sent back while it is consumed.", unit="min", low=1
+        15, "Processing time after which a message is sent back to the broker.", unit="min", low=1
     )
     await_termination_millis_when_shutdown: int = option(
-        0, "Time that listeners are given to finish at the end.", unit="ms"
+        0, "Maximum time that a stop waits for listeners.", unit="ms"
     )
     client_rebalance: bool = option(
-        True, "Share queues among ourselves; false: the broker does, and may say POP."
+        True, "Distribute queues among the clients. False: the broker does, and may select POP."
     )
     pop_invisible_time: int = option(
-        60_000, "Time after which a popped message comes again.", unit="ms", low=5_000, high=300_000
+        60_000, "Invisible time of popped messages.", unit="ms", low=5_000, high=300_000
     )
-    pop_batch_nums: int = option(32, "Messages of a pop.", low=1, high=32)
+    pop_batch_nums: int = option(32, "Maximum number of messages in a pop.", low=1, high=32)
     pop_threshold_for_queue: int = option(
-        96, "Popped messages of a queue that wait, above which nothing is popped.", low=1
+        96, "Maximum number of buffered popped messages of a queue. Beyond it, popping pauses.", low=1
     )
 
 
 class PullOptions(ConsumerOptions):
-    """Pull consumers have nothing beside."""
+    """Settings of pull consumers, which have no additional ones."""
 
 
 class SimpleOptions(ConsumerOptions):
-    """What simple consumers have beside."""
+    """Additional settings of simple consumers."""
 
     pop_invisible_time: int = option(
         60_000,
-        "Time after which a message comes again that was not acknowledged.",
+        "Invisible time of received messages.",
         unit="ms",
         low=1_000,
         high=43_200_000,
@@ -236,29 +281,42 @@ class SimpleOptions(ConsumerOptions):
 
 
 class LitePullOptions(ConsumerOptions):
-    """What lite pull consumers have beside."""
+    """Additional settings of lite pull consumers."""
 
-    auto_commit: bool = option(True, "Commit what was polled.")
-    auto_commit_interval_millis: int = option(5_000, "Time between those commits.", unit="ms", low=1_000)
-    pull_batch_size: int = option(10, "Messages of a pull.", low=1, high=1024)
-    pull_threshold_for_all: int = option(10_000, "Messages that wait, above which nothing is pulled.", low=1)
-    pull_threshold_for_queue: int = option(1000, "The same for a queue.", low=1, high=65535)
-    pull_threshold_size_for_queue: int = option(100, "The same in bytes.", unit="MiB", low=1, high=1024)
+    auto_commit: bool = option(True, "Commit polled messages automatically.")
+    auto_commit_interval_millis: int = option(
+        5_000, "Interval between automatic commits.", unit="ms", low=1_000
+    )
+    pull_batch_size: int = option(10, "Maximum number of messages in a pull.", low=1, high=1024)
+    pull_threshold_for_all: int = option(
+        10_000, "Maximum number of buffered messages of all queues. Beyond it, pulling pauses.", low=1
+    )
+    pull_threshold_for_queue: int = option(
+        1000, "Maximum number of buffered messages of a queue. Beyond it, pulling pauses.", low=1, high=65535
+    )
+    pull_threshold_size_for_queue: int = option(
+        100,
+        "Maximum size of the buffered messages of a queue. Beyond it, pulling pauses.",
+        unit="MiB",
+        low=1,
+        high=1024,
+    )
     consume_max_span: int = option(
         2000,
-        "Offsets between the first and the last message that wait, above which nothing is pulled.",
+        "Maximum distance between the offsets of the first and the last buffered message of a queue. "
+        "Beyond it, pulling pauses.",
         low=1,
     )
-    poll_timeout_millis: int = option(5_000, "Time that a poll waits if not told.", unit="ms")
+    poll_timeout_millis: int = option(5_000, "Default timeout of a poll.", unit="ms")
     topic_metadata_check_interval_millis: int = option(
-        30_000, "Time between looks for queues that came or went.", unit="ms", low=10
+        30_000, "Interval between checks for new and removed queues.", unit="ms", low=10
     )
 
 
 def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) -> T:
-    """Options from keyword arguments. Raises `BadArgument` for unknown names, wrong types and ranges.
+    """Return options from keyword arguments. Raises `BadArgument` for unknown names, types and ranges.
 
-    `others` are arguments that are no settings; one of them may be what a misspelt name was meant to be.
+    `others` are arguments that are not settings; a misspelt name may be meant as one of them.
     """
     known = {one.attribute for one in options_of(kind)} | {"ssl_context"}
     unknown = sorted(set(given) - known)
@@ -281,7 +339,7 @@ def made(kind: type[T], given: Mapping[str, Any], others: Iterable[str] = ()) ->
 
 
 def _is_ssl_context(value: object) -> bool:
-    import ssl  # for those who use it: commands start without
+    import ssl  # slow to load, and most commands do not need it
 
     return isinstance(value, ssl.SSLContext)
 
@@ -298,7 +356,7 @@ def _no_setting(name: str, known: list[str]) -> str:
 
 
 def checked(options: T) -> T:
-    """The same options, values of enumerations as such. Raises `BadArgument`."""
+    """Return the options with enumeration values converted. Raises `BadArgument`."""
     for one in options_of(type(options)):
         value = getattr(options, one.attribute)
         is_right = (
@@ -317,13 +375,13 @@ def checked(options: T) -> T:
 
 
 def name_servers_of(options: ClientOptions) -> list[str]:
-    """The name servers that are configured, here or in the environment."""
+    """Return the configured name servers, from the options or the environment."""
     text = options.namesrv_addr or os.environ.get("NAMESRV_ADDR", "")
     return split_addresses(text)
 
 
 def shown(options: ClientOptions) -> dict[str, str]:
-    """Every setting as text by the standard's name, secrets hidden: what an administrator may see."""
+    """Return every setting as text by its RocketMQ name, with secrets hidden, for administrators."""
     return {
         one.name: HIDDEN if one.secret else format_value(getattr(options, one.attribute))
         for one in options_of(type(options))

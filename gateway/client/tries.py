@@ -73,7 +73,7 @@ class Tries:
         """Begin to send; `timeout` in seconds for all tries, `tries` after the first one, as configured
         unless told. To a `queue` it is tried once. Raises `TooBusy`."""
         if self.under_way >= self.options.max_sends_in_flight:
-            raise TooBusy(f"{self.under_way} sends are under way")
+            raise TooBusy(f"{self.under_way} sends are in flight")
         self.under_way += 1
         more = self.options.retry_times_when_send_failed if tries is None else tries
         return _Send(self, prepared, timeout, 1 + more, queue).begin()

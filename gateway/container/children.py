@@ -135,7 +135,7 @@ class Process:
         try:
             sent = self._stdin.write(line)
         except (OSError, ValueError) as error:  # it does not read any more, or has ended
-            log.warning("process %d cannot be told anything: %s", self.pid, error)
+            log.warning("process %d cannot be notified: %s", self.pid, error)
             return
         if sent != len(line):
             log.warning("process %d does not listen", self.pid)

@@ -38,7 +38,7 @@ def peers_of(text: str) -> list[Peer]:
     peers = [_peer(part.strip()) for part in text.split(";") if part.strip()]
     ids = [peer.peer_id for peer in peers]
     if len(set(ids)) < len(ids):
-        raise ConfigError(f"controllerDLegerPeers={text}: an id stands there twice")
+        raise ConfigError(f"controllerDLegerPeers={text}: an id occurs twice")
     return peers
 
 

@@ -215,12 +215,12 @@ class ControllerService:
             for peer in self.controller.drop_silent():
                 cast(Peer, peer).close("its broker was not heard of in time")
         except Exception:
-            log.exception("looking for silent brokers failed")
+            log.exception("the check for silent brokers failed")
         self._wait_for_silence()
 
     def _send_notice(self, notice: Notice) -> None:
         after = notice.after
-        log.info("%s: the master is %s of epoch %d now", after.name, after.master, after.master_epoch)
+        log.info("%s: the master is now %s, epoch %d", after.name, after.master, after.master_epoch)
         for receiver in notice.receivers:
             self._client.send_oneway(receiver, notice_command(notice))
 

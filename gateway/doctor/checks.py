@@ -60,7 +60,7 @@ TOLD = {
         "allow it: mqadmin updateSubGroup -g {group} -c CLUSTER -s true",
     ),
     "no-member": Sentence(
-        "nobody consumes: no member of the group {group} is connected, and {behind} messages wait",
+        "no member of the group {group} is connected, and {behind} messages wait",
         "start a consumer; if one runs, check its name servers, namespace and credentials",
     ),
     "no-route": Sentence(
@@ -68,7 +68,7 @@ TOLD = {
         "create it (mqgateway topic create {topic} -c CLUSTER), or bring its broker back",
     ),
     "topic-unreadable": Sentence(
-        "nobody may read the topic {topic}: its permission lacks reading",
+        "the topic {topic} is not readable: its permission does not include read",
         "allow it: mqadmin updateTopicPerm -t {topic} -p 6 -c CLUSTER",
     ),
     "reading-forbidden": Sentence(
@@ -77,24 +77,24 @@ TOLD = {
     ),
     "not-subscribed": Sentence(
         "no member subscribes to the topic {topic}, of which {behind} messages wait",
-        "subscribe to it, or let the group forget it: mqgateway offset reset {group} {topic} --to last",
+        "subscribe to it, or skip its messages: mqgateway offset reset {group} {topic} --to last",
     ),
     "subscription-conflict": Sentence(
-        "members of the group want different things of the topic {topic}: {wanted}; "
-        "brokers go by whichever said so last",
-        "let all members of the group subscribe to the same with the same filter, or use two groups",
+        "members of the group have different subscriptions to the topic {topic}: {wanted}; "
+        "brokers use the one received last",
+        "give all members of the group the same subscription and filter, or use two groups",
     ),
     "filter-matches-nothing": Sentence(
-        "of the next {looked_at} messages of {topic} the filter {expression} lets none through",
+        "of the next {looked_at} messages of {topic} the filter {expression} selects none",
         "check tags and filter: mqgateway message tail {topic}",
     ),
     "offset-lost": Sentence(
-        "{topic} ({queues}) was to go on at messages that are gone: {lost} were removed unconsumed",
+        "{topic} ({queues}) has an offset before the first message: {lost} messages were deleted unconsumed",
         "they are skipped with the next pull; keep messages longer (fileReservedTime), or consume faster",
     ),
     "offset-ahead": Sentence(
-        "{topic} ({queues}) was to go on after messages that do not exist yet, by {ahead} at most",
-        "set them back: mqgateway offset reset {group} {topic} --to last",
+        "{topic} ({queues}) has an offset past the last message, by up to {ahead}",
+        "reset the offsets: mqgateway offset reset {group} {topic} --to last",
     ),
     "queue-without-owner": Sentence(
         "{topic} ({queues}) belongs to no member, and {behind} messages wait there",
@@ -108,25 +108,25 @@ TOLD = {
     ),
     "queue-suspended": Sentence(
         "{client} consumes {topic} ({queues}) in order and has consumed nothing for {idle} s, "
-        "with {cached} messages in its hands: a message fails again and again, or its listener hangs",
+        "with {cached} buffered messages: a message fails again and again, or its listener hangs",
         "look at the message at the head, and at the client's stacks: mqadmin consumerStatus -g {group} -i "
         "{client} -s",
     ),
     "listener-hangs": Sentence(
         "{client} has consumed nothing of {topic} ({queues}) for {idle} s, "
-        "with {cached} messages in its hands: its listener hangs",
+        "with {cached} buffered messages: its listener hangs",
         "look at its stacks: mqadmin consumerStatus -g {group} -i {client} -s",
     ),
     "not-pulling": Sentence(
-        "{client} has asked for no message of {topic} ({queues}) for {idle} s",
-        "see whether it can reach the broker, and whether it was suspended; restart it",
+        "{client} has requested no messages of {topic} ({queues}) for {idle} s",
+        "check if it can reach the broker and if it was suspended; restart it",
     ),
     "flow-control": Sentence(
-        "{client} holds all it may of {topic} ({queues}): {cached} messages, {mib} MiB; it asks for no more",
-        "its listener is slower than messages come: make it faster, or start more members",
+        "the buffer of {client} for {topic} ({queues}) is full: {cached} messages, {mib} MiB; pulling pauses",
+        "its listener is slower than messages arrive: make it faster, or start more members",
     ),
     "slow-listener": Sentence(
-        "messages of {topic} come faster than they are consumed: {incoming:.1f} a second come, "
+        "messages of {topic} arrive faster than they are consumed: {incoming:.1f} a second arrive, "
         "{consumed:.1f} are consumed; a message takes a listener {millis:.0f} ms",
         "make the listener faster, give it more threads, or start more members (up to one a queue)",
     ),
@@ -141,20 +141,20 @@ TOLD = {
     ),
     "pop-invisible": Sentence(
         "{held} of {behind} messages that wait in {topic} were popped and not acknowledged yet: "
-        "nobody sees them until they are due again",
+        "they stay invisible until their invisible time ends",
         "acknowledge messages, or pop with a shorter invisible time",
     ),
     "transaction-pending": Sentence(
         "{count} transactions of {topic} are open, the oldest for {age} s: "
-        "their messages are not there before they are committed",
-        "see whether the producers answer: mqgateway transaction list",
+        "their messages are invisible until they are committed",
+        "check if the producers respond: mqgateway transaction list",
     ),
     "dead-letters": Sentence(
-        "{count} messages were given up and lie among the dead letters",
+        "{count} messages failed and are now dead letters",
         "look at them: mqgateway dlq list {group}; send them again: mqgateway dlq replay {group} --dry-run",
     ),
     "idle-members": Sentence(
-        "{idle} of {members} members have nothing to do: the topics of the group have {queues} queues",
+        "{idle} of {members} members are idle: the topics of the group have {queues} queues",
         "give the topic more queues, or stop them",
     ),
 }

@@ -217,7 +217,7 @@ class GrpcConnection:
 
     def cut_off(self, reason: str) -> None:
         """See `Keeper`."""
-        log.warning("%s is cut off: %s", self.address, reason)
+        log.warning("%s is disconnected: %s", self.address, reason)
         self._kept = 0
         self.abort()
 
@@ -247,7 +247,7 @@ class GrpcConnection:
         remoting = self._terms.remoting
         self._unsent += size
         if self._unsent > remoting.unsent_limit:
-            log.warning("%s is cut off: it has left %d bytes unread", self.address, self._unsent)
+            log.warning("%s is disconnected: it has left %d bytes unread", self.address, self._unsent)
             self.abort()
         elif self._unsent > remoting.high_water_mark and self._is_reading:
             self._is_reading = False

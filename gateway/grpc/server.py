@@ -76,7 +76,7 @@ class GrpcServer:
         try:
             self.port = self._server.listen_http2(host, port).getHost().port
         except CannotListenError as error:
-            log.warning("gRPC has no port of its own: %s; grpcServerPort sets another one", error)
+            log.warning("the gRPC port cannot be opened: %s; grpcServerPort sets another one", error)
         else:
             log.info("gRPC is served at %s", format_address(host, self.port))
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)

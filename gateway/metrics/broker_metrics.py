@@ -1,8 +1,8 @@
-"""The metrics of the standard's broker, by its names. Standard: `BrokerMetricsConstant`,
+"""Metrics of RocketMQ's broker, by its names. Standard: `BrokerMetricsConstant`,
 `DefaultStoreMetricsConstant`, `PopMetricsConstant`, `RemotingMetricsConstant`.
 
-Left out are those of RocksDB, which is not used here. Where a value could only be said of threads or buffers
-that there are not, it is 0, so that dashboards have something to show.
+Metrics of RocksDB are left out. Metrics of thread pools and buffers that do not exist here are 0, so that
+dashboards have values to show.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ Read = Callable[[BrokerReading], Samples]
 
 
 def gauge(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """A metric that shows a state."""
+    """Return a metric of a state."""
     return Metric(name=name, kind=Kind.GAUGE, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def counter(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """A metric that only grows."""
+    """Return a metric that only grows."""
     return Metric(name=name, kind=Kind.COUNTER, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def histogram(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """A metric that tells values apart by size."""
+    """Return a metric that counts values by size."""
     return Metric(name=name, kind=Kind.HISTOGRAM, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
 
 
 def one(read: Callable[[BrokerReading], float]) -> Read:
-    """A single value without labels of its own."""
+    """Return a reader of a single value without own labels."""
     return lambda reading: [((), read(reading))]
 
 
 def on_disk(read: Callable[[BrokerReading], float | None]) -> Read:
-    """A single value of the store; without a value there is no series."""
+    """Return a reader of a single value of the store; without a value there is no series."""
 
     def values(reading: BrokerReading) -> Iterator[Sample]:
         value = read(reading)
@@ -76,22 +76,22 @@ def on_disk(read: Callable[[BrokerReading], float | None]) -> Read:
 
 
 def of_timers(read: Callable[[BrokerReading], float]) -> Read:
-    """The same of timers, where there are any."""
+    """Return a reader of a single value of timers, if timers are enabled."""
     return on_disk(lambda reading: read(reading) if reading.has_timers else None)
 
 
 def by_topic(read: Callable[[BrokerReading], dict[str, int]]) -> Read:
-    """A value a topic."""
+    """Return a reader of one value for each topic."""
     return lambda reading: [((topic,), value) for topic, value in read(reading).items()]
 
 
 def _with_system(reading: BrokerReading, labels: Labels) -> Labels:
-    """Topic and whatever follows, and whether the topic is the system's."""
+    """Append a label that marks system topics."""
     return (*labels, reading.is_system(labels[0]))
 
 
 def _of_group(reading: BrokerReading, labels: Labels) -> Labels:
-    """Group, topic and whatever follows, and whether one of the two is the system's."""
+    """Append a label that marks system groups and system topics."""
     return (*labels, reading.is_system(labels[1], labels[0]))
 
 
@@ -100,7 +100,7 @@ def _local(_: BrokerReading, labels: Labels) -> Labels:
 
 
 def _latencies(reading: BrokerReading) -> Iterator[Sample]:
-    """Of both protocols."""
+    """Yield the request latencies of both protocols."""
     for known, value in distributed(reading.meters.rpc_latency):
         yield None if known is None else (REMOTING, *known), value
     for labels, distribution in list(reading.meters.grpc_latency.table.items()):
@@ -141,26 +141,26 @@ def _consumers(reading: BrokerReading) -> Iterator[Sample]:
 _STATE = (
     gauge(
         "rocketmq_processor_watermark",
-        "Requests that wait for a thread of their processor; here none waits.",
+        "Requests that wait for a thread of their processor. Always 0: there are no thread pools.",
         lambda reading: [((name,), 0) for name in PROCESSORS],
         labels=("processor",),
         switch=STATS,
     ),
     gauge(
         "rocketmq_broker_permission",
-        "What clients may do: 6 read and write, 4 read, 2 write.",
+        "Permission of clients: 6 read and write, 4 read, 2 write.",
         one(lambda reading: reading.permission),
         switch=STATS,
     ),
     gauge(
         "rocketmq_topic_number",
-        "Topics, those of the system too.",
+        "Number of topics, including system topics.",
         one(lambda reading: reading.topic_count),
         switch=STATS,
     ),
     gauge(
         "rocketmq_consumer_group_number",
-        "Consumer groups, those of the system too.",
+        "Number of consumer groups, including system groups.",
         one(lambda reading: reading.group_count),
         switch=STATS,
     ),
@@ -169,7 +169,7 @@ _STATE = (
 _REQUESTS = (
     counter(
         "rocketmq_messages_in_total",
-        "Messages stored in a topic at a client's request; delay levels again when they are due.",
+        "Messages stored in a topic. Delayed messages count again when they are delivered.",
         _incoming(attrgetter("messages")),
         shown=_with_system,
         labels=IN,
@@ -177,7 +177,7 @@ _REQUESTS = (
     ),
     counter(
         "rocketmq_throughput_in_total",
-        "Bytes of their records.",
+        "Bytes of the records stored in a topic.",
         _incoming(attrgetter("size")),
         shown=_with_system,
         labels=IN,
@@ -185,7 +185,7 @@ _REQUESTS = (
     ),
     histogram(
         "rocketmq_message_size",
-        "Bytes of a record; of a batch the mean.",
+        "Size of a stored record in bytes. For a batch: the mean.",
         _incoming(lambda one: one),
         shown=_with_system,
         labels=IN,
@@ -194,7 +194,7 @@ _REQUESTS = (
     ),
     counter(
         "rocketmq_messages_out_total",
-        "Messages given to a group; what is popped has is_retry and the topic it was sent to.",
+        "Messages delivered to a group. Popped messages have the label is_retry and their original topic.",
         lambda reading: reading.messages_out(),
         shown=_of_group,
         labels=GROUP,
@@ -202,7 +202,7 @@ _REQUESTS = (
     ),
     counter(
         "rocketmq_throughput_out_total",
-        "Bytes of their records.",
+        "Bytes of the records delivered to a group.",
         lambda reading: reading.throughput_out(),
         shown=_of_group,
         labels=GROUP,
@@ -210,7 +210,7 @@ _REQUESTS = (
     ),
     histogram(
         "rocketmq_topic_create_execution_time",
-        "Time in which topics were made or changed.",
+        "Time to create or change a topic, in milliseconds.",
         lambda reading: distributed(reading.meters.topic_creation),
         unit="milliseconds",
         labels=("invocation_status", "is_system"),
@@ -219,7 +219,7 @@ _REQUESTS = (
     ),
     histogram(
         "rocketmq_consumer_group_create_execution_time",
-        "Time in which consumer groups were made or changed.",
+        "Time to create or change a consumer group, in milliseconds.",
         lambda reading: distributed(reading.meters.group_creation),
         unit="milliseconds",
         labels=("invocation_status",),
@@ -231,14 +231,14 @@ _REQUESTS = (
 _CONNECTIONS = (
     gauge(
         "rocketmq_producer_connections",
-        "Producers, one for each group a client is in.",
+        "Connected producers. A client counts once for each of its groups.",
         lambda reading: list(reading.producers().items()),
         labels=("language", "version", "protocol_type"),
         switch=CONNECTION,
     ),
     gauge(
         "rocketmq_consumer_connections",
-        "Members of a consumer group.",
+        "Connected members of a consumer group.",
         _consumers,
         labels=("consumer_group", "language", "version", "consume_mode", "protocol_type", "is_system"),
         switch=CONNECTION,
@@ -248,7 +248,7 @@ _CONNECTIONS = (
 _LAGS = (
     gauge(
         "rocketmq_consumer_lag_messages",
-        "Messages that a group has not consumed, whether anybody of it is connected or not.",
+        "Messages that a group has not consumed, also while no member is connected.",
         _lag(attrgetter("messages")),
         labels=GROUP,
         shown=_of_group,
@@ -256,7 +256,7 @@ _LAGS = (
     ),
     gauge(
         "rocketmq_consumer_lag_latency",
-        "Age of the oldest of them; 0 for none.",
+        "Age of the oldest message that a group has not consumed, in milliseconds. 0: no such message.",
         _lag(attrgetter("latency")),
         unit="milliseconds",
         labels=GROUP,
@@ -265,7 +265,7 @@ _LAGS = (
     ),
     gauge(
         "rocketmq_consumer_inflight_messages",
-        "Those that were given out.",
+        "Messages delivered to a group and not acknowledged.",
         _lag(attrgetter("in_flight")),
         labels=GROUP,
         shown=_of_group,
@@ -273,7 +273,7 @@ _LAGS = (
     ),
     gauge(
         "rocketmq_consumer_queueing_latency",
-        "Age of the oldest that was not given out; 0 for none.",
+        "Age of the oldest message that was not delivered to a group, in milliseconds. 0: no such message.",
         _lag(attrgetter("queueing")),
         unit="milliseconds",
         labels=GROUP,
@@ -282,7 +282,7 @@ _LAGS = (
     ),
     gauge(
         "rocketmq_consumer_ready_messages",
-        "Those that were not given out.",
+        "Messages that were not delivered to a group yet.",
         _lag(attrgetter("ready")),
         labels=GROUP,
         shown=_of_group,
@@ -290,7 +290,7 @@ _LAGS = (
     ),
     counter(
         "rocketmq_send_to_dlq_messages_total",
-        "Messages that became dead letters of a group, by the topic they were sent to.",
+        "Messages moved to a group's dead-letter queue, by original topic.",
         lambda reading: counted(reading.meters.dead_letters),
         shown=_of_group,
         labels=("consumer_group", "topic", "is_system"),
@@ -301,21 +301,21 @@ _LAGS = (
 _TRANSACTIONS = (
     counter(
         "rocketmq_commit_messages_total",
-        "Transactions committed.",
+        "Committed transactions.",
         lambda reading: counted(reading.meters.commits),
         labels=("topic",),
         switch=TRANSACTION,
     ),
     counter(
         "rocketmq_rollback_messages_total",
-        "Transactions rolled back.",
+        "Rolled back transactions.",
         lambda reading: counted(reading.meters.rollbacks),
         labels=("topic",),
         switch=TRANSACTION,
     ),
     histogram(
         "rocketmq_finish_message_latency",
-        "Seconds (whatever the name says) from a message's birth to its commit.",
+        "Time from a message's birth to its commit, in seconds despite the name.",
         lambda reading: distributed(reading.meters.finish_latency),
         unit="milliseconds",
         labels=("topic",),
@@ -324,7 +324,7 @@ _TRANSACTIONS = (
     ),
     gauge(
         "rocketmq_half_messages",
-        "Transactions that are open.",
+        "Open transactions (half messages).",
         by_topic(lambda reading: reading.half_messages()),
         labels=("topic",),
         switch=TRANSACTION,
@@ -334,7 +334,7 @@ _TRANSACTIONS = (
 _REMOTING = (
     histogram(
         "rocketmq_rpc_latency",
-        "Time from when a request was read to when it was answered.",
+        "Time from reading a request to answering it, in milliseconds.",
         _latencies,
         unit="milliseconds",
         labels=("protocol_type", "request_code", "response_code", "is_long_polling", "result"),
@@ -346,7 +346,7 @@ _REMOTING = (
 _STORE = (
     gauge(
         "rocketmq_storage_size",
-        "What is used, by whomever, of the file system that the store lies on.",
+        "Used bytes of the store's file system, including other files.",
         on_disk(lambda reading: reading.used_bytes),
         unit="bytes",
         labels=DISK,
@@ -354,7 +354,7 @@ _STORE = (
     ),
     gauge(
         "rocketmq_storage_flush_behind_bytes",
-        "Bytes of the log that may not be on the disk yet.",
+        "Bytes of the commit log that are not flushed to disk yet.",
         on_disk(lambda reading: reading.flush_behind),
         unit="bytes",
         labels=DISK,
@@ -362,7 +362,7 @@ _STORE = (
     ),
     gauge(
         "rocketmq_storage_dispatch_behind_bytes",
-        "Bytes of the log that are in no queue yet.",
+        "Bytes of the commit log that are not dispatched to consume queues yet.",
         on_disk(lambda reading: reading.dispatch_behind),
         unit="bytes",
         labels=DISK,
@@ -370,7 +370,7 @@ _STORE = (
     ),
     gauge(
         "rocketmq_storage_message_reserve_time",
-        "Age of the oldest message.",
+        "Age of the oldest stored message, in milliseconds.",
         on_disk(lambda reading: reading.reserve_time),
         unit="milliseconds",
         labels=DISK,
@@ -378,14 +378,14 @@ _STORE = (
     ),
     gauge(
         "rocketmq_timer_enqueue_lag",
-        "Messages with timers that are not in the wheel yet.",
+        "Timer messages that are not in the timer wheel yet.",
         of_timers(lambda reading: reading.timers_behind[0]),
         labels=DISK,
         switch=STORE,
     ),
     gauge(
         "rocketmq_timer_enqueue_latency",
-        "Age of the oldest of them.",
+        "Age of the oldest timer message that is not in the timer wheel yet, in milliseconds.",
         of_timers(lambda reading: reading.timers_behind[1]),
         unit="milliseconds",
         labels=DISK,
@@ -393,14 +393,14 @@ _STORE = (
     ),
     gauge(
         "rocketmq_timer_dequeue_lag",
-        "Messages that wait in the wheel.",
+        "Timer messages that wait in the timer wheel.",
         of_timers(lambda reading: reading.timers_waiting),
         labels=DISK,
         switch=STORE,
     ),
     gauge(
         "rocketmq_timer_dequeue_latency",
-        "How long ago that slot was due which is delivered next; up to a second is usual.",
+        "Delay of timer delivery, in milliseconds. Up to 1000 is normal.",
         of_timers(lambda reading: reading.timers_late),
         unit="milliseconds",
         labels=DISK,
@@ -408,7 +408,7 @@ _STORE = (
     ),
     counter(
         "rocketmq_timer_enqueue_total",
-        "Messages that came into the wheel, by their topic.",
+        "Timer messages added to the timer wheel, by topic.",
         lambda reading: counted(reading.meters.timers_enqueued),
         shown=_local,
         labels=(*DISK, "topic"),
@@ -416,7 +416,7 @@ _STORE = (
     ),
     counter(
         "rocketmq_timer_dequeue_total",
-        "Messages with timers that were delivered, by their topic.",
+        "Timer messages delivered, by topic.",
         lambda reading: counted(reading.meters.timers_dequeued),
         shown=_local,
         labels=(*DISK, "topic"),
@@ -424,7 +424,7 @@ _STORE = (
     ),
     gauge(
         "rocketmq_timing_messages",
-        "Messages with timers that wait, by their topic.",
+        "Timer messages that wait for delivery, by topic.",
         by_topic(lambda reading: reading.timers_by_topic()),
         shown=_local,
         labels=(*DISK, "topic"),
@@ -432,14 +432,14 @@ _STORE = (
     ),
     gauge(
         "rocketmq_timer_message_snapshot",
-        "Messages that are due within so many seconds, but not within the number before.",
+        "Timer messages due within timer_bound_s seconds and after the next lower bound.",
         _snapshot,
         labels=(*DISK, "timer_bound_s"),
         switch=STORE,
     ),
     histogram(
         "rocketmq_delay_message_latency",
-        "For how long messages with timers asked to wait.",
+        "Requested delay of timer messages, in seconds.",
         lambda reading: distributed(reading.meters.delay_latency),
         shown=_local,
         unit="seconds",
@@ -452,7 +452,7 @@ _STORE = (
 _POPS = (
     histogram(
         "rocketmq_pop_buffer_scan_time_consume",
-        "Time of a look through the buffer of pops; here there is none.",
+        "Time of a scan of the POP buffer, in milliseconds. Always 0: there is no buffer.",
         lambda reading: [((), Distribution(len(SCAN_BOUNDS)))],
         unit="milliseconds",
         bounds=SCAN_BOUNDS,
@@ -460,28 +460,28 @@ _POPS = (
     ),
     counter(
         "rocketmq_pop_revive_in_message_total",
-        "Check points (CK) and acknowledgements (ACK) of pops that were to be stored.",
+        "POP checkpoints (CK) and acknowledgements (ACK) written to revive queues, by result.",
         lambda reading: counted(reading.meters.revive_in),
         labels=("consumer_group", "topic", "revive_message_type", "put_status"),
         switch=POP,
     ),
     counter(
         "rocketmq_pop_revive_out_message_total",
-        "Those that were due and read again.",
+        "POP checkpoints (CK) and acknowledgements (ACK) read from revive queues.",
         lambda reading: counted(reading.meters.revive_out),
         labels=("consumer_group", "topic", "queue_id", "revive_message_type"),
         switch=POP,
     ),
     counter(
         "rocketmq_pop_revive_retry_messages_total",
-        "Messages that nobody acknowledged, put where they are popped again.",
+        "Unacknowledged messages written to POP retry topics.",
         lambda reading: counted(reading.meters.revive_retries),
         labels=("consumer_group", "topic", "put_status"),
         switch=POP,
     ),
     gauge(
         "rocketmq_pop_revive_lag",
-        "Messages (whatever the name says) of a revive queue that are not dealt with.",
+        "Unprocessed records of a revive queue. Despite the name it is a number of messages.",
         lambda reading: [((str(queue),), behind) for queue, behind, _ in reading.revive_lags()],
         unit="milliseconds",
         labels=("queue_id",),
@@ -489,7 +489,7 @@ _POPS = (
     ),
     gauge(
         "rocketmq_pop_revive_latency",
-        "Age of the first of them.",
+        "Age of the first unprocessed record of a revive queue, in milliseconds.",
         lambda reading: [((str(queue),), age) for queue, _, age in reading.revive_lags()],
         unit="milliseconds",
         labels=("queue_id",),
@@ -497,13 +497,13 @@ _POPS = (
     ),
     gauge(
         "rocketmq_pop_offset_buffer_size",
-        "Offsets of pops in memory; here they go through the log at once.",
+        "POP offsets in memory. Always 0: they are written to the log at once.",
         one(lambda reading: 0),
         switch=POP,
     ),
     gauge(
         "rocketmq_pop_checkpoint_buffer_size",
-        "Check points in memory; here they go through the log at once.",
+        "POP checkpoints in memory. Always 0: they are written to the log at once.",
         one(lambda reading: 0),
         switch=POP,
     ),
@@ -523,9 +523,9 @@ BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
 PROXY_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "rocketmq_proxy_up",
-        "1 where gRPC is served, as by Apache's proxy within a broker.",
+        "1 if the broker serves gRPC, like Apache's proxy in local mode.",
         _proxy_up,
         labels=("node_type", "proxy_mode"),
     ),
 )
-"""Of Apache's proxy, which has nothing else of its own."""
+"""Metrics of Apache's proxy, which has no other own metrics."""

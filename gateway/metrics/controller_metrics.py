@@ -1,8 +1,8 @@
-"""The metrics of the standard's controller, by its names, and ours. Standard: `ControllerMetricsConstant`,
+"""Metrics of RocketMQ's controller, by its names, and own ones. Standard: `ControllerMetricsConstant`,
 `ControllerMetricsManager`.
 
-The standard's `role` is summed up from differences, and is wrong after a start; here it is what it says. What
-its DLedger writes is here what was agreed, in a file or in etcd.
+RocketMQ's `role` is a sum of differences, and is wrong after a start; here it is the current role. DLedger
+operations are changes that are stored in a file or in etcd here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples, coun
 from mqgateway.gateway.remoting.call import Call, Reply
 
 UNKNOWN, FOLLOWER, LEADER = 0, 2, 3
-"""The standard has candidates (1) too, who ask others for votes."""
+"""RocketMQ has candidates (1) too, which request votes."""
 SUCCESS, FAILED = "success", "failed"
 
 
@@ -48,7 +48,7 @@ class ControllerTimes:
 
 
 class ControllerReading:
-    """What a scrape finds of a controller."""
+    """Values of a controller."""
 
     def __init__(self, service: ControllerService, times: ControllerTimes, disk: Disk) -> None:
         self._service = service
@@ -58,11 +58,11 @@ class ControllerReading:
 
     @property
     def counts(self) -> ControllerCounts:
-        """What it counted."""
+        """Return the counts of the controller."""
         return self._controller.counts
 
     def role(self) -> int:
-        """Whether it leads, or knows who does."""
+        """Return the role: leader, follower or unknown."""
         state = self._controller.state
         return LEADER if state.is_leader else FOLLOWER if state.leader else UNKNOWN
 
@@ -102,34 +102,34 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="role",
         kind=Kind.GAUGE,
-        meaning="3 leads, 2 knows who leads, 0 does not.",
+        meaning="Role of the controller: 3 leader, 2 follower, 0 no known leader.",
         read=lambda reading: [((), reading.role())],
     ),
     Metric(
         name="dledger_disk_usage",
         kind=Kind.GAUGE,
-        meaning="Bytes of the files of broker sets; without files there is no series.",
+        meaning="Size of the files of broker sets, in bytes. Without files there is no series.",
         unit="bytes",
         read=lambda reading: reading.disk_usage(),
     ),
     Metric(
         name="active_broker_num",
         kind=Kind.GAUGE,
-        meaning="Brokers that this controller hears of.",
+        meaning="Brokers that send heartbeats to this controller.",
         labels=("cluster", "broker_set"),
         read=lambda reading: reading.brokers(),
     ),
     Metric(
         name="request_total",
         kind=Kind.COUNTER,
-        meaning="Requests answered; failed ones with an error of the system.",
+        meaning="Answered requests. The status failed means SYSTEM_ERROR.",
         labels=("request_type", "request_handle_status"),
         read=lambda reading: counted(reading.times.requests),
     ),
     Metric(
         name="request_latency",
         kind=Kind.HISTOGRAM,
-        meaning="Time from when a request was read to when it was answered.",
+        meaning="Time from reading a request to answering it, in microseconds.",
         unit="microseconds",
         labels=("request_type",),
         bounds=MICROS_BOUNDS,
@@ -138,14 +138,14 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="dledger_op_total",
         kind=Kind.COUNTER,
-        meaning="Changes that were to be agreed, in the file or in etcd.",
+        meaning="Changes of broker sets, stored in the file or in etcd, by result.",
         labels=("dledger_operation", "dLedger_operation_status"),
         read=lambda reading: _append(counted(reading.counts.changes)),
     ),
     Metric(
         name="dledger_op_latency",
         kind=Kind.HISTOGRAM,
-        meaning="Time until they were agreed, or were not.",
+        meaning="Time to store a change of broker sets, in microseconds.",
         unit="microseconds",
         labels=("dledger_operation",),
         bounds=MICROS_BOUNDS,
@@ -154,7 +154,7 @@ CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="election_total",
         kind=Kind.COUNTER,
-        meaning="Elections, by what came of them.",
+        meaning="Elections of a master, by result.",
         labels=("election_result",),
         read=lambda reading: counted(reading.counts.elections),
     ),
@@ -164,13 +164,13 @@ OWN_CONTROLLER_METRICS: tuple[Metric[ControllerReading], ...] = (
     Metric(
         name="mqgateway_controller_broker_sets",
         kind=Kind.GAUGE,
-        meaning="Broker sets, at the controller that leads.",
+        meaning="Number of broker sets, at the leading controller.",
         read=lambda reading: reading.sets(),
     ),
     Metric(
         name="mqgateway_controller_broker_sets_without_master",
         kind=Kind.GAUGE,
-        meaning="Those that had a master and have none.",
+        meaning="Number of broker sets that lost their master, at the leading controller.",
         read=lambda reading: reading.without_master(),
     ),
 )

@@ -1,8 +1,8 @@
-"""The metrics of `rocketmq-exporter`, by its names, of this one broker: what its dashboards ask for.
+"""Metrics of `rocketmq-exporter`, by its names, of this one broker, for its dashboards.
 
-Served at `/metrics?set=exporter`. That exporter asks all brokers once a minute; here each broker answers for
-itself, when it is asked, so no value is older than its scrape. All are gauges, as there. What only clients
-know, `rocketmq_client_*`, is left out, and so is what the exporter declares and never fills. Standard:
+Served at `/metrics?set=exporter`. That exporter queries all brokers once a minute; here each broker exports
+its own values at each scrape. All are gauges, as there. Metrics that only clients know (`rocketmq_client_*`)
+and those that the exporter declares and never fills are left out. Standard:
 `RMQMetricsCollector`, `MetricsCollectTask`.
 """
 
@@ -27,68 +27,21 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
 from mqgateway.gateway.metrics.broker_metrics import Read, gauge
 from mqgateway.gateway.metrics.broker_reading import BrokerReading, kind_of
 from mqgateway.gateway.metrics.metric import Metric, Sample
+from mqgateway.gateway.metrics.runtime_figures import PUT_TIMES, RATES, RUNTIME, WINDOWS
 
 TOPIC = ("cluster", "broker", "topic")
 PRODUCER = ("cluster", "broker", "group")
 CONSUMER = ("cluster", "broker", "topic", "group")
 DIFFERENCE = ("group", "topic", "countOfOnlineConsumers", "msgModel")
 MODELS = ("BROADCASTING", "CLUSTERING")
-"""The label msgModel is the place of the model in here."""
+"""Models by the value of the label msgModel."""
 _CLUSTERING = "1"
 
-# The suffix of rocketmq_brokeruntime_*, and the key of request 28 that it shows.
-RUNTIME = {
-    "msg_put_total_today_now": "msgPutTotalTodayNow",
-    "msg_gettotal_today_now": "msgGetTotalTodayNow",
-    "msg_gettotal_yesterdaymorning": "msgGetTotalYesterdayMorning",
-    "msg_puttotal_yesterdaymorning": "msgPutTotalYesterdayMorning",
-    "msg_gettotal_todaymorning": "msgGetTotalTodayMorning",
-    "msg_puttotal_todaymorning": "msgPutTotalTodayMorning",
-    "dispatch_behind_bytes": "dispatchBehindBytes",
-    "dispatch_maxbuffer": "dispatchMaxBuffer",
-    "put_message_size_total": "putMessageSizeTotal",
-    "put_message_average_size": "putMessageAverageSize",
-    "putmessage_times_total": "putMessageTimesTotal",
-    "putmessage_entire_time_max": "putMessageEntireTimeMax",
-    "getmessage_entire_time_max": "getMessageEntireTimeMax",
-    "put_latency_99": "putLatency99",
-    "put_latency_999": "putLatency999",
-    "query_threadpool_queue_capacity": "queryThreadPoolQueueCapacity",
-    "send_threadpoolqueue_capacity": "sendThreadPoolQueueCapacity",
-    "pull_threadpoolqueue_capacity": "pullThreadPoolQueueCapacity",
-    "send_threadpool_queue_size": "sendThreadPoolQueueSize",
-    "pull_threadpoolqueue_size": "pullThreadPoolQueueSize",
-    "query_threadpoolqueue_size": "queryThreadPoolQueueSize",
-    "send_threadpoolqueue_headwait_timemills": "sendThreadPoolQueueHeadWaitTimeMills",
-    "pull_threadpoolqueue_headwait_timemills": "pullThreadPoolQueueHeadWaitTimeMills",
-    "query_threadpoolqueue_headwait_timemills": "queryThreadPoolQueueHeadWaitTimeMills",
-    "remain_transientstore_buffer_numbs": "remainTransientStoreBufferNumbs",
-    "earliest_message_timestamp": "earliestMessageTimeStamp",
-    "start_accept_sendrequest_time": "startAcceptSendRequestTimeStamp",
-    "pagecache_lock_time_mills": "pageCacheLockTimeMills",
-    "commitlog_disk_ratio": "commitLogDiskRatio",
-    "consumequeue_disk_ratio": "consumeQueueDiskRatio",
-    "commitlog_maxoffset": "commitLogMaxOffset",
-    "commitlog_minoffset": "commitLogMinOffset",
-}
-RATES = {
-    "getfound": "getFoundTps",
-    "gettotal": "getTotalTps",
-    "gettransfered": "getTransferredTps",
-    "getmiss": "getMissTps",
-    "put": "putTps",
-}
-WINDOWS = (10, 60, 600)
-# Suffixes of rocketmq_brokeruntime_pmdt_*: how long puts took, in the order of putMessageDistributeTime.
-PUT_TIMES = (
-    *("0ms", "0to10ms", "10to50ms", "50to100ms", "100to200ms", "200to500ms", "500to1s"),
-    *("1to2s", "2to3s", "3to4s", "4to5s", "5to10s", "10stomore"),
-)
 _RUNTIME_LABELS = ("cluster", "brokerIP", "brokerHost", "des", "boottime", "broker_version")
 
 
 def _offsets(prefix: str) -> Read:
-    """The sums of the ends of topics with a prefix, which goes where it is that of dead letters."""
+    """Read the sums of the maximum offsets of topics with a prefix; that of dead letters is removed."""
     start = len(prefix) if prefix == DLQ_PREFIX else 0
 
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:
@@ -99,7 +52,7 @@ def _offsets(prefix: str) -> Read:
 
 
 def _differences(prefix: str) -> Read:
-    """How far groups are behind in the topics with a prefix; "" for those of users."""
+    """Read the lag of groups in topics with a prefix; "" for user topics."""
 
     def values(reading: BrokerReading) -> Iterator[list[Sample]]:
         for part in reading.progress():
@@ -113,7 +66,7 @@ def _differences(prefix: str) -> Read:
 
 
 def _members(reading: BrokerReading, group: str) -> tuple[str, str]:
-    """How many of a group are connected, and the place of its model in `MODELS`."""
+    """Return the number of connected members and the index of the model in `MODELS`."""
     members = reading.consumer_group(group)
     if members is None:
         return "0", _CLUSTERING
@@ -122,7 +75,7 @@ def _members(reading: BrokerReading, group: str) -> tuple[str, str]:
 
 
 def _here(reading: BrokerReading, labels: Labels) -> Labels:
-    """Where the rest is."""
+    """Prepend the labels of cluster and broker."""
     return (reading.cluster, reading.name, *labels)
 
 
@@ -179,7 +132,7 @@ def _latencies(reading: BrokerReading) -> Iterator[list[Sample]]:
 
 
 def _runtime(key: str, place: int = 0) -> Read:
-    """A figure of request 28; the one at a place where there are several, or the last if there are fewer."""
+    """Read a value of request 28: the word at `place`, or the last word if there are fewer."""
 
     def values(reading: BrokerReading) -> Iterator[Sample]:
         words = reading.runtime().get(key, "").split()
@@ -194,7 +147,7 @@ def _put_times(place: int) -> Read:
 
 
 def _number(text: str) -> float:
-    """A number, which may follow the name of a class and a colon."""
+    """Parse a number, which may follow the name of a class and a colon."""
     text = text.rpartition(":")[2]
     return int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
 
@@ -222,137 +175,148 @@ def _slave_gaps(reading: BrokerReading) -> Iterator[Sample]:
 
 
 def _runtime_metrics() -> Iterator[Metric[BrokerReading]]:
-    """Those of request 28."""
-    reads: dict[str, Read] = {suffix: _runtime(key) for suffix, key in RUNTIME.items()}
-    reads |= {
-        f"{what}_tps{window}": _runtime(key, place)
-        for what, key in RATES.items()
+    """Yield the metrics from request 28."""
+    found: dict[str, tuple[Read, str]] = {
+        suffix: (_runtime(key), meaning) for suffix, (key, meaning) in RUNTIME.items()
+    }
+    found |= {
+        f"{what}_tps{window}": (_runtime(key, place), f"{meaning} in a second, mean of the last {window} s.")
+        for what, (key, meaning) in RATES.items()
         for place, window in enumerate(WINDOWS)
     }
-    reads |= {f"pmdt_{span}": _put_times(place) for place, span in enumerate(PUT_TIMES)}
-    reads |= {
-        "commitlogdir_capacity_total": _capacity(0),
-        "commitlogdir_capacity_free": _capacity(1),
-        "remain_howmanydata_toflush": _unflushed,
+    found |= {
+        f"pmdt_{suffix}": (_put_times(place), f"Puts that took {span}, in the last full minute.")
+        for place, (suffix, span) in enumerate(PUT_TIMES.items())
     }
-    for suffix, read in reads.items():
-        yield gauge(
-            f"rocketmq_brokeruntime_{suffix}",
-            "A figure of the broker, as mqadmin brokerStatus shows it.",
-            read,
-            labels=_RUNTIME_LABELS,
-        )
+    found |= {
+        "commitlogdir_capacity_total": (_capacity(0), "Size of the commit log's file system, in bytes."),
+        "commitlogdir_capacity_free": (_capacity(1), "Free bytes of the commit log's file system."),
+        "remain_howmanydata_toflush": (
+            _unflushed,
+            "Bytes of the commit log that are not flushed to disk yet.",
+        ),
+    }
+    for suffix, (read, meaning) in found.items():
+        yield gauge(f"rocketmq_brokeruntime_{suffix}", meaning, read, labels=_RUNTIME_LABELS)
 
 
 EXPORTER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "rocketmq_producer_offset",
-        "Messages ever put into a topic.",
+        "Sum of the maximum offsets of a topic's queues: messages stored since the topic was created.",
         _offsets(""),
         labels=TOPIC,
         shown=_here,
     ),
     gauge(
         "rocketmq_topic_retry_offset",
-        "Messages ever put into a topic of retries.",
+        "Messages stored in a retry topic since it was created.",
         _offsets(RETRY_PREFIX),
         labels=TOPIC,
         shown=_here,
     ),
     gauge(
         "rocketmq_topic_dlq_offset",
-        "Messages that ever became dead letters of a group.",
+        "Messages stored in a group's dead-letter queue since it was created.",
         _offsets(DLQ_PREFIX),
         labels=PRODUCER,
         shown=_here,
     ),
     gauge(
         "rocketmq_producer_count",
-        "Producers of a group.",
+        "Connected producers of a group.",
         lambda reading: [((group,), count) for group, count in reading.producer_groups()],
         labels=PRODUCER,
         shown=_here,
     ),
     gauge(
         "rocketmq_group_diff",
-        "Messages that a group has not consumed.",
+        "Messages of a topic that a group has not consumed.",
         _differences(""),
         labels=DIFFERENCE,
     ),
     gauge(
         "rocketmq_group_retrydiff",
-        "Retries that a group has not consumed.",
+        "Messages of its retry topic that a group has not consumed.",
         _differences(RETRY_PREFIX),
         labels=DIFFERENCE,
     ),
     gauge(
         "rocketmq_group_dlqdiff",
-        "Dead letters that a group has not consumed.",
+        "Messages of its dead-letter queue that a group has not consumed.",
         _differences(DLQ_PREFIX),
         labels=DIFFERENCE,
     ),
     gauge(
         "rocketmq_group_count",
-        "Members of the group of a client.",
+        "Connected members of a consumer group, for each member.",
         _group_counts,
         labels=("caddr", "localaddr", "group"),
     ),
     gauge(
-        "rocketmq_consumer_offset", "Messages a group committed.", _committed, labels=CONSUMER, shown=_here
+        "rocketmq_consumer_offset",
+        "Sum of the committed offsets of a group in a topic.",
+        _committed,
+        labels=CONSUMER,
+        shown=_here,
     ),
     gauge(
         "rocketmq_group_get_latency_by_storetime",
-        "Age in ms of the oldest message that a group has not consumed; 0 for none.",
+        "Age of the oldest message that a group has not consumed, in milliseconds. 0: no such message.",
         _latencies,
         labels=CONSUMER,
         shown=_here,
     ),
     gauge(
-        "rocketmq_producer_tps", "Messages in a second.", _by_topic(TOPIC_PUT_NUMS), labels=TOPIC, shown=_here
+        "rocketmq_producer_tps",
+        "Messages stored in a topic in a second, mean of the last minute.",
+        _by_topic(TOPIC_PUT_NUMS),
+        labels=TOPIC,
+        shown=_here,
     ),
     gauge(
         "rocketmq_producer_message_size",
-        "Bytes put in a second.",
+        "Bytes stored in a topic in a second, mean of the last minute.",
         _by_topic(TOPIC_PUT_SIZE),
         labels=TOPIC,
         shown=_here,
     ),
     gauge(
         "rocketmq_consumer_tps",
-        "Messages given in a second.",
+        "Messages delivered to a group in a second, mean of the last minute.",
         _by_group(GROUP_GET_NUMS, _tps),
         labels=CONSUMER,
         shown=_here,
     ),
     gauge(
         "rocketmq_consumer_message_size",
-        "Bytes given in a second.",
+        "Bytes delivered to a group in a second, mean of the last minute.",
         _by_group(GROUP_GET_SIZE, _tps),
         labels=CONSUMER,
         shown=_here,
     ),
     gauge(
         "rocketmq_send_back_nums",
-        "Messages sent back within a minute.",
+        "Messages that a group sent back for a retry in the last minute.",
         _by_group(SNDBCK_PUT_NUMS, _sum),
         labels=CONSUMER,
         shown=_here,
     ),
     gauge(
         "rocketmq_broker_tps",
-        "Messages in a second, of all topics.",
+        "Messages stored in a second, of all topics, mean of the last minute.",
         _of_broker(BROKER_PUT_NUMS),
         labels=("cluster", "brokerIP", "broker"),
     ),
     gauge(
         "rocketmq_broker_qps",
-        "Messages given in a second, of all topics.",
+        "Messages delivered in a second, of all topics, mean of the last minute.",
         _of_broker(BROKER_GET_NUMS),
         labels=("cluster", "brokerIP", "broker"),
     ),
     gauge(
         "rocketmq_broker_commitlog_diff",
-        "Bytes of the log that a slave lacks.",
+        "Replication lag of a slave, in bytes of the commit log.",
         _slave_gaps,
         labels=("cluster", "brokerIP", "broker"),
     ),

@@ -1,4 +1,4 @@
-"""Metrics of a name server, of which the standard has none."""
+"""Metrics of a name server, which RocketMQ does not have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mqgateway.gateway.namesrv.name_server import NameServer
 
 
 class NameServerReading:
-    """What a scrape finds in the tables of a name server."""
+    """Values from the tables of a name server."""
 
     def __init__(self, name_server: NameServer, meters: Meters) -> None:
         self.meters = meters
@@ -16,7 +16,7 @@ class NameServerReading:
         self.is_ready = name_server.is_ready()
 
     def brokers(self) -> dict[str, int]:
-        """Brokers that were heard of in time, by cluster."""
+        """Return the number of live brokers by cluster."""
         found = dict.fromkeys(self.tables.clusters, 0)
         for key in self.tables.live:
             found[key.cluster] = found.get(key.cluster, 0) + 1
@@ -27,26 +27,26 @@ NAME_SERVER_METRICS: tuple[Metric[NameServerReading], ...] = (
     Metric(
         name="mqgateway_namesrv_brokers",
         kind=Kind.GAUGE,
-        meaning="Brokers that were heard of in time, masters and slaves.",
+        meaning="Live brokers, masters and slaves.",
         labels=("broker_cluster",),
         read=lambda reading: [((cluster,), count) for cluster, count in reading.brokers().items()],
     ),
     Metric(
         name="mqgateway_namesrv_topics",
         kind=Kind.GAUGE,
-        meaning="Topics that have queues anywhere.",
+        meaning="Topics with at least one queue.",
         read=lambda reading: [((), len(reading.tables.topic_queues))],
     ),
     Metric(
         name="mqgateway_namesrv_ready",
         kind=Kind.GAUGE,
-        meaning="1 while routes are given.",
+        meaning="1 while the name server returns routes.",
         read=lambda reading: [((), int(reading.is_ready))],
     ),
     Metric(
         name="mqgateway_namesrv_request_latency",
         kind=Kind.HISTOGRAM,
-        meaning="Time from when a request was read to when it was answered.",
+        meaning="Time from reading a request to answering it, in milliseconds.",
         unit="milliseconds",
         labels=("request_code", "response_code", "is_long_polling", "result"),
         bounds=LATENCY_BOUNDS,

@@ -1,4 +1,4 @@
-"""Metrics beyond the standard's, `mqgateway_*` and `process_*`: of any server, and of a broker."""
+"""Own metrics, `mqgateway_*` and `process_*`, of any server and of a broker."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
 from mqgateway.gateway.runtime.version import installed_version
 
 LOOP_LAG_BOUNDS = (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000)
-"""Milliseconds."""
+"""Bounds in milliseconds."""
 
 
 class ServerReading:
-    """What a scrape finds of the process, and of the scrape itself: `truncated` are metrics with too many
-    series."""
+    """Values of the process and of the scrape itself: `truncated` are metrics with too many series."""
 
     def __init__(self, loop_lag: Histogram, truncated: list[str]) -> None:
         self.loop_lag = loop_lag
@@ -44,38 +43,40 @@ SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
     Metric(
         name="mqgateway_build_info",
         kind=Kind.GAUGE,
-        meaning="Always 1; the version is a label.",
+        meaning="Always 1. The label version is the version of mqgateway.",
         labels=("version",),
         read=lambda reading: [((installed_version(),), 1)],
     ),
     Metric(
         name="mqgateway_event_loop_lag",
         kind=Kind.HISTOGRAM,
-        meaning="How much later than asked for the loop called, asked twice a second.",
+        meaning="Delay of scheduled calls in the event loop, in milliseconds, sampled twice a second.",
         unit="milliseconds",
         bounds=LOOP_LAG_BOUNDS,
         read=lambda reading: distributed(reading.loop_lag),
     ),
-    _process("process_cpu_seconds_total", Kind.COUNTER, "Processor time of all threads.", _cpu),
+    _process("process_cpu_seconds_total", Kind.COUNTER, "CPU time of all threads, in seconds.", _cpu),
     _process(
         "process_resident_memory_bytes",
         Kind.GAUGE,
-        "Memory in use.",
+        "Resident memory of the process, in bytes.",
         lambda process: float(process.memory_info().rss),
         "bytes",
     ),
     _process(
         "process_start_time_seconds",
         Kind.GAUGE,
-        "When the process began, since the epoch.",
+        "Start time of the process, in seconds since the epoch.",
         lambda process: float(process.create_time()),
         "seconds",
     ),
-    _process("process_open_fds", Kind.GAUGE, "Open file descriptors.", lambda process: process.num_fds()),
+    _process(
+        "process_open_fds", Kind.GAUGE, "Number of open file descriptors.", lambda process: process.num_fds()
+    ),
     Metric(
         name="mqgateway_metrics_truncated",
         kind=Kind.GAUGE,
-        meaning="Metrics with more series than metricsOtelCardinalityLimit in this scrape.",
+        meaning="1 for a metric with more series than metricsOtelCardinalityLimit in this scrape.",
         labels=("metric",),
         read=lambda reading: [((name,), 1) for name in reading.truncated],
     ),
@@ -83,8 +84,7 @@ SERVER_METRICS: tuple[Metric[ServerReading], ...] = (
 
 
 class Opening(NamedTuple):
-    """How far the store is opened: the part of the log that was read of what a start has to read, and how
-    long it took, in seconds, once it is done."""
+    """Progress of opening the store: share of the log that was read, and at the end the seconds."""
 
     read: float
     seconds: float | None
@@ -94,19 +94,19 @@ OPENING_METRICS: tuple[Metric[Opening], ...] = (
     Metric(
         name="mqgateway_store_recovered",
         kind=Kind.GAUGE,
-        meaning="Part of the log that was read, of what the start has to read; 1 when it is done.",
+        meaning="Share of the recovery that is done, 0 to 1.",
         unit="ratio",
         read=lambda opening: [((), opening.read)],
     ),
     Metric(
         name="mqgateway_store_recovery",
         kind=Kind.GAUGE,
-        meaning="How long the start took to open the store; no series before that is done.",
+        meaning="Duration of the recovery at start, in seconds. There is no series before it is done.",
         unit="seconds",
         read=lambda opening: [] if opening.seconds is None else [((), opening.seconds)],
     ),
 )
-"""Of a broker, before it is up too."""
+"""Metrics of a broker that are served before it has started, too."""
 
 
 def _grpc_connections(reading: BrokerReading) -> list[tuple[tuple[str, ...], int]]:
@@ -117,69 +117,69 @@ def _grpc_connections(reading: BrokerReading) -> list[tuple[tuple[str, ...], int
 OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "mqgateway_broker_role",
-        "1 for the role that the broker has.",
+        "1 for the current role of the broker (label role).",
         lambda reading: [((reading.role,), 1)],
         labels=("role",),
     ),
-    gauge("mqgateway_broker_epoch", "The epoch of its role.", one(lambda reading: reading.epoch)),
+    gauge("mqgateway_broker_epoch", "Epoch of the broker's role.", one(lambda reading: reading.epoch)),
     gauge(
         "mqgateway_store_writable",
-        "1 while messages are taken.",
+        "1 while the store accepts messages.",
         one(lambda reading: int(reading.is_writable)),
     ),
     gauge(
         "mqgateway_store_log_bytes",
-        "The log, from its first byte to its end.",
+        "Size of the commit log, in bytes.",
         one(lambda reading: reading.log_bytes),
         unit="bytes",
     ),
     histogram(
         "mqgateway_log_sync_latency",
-        "Time that syncs of the log take.",
+        "Duration of a sync of the commit log to disk, in milliseconds.",
         lambda reading: distributed(reading.meters.sync_time),
         unit="milliseconds",
         bounds=SYNC_BOUNDS,
     ),
     histogram(
         "mqgateway_log_sync_size",
-        "Bytes of the log that one sync makes durable: what came together.",
+        "Bytes of the commit log made durable by one sync.",
         lambda reading: distributed(reading.meters.sync_size),
         unit="bytes",
         bounds=SYNC_SIZE_BOUNDS,
     ),
     gauge(
         "mqgateway_store_disk_bytes",
-        "The file system that the store lies on.",
+        "Size of the store's file system, in bytes.",
         one(lambda reading: reading.capacity[0]),
         unit="bytes",
     ),
     gauge(
         "mqgateway_store_disk_free_bytes",
-        "What is free of it.",
+        "Free bytes of the store's file system.",
         one(lambda reading: reading.capacity[1]),
         unit="bytes",
     ),
     gauge(
         "mqgateway_ha_slave_behind_bytes",
-        "Bytes of the log that a slave lacks.",
+        "Replication lag of a slave, in bytes of the commit log.",
         lambda reading: [((address,), behind) for address, behind in reading.slaves()],
         unit="bytes",
         labels=("slave",),
     ),
     gauge(
         "mqgateway_held_requests",
-        "Requests that wait for messages.",
+        "Requests in long polling, by kind.",
         lambda reading: [((kind,), count) for kind, count in reading.held().items()],
         labels=("kind",),
     ),
     gauge(
         "mqgateway_grpc_connections",
-        "Connections of gRPC, where it is served.",
+        "Open gRPC connections, if gRPC is served.",
         _grpc_connections,
     ),
     counter(
         "mqgateway_flow_control_total",
-        "Requests refused because there was too much to do.",
+        "Requests refused by flow control, by cause.",
         lambda reading: [((cause,), count) for cause, count in reading.flow_control().items()],
         labels=("cause",),
     ),
@@ -191,7 +191,7 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     ),
     gauge(
         "mqgateway_inconsistent_groups",
-        "Consumer groups whose members subscribe to different things.",
+        "Consumer groups whose members have different subscriptions.",
         one(lambda reading: reading.inconsistent_groups),
     ),
 )

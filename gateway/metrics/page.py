@@ -1,4 +1,4 @@
-"""`python -m mqgateway.gateway.metrics.page`: the tables of all metrics, as docs/metrics.md has them."""
+"""Tables of all metrics in docs/metrics.md, printed by `python -m mqgateway.gateway.metrics.page`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
 
 
 def tables() -> str:
-    """All tables."""
+    """Return all tables."""
     parts: dict[str, Iterable[Metric[Any]]] = {
-        "The standard's broker": BROKER_METRICS,
-        "The standard's proxy": PROXY_METRICS,
-        "Ours, of a broker": (*OWN_BROKER_METRICS, *OPENING_METRICS),
-        "The standard's controller": CONTROLLER_METRICS,
-        "Ours, of a controller": OWN_CONTROLLER_METRICS,
-        "Ours, of a name server": NAME_SERVER_METRICS,
-        "Ours, of every process": SERVER_METRICS,
-        "The exporter's: `/metrics?set=exporter`": EXPORTER_METRICS,
+        "Apache RocketMQ's broker": BROKER_METRICS,
+        "Apache RocketMQ's proxy": PROXY_METRICS,
+        "mqgateway's broker": (*OWN_BROKER_METRICS, *OPENING_METRICS),
+        "Apache RocketMQ's controller": CONTROLLER_METRICS,
+        "mqgateway's controller": OWN_CONTROLLER_METRICS,
+        "mqgateway's name server": NAME_SERVER_METRICS,
+        "Every process of mqgateway": SERVER_METRICS,
+        "rocketmq-exporter: `/metrics?set=exporter`": EXPORTER_METRICS,
     }
     return "\n".join(f"## {title}\n\n{_table(metrics)}" for title, metrics in parts.items())
 
@@ -44,7 +44,7 @@ def _table(metrics: Iterable[Metric[Any]]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """The page with its tables as they should be."""
+    """Return the page with current tables."""
     head, _, rest = page.partition(BEGIN)
     return f"{head}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}"
 

@@ -77,14 +77,14 @@ def decode(data: bytes, path: str) -> Plan:
     try:
         found = orjson.loads(data)
         if found.pop("version") != VERSION:
-            raise MigrationError(f"{path} is a plan of another version than {VERSION}: make it anew")
+            raise MigrationError(f"{path} is a plan of another version than {VERSION}: create it again")
         groups = [
             GroupPlan(**{**one, "way": Way(one["way"]), "old": Side(**one["old"]), "new": Side(**one["new"])})
             for one in found.pop("groups")
         ]
         return Plan(groups=groups, **found)
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise MigrationError(f"{path} is no plan: {error}") from None
+        raise MigrationError(f"{path} is not a plan: {error}") from None
 
 
 @dataclass

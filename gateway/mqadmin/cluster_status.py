@@ -78,7 +78,7 @@ def cluster_status(servers: Servers, controllers: Sequence[str] = (), cluster: s
     else:
         found = sorted(servers.clusters().broker_addr_table.values(), key=lambda one: one.broker_name)
     if not found:
-        raise NoBroker("the name server knows no broker")
+        raise NoBroker("no broker is registered at the name server")
     known = list(controllers) or _controllers_of(servers, found)
     asked, leader = _ask_controllers(servers, known)
     table: dict[str, ReplicasInfo] = {}
@@ -192,7 +192,7 @@ def _of_controllers(known: Sequence[str], asked: Sequence[ControllerStatus]) -> 
     if known and not leaders:
         yield "no controller leads"
     if len(leaders) > 1:
-        yield f"several controllers say that they lead: {', '.join(leaders)}"
+        yield f"several controllers claim to be the leader: {', '.join(leaders)}"
 
 
 def _of_group(group: Group, known: ReplicasInfo | None) -> Iterator[str]:
@@ -203,11 +203,11 @@ def _of_group(group: Group, known: ReplicasInfo | None) -> Iterator[str]:
         return
     for one in group["members"]:
         if one["alive"] is False:
-            yield f"{name}: the controller does not hear of {one['brokerId']} at {one['address']}"
+            yield f"{name}: the controller receives no heartbeats from {one['brokerId']} at {one['address']}"
         elif one["inSync"] is False:
             yield f"{name}: {one['brokerId']} at {one['address']} is not in sync"
         elif one["inSync"] is None:
-            yield f"{name}: the controller does not know {one['address']}, which name servers have"
+            yield f"{name}: {one['address']} is registered at the name servers but unknown to the controller"
 
 
 def as_text(status: Status) -> Iterator[str]:

@@ -97,8 +97,8 @@ def known(kind: Known, servers: Servers) -> list[str]:
 
 def _commands() -> Iterator[Candidate]:
     yield from (Candidate(name, about) for name, (_, about) in MQADMIN.places.items())
-    yield Candidate("help", "the options of a command")
-    yield Candidate("--batch", "a call a line from standard input")
+    yield Candidate("help", "show the options of a command")
+    yield Candidate("--batch", "read one command per line from standard input")
 
 
 def _verbs(noun: str, catalogue: Catalogue) -> list[Candidate]:

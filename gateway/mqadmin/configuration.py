@@ -80,7 +80,7 @@ def seconds(given: Given, key: str, default: float) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e6:
-        raise UsageError(f"{given.name(key)} is no number of seconds: {text!r}")
+        raise UsageError(f"{given.name(key)} is not a number of seconds: {text!r}")
     return value
 
 

@@ -130,7 +130,7 @@ class Given:
         try:
             return int(value)
         except ValueError:
-            raise UsageError(f"{self.name(key)} is no whole number: {value!r}") from None
+            raise UsageError(f"{self.name(key)} is not a whole number: {value!r}") from None
 
     def truth(self, key: str, default: bool = False) -> bool:
         """`true` in any case is true, and anything else is not, as Java reads it."""
@@ -166,7 +166,7 @@ def _nobody(_: str) -> bool:
 
 def _no_secret(_: str) -> str:
     """Nobody is there to tell one."""
-    raise UsageError("there is no terminal to ask at")
+    raise UsageError("no terminal to ask on")
 
 
 @dataclass(slots=True)

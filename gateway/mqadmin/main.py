@@ -1,6 +1,6 @@
 """The way of a call: what was typed, whom it asks, what is printed, how it ends.
 
-`mqadmin --batch` reads a call a line from standard input and makes them all over the same connections.
+`mqadmin --batch` reads one command per line from standard input; all commands share one set of connections.
 Standard: `MQAdminStartup`.
 """
 
@@ -158,7 +158,7 @@ class Tool:
 
         shell = arguments[0] if arguments else ""
         if shell not in SHELLS:
-            self._fail(f"--completion takes one of {', '.join(SHELLS)}, not {shell!r}")
+            self._fail(f"--completion must be one of {', '.join(SHELLS)}, not {shell!r}")
             return USAGE
         self._around.write(script(shell, self._catalogue.program))
         return DONE

@@ -26,11 +26,10 @@ mqadmin \\- administer RocketMQ name servers, brokers and controllers
 \\fBmqadmin \\-\\-completion bash\\fR|\\fBzsh\\fR|\\fBfish\\fR
 .fi
 .SH DESCRIPTION
-The commands of Apache RocketMQ's tool of this name, with their options and their text, for servers of either
-kind.
+The commands, options and output of Apache RocketMQ's mqadmin, for Apache's servers and for mqgateway's.
 .PP
 An option is \\fB\\-t\\fR \\fIvalue\\fR, \\fB\\-\\-topic\\fR \\fIvalue\\fR or
-\\fB\\-\\-topic=\\fR\\fIvalue\\fR. A long name may be cut short where only one begins so.
+\\fB\\-\\-topic=\\fR\\fIvalue\\fR. A long name may be abbreviated if it stays unique.
 .PP
 With \\fB\\-\\-batch\\fR each line of standard input is a call, with the options that all have after it.
 Words are quoted as in a shell, and all calls share their connections.
@@ -40,10 +39,10 @@ _TAIL = """\
 .SH EXIT STATUS
 .TP
 .B 0
-done
+success
 .TP
 .B 1
-it failed; the reason is on standard error
+failure; the reason is on standard error
 .TP
 .B 2
 wrong usage
@@ -52,7 +51,7 @@ wrong usage
 there is no such topic, group, message, broker or cluster
 .TP
 .B 4
-some of the servers asked did it, others did not
+the command succeeded on some servers and failed on others
 .TP
 .B 130
 interrupted
@@ -62,16 +61,16 @@ standard output was closed by its reader
 .SH ENVIRONMENT
 .TP
 .B NAMESRV_ADDR
-name servers, for want of \\fB\\-n\\fR
+name servers, if \\fB\\-n\\fR is not given
 .TP
 .BR ROCKETMQ_ACCESS_KEY ", " ROCKETMQ_SECRET_KEY
-how requests are signed, for want of \\fB\\-\\-access\\-key\\fR and \\fB\\-\\-secret\\-key\\fR
+credentials that sign requests, if \\fB\\-\\-access\\-key\\fR and \\fB\\-\\-secret\\-key\\fR are not given
 .TP
 .B ROCKETMQ_HOME
-where \\fIconf/tools.yml\\fR is looked for, which has \\fIaccessKey\\fR and \\fIsecretKey\\fR
+folder of \\fIconf/tools.yml\\fR, which contains \\fIaccessKey\\fR and \\fIsecretKey\\fR
 .TP
 .B MQADMIN_EXIT_ZERO
-with 1 the exit status is 0 whatever happened, as that of Apache's tool
+1: the exit status is always 0, as that of Apache's tool
 .SH EXAMPLES
 .nf
 mqadmin updateTopic \\-n 127.0.0.1:9876 \\-c DefaultCluster \\-t Orders \\-r 8 \\-w 8
@@ -103,7 +102,7 @@ def _options(options: Iterable[Option]) -> Iterator[str]:
         if " " not in one.long.strip():
             names.append(f"\\fB\\-\\-{escaped(one.long.strip())}\\fR")
         value = f" \\fI{escaped(_value(one))}\\fR" if one.takes_value else ""
-        needed = " (needed)" if one.required else " (one of these is needed)" if one.group else ""
+        needed = " (required)" if one.required else " (one of these is required)" if one.group else ""
         yield f".TP\n{', '.join(names)}{value}\n{escaped(one.about + needed)}\n"
 
 

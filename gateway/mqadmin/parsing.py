@@ -12,23 +12,30 @@ from collections.abc import Iterable, Sequence
 
 from mqgateway.gateway.mqadmin.declaration import Given, Known, Option, UsageError
 
-HELP = Option("h", "help", "show this", takes_value=False)
-NAME_SERVERS = Option("n", "namesrvAddr", "name servers, host:port separated by ';' (else NAMESRV_ADDR)")
+HELP = Option("h", "help", "print this help", takes_value=False)
+NAME_SERVERS = Option(
+    "n", "namesrvAddr", "name servers as host:port, separated by ';' (default: NAMESRV_ADDR)"
+)
 OURS = (
     Option("", "json", "print one JSON object", takes_value=False),
-    Option("", "timeout", "seconds that an answer may take, 5 unless given"),
-    Option("", "watch", "do it again every so many seconds, until it is interrupted"),
-    Option("", "dry-run", "change nothing, show what would be asked", takes_value=False),
-    Option("", "profile", "servers and credentials of this name (mqgateway profile)", values=Known.PROFILE),
-    Option("", "tls", "open connections with TLS", takes_value=False),
+    Option("", "timeout", "timeout of a request in seconds (default: 5)"),
+    Option("", "watch", "repeat at this interval in seconds, until interrupted"),
+    Option("", "dry-run", "change nothing, print the requests that would be sent", takes_value=False),
+    Option(
+        "",
+        "profile",
+        "use the servers and credentials of this profile (mqgateway profile)",
+        values=Known.PROFILE,
+    ),
+    Option("", "tls", "connect with TLS", takes_value=False),
     Option(
         "",
         "tls-ca",
-        "with TLS, and only to servers that this file of certificates vouches for",
+        "connect with TLS and verify servers by the CA certificates in this file",
         values=Known.FILE,
     ),
-    Option("", "access-key", "name under which requests are signed (else ROCKETMQ_ACCESS_KEY)"),
-    Option("", "secret-key", "key that they are signed with (else ROCKETMQ_SECRET_KEY)"),
+    Option("", "access-key", "access key that signs requests (default: ROCKETMQ_ACCESS_KEY)"),
+    Option("", "secret-key", "secret key that signs requests (default: ROCKETMQ_SECRET_KEY)"),
     Option("", "credentials", "file with both keys, in the form of tools.yml", values=Known.FILE),
 )
 """What every command takes beside its own options, and the standard's tool does not know."""
@@ -75,7 +82,9 @@ def _check(values: dict[str, str], options: Sequence[Option]) -> None:
     for members in groups.values():
         found = [one.name for one in members if one.key in values]
         if len(found) > 1:
-            raise UsageError(f"the options {found[0]} and {found[1]} exclude one another: give one of them")
+            raise UsageError(
+                f"the options {found[0]} and {found[1]} exclude each other: give only one of them"
+            )
         if not found:
             missing.append(" or ".join(one.name for one in members))
     if missing:
@@ -104,7 +113,7 @@ def option_of(word: str, options: Sequence[Option]) -> tuple[Option, str | None]
     named = [one for one in options if one.long.strip() == name]
     named = named or [one for one in options if name and one.long.startswith(name)]
     if len(named) > 1:
-        raise UsageError(f"the option {word} may be {' or '.join(one.name for one in named)}")
+        raise UsageError(f"the option {word} is ambiguous: {' or '.join(one.name for one in named)}")
     if named:
         return named[0], given
     for one in options:

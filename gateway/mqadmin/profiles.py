@@ -80,26 +80,28 @@ def parsed(text: str, path: str) -> Profiles:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: {error}") from None
     if unknown := told.keys() - {"current", "profiles"}:
-        raise UsageError(f"{path}: {min(unknown)}: only current and [profiles.NAME] stand here")
+        raise UsageError(f"{path}: {min(unknown)}: only current and [profiles.NAME] are allowed")
     current = told.get("current")
     if current is not None and not isinstance(current, str):
-        raise UsageError(f"{path}: current = {current!r}: the name of a profile in quotes is wanted")
+        raise UsageError(f"{path}: current = {current!r}: must be the name of a profile in quotes")
     tables = told.get("profiles", {})
     if not isinstance(tables, dict):
-        raise UsageError(f"{path}: profiles = {tables!r}: a table [profiles.NAME] is wanted")
+        raise UsageError(f"{path}: profiles = {tables!r}: must be a table [profiles.NAME]")
     return Profiles(path, current, {name: _profile(name, table, path) for name, table in tables.items()})
 
 
 def _profile(name: str, table: Any, path: str) -> Profile:
     if not isinstance(table, dict):
-        raise UsageError(f"{path}: profiles.{name}: a table [profiles.{name}] is wanted")
+        raise UsageError(f"{path}: profiles.{name}: must be a table [profiles.{name}]")
     for key, value in table.items():
         if key not in _KINDS:
             raise UsageError(f"{path}: [profiles.{name}] {key}: there are {', '.join(_KINDS)}")
         kinds = _KINDS[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             shown = "..." if key == "secret-key" else repr(value)
-            raise UsageError(f"{path}: [profiles.{name}] {key} = {shown}: {_WORDS[kinds[0]]} is wanted")
+            raise UsageError(f"{path}: [profiles.{name}] {key} = {shown}: must be {_WORDS[kinds[0]]}")
     if "timeout" in table and not 0 < table["timeout"] < 1e6:
-        raise UsageError(f"{path}: [profiles.{name}] timeout = {table['timeout']}: seconds are wanted")
+        raise UsageError(
+            f"{path}: [profiles.{name}] timeout = {table['timeout']}: must be a number of seconds"
+        )
     return Profile(**{key.replace("-", "_"): value for key, value in table.items()})

@@ -22,24 +22,24 @@ def schema(catalogue: Catalogue = MQADMIN) -> dict[str, Any]:
     """The schema of a program's commands, which differ in their names only."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"What {catalogue.program} prints with --json",
+        "title": f"Output of {catalogue.program} with --json",
         "type": "object",
         "required": ["command", "rows", "summary", "errors"],
         "additionalProperties": False,
         "properties": {
             "command": {"enum": list(catalogue.places)},
             "rows": {
-                "description": "what was found or done; times in ms since the epoch",
+                "description": "results; times in ms since the epoch",
                 "type": "array",
                 "items": {"anyOf": [{"$ref": "#/$defs/row"}, {"$ref": "#/$defs/withheld"}]},
             },
-            "summary": {"description": "what is no row, as totals", **_ROW},
+            "summary": {"description": "values that belong to no row, as totals", **_ROW},
             "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
         },
         "$defs": {
             "row": _ROW,
             "withheld": {
-                "description": "a request that a dry run did not send",
+                "description": "request that a dry run did not send",
                 "type": "object",
                 "required": ["server", "request", "fields"],
                 "additionalProperties": False,
@@ -55,9 +55,9 @@ def schema(catalogue: Catalogue = MQADMIN) -> dict[str, Any]:
                 "required": ["server", "error"],
                 "additionalProperties": False,
                 "properties": {
-                    "server": {"description": "who, as far as that is known", "type": "string"},
+                    "server": {"description": "server that failed, if known", "type": "string"},
                     "error": {"type": "string"},
-                    "code": {"description": "the response code of a refusal", "type": "integer"},
+                    "code": {"description": "response code of a refused request", "type": "integer"},
                 },
             },
         },

@@ -78,7 +78,7 @@ class Servers:
 
     def ask_names(self, question: Question[T]) -> T:
         """What the first name server says that answers."""
-        failure: Exception = ClientError("no name server is given: use -n, or set NAMESRV_ADDR")
+        failure: Exception = ClientError("no name server is given: use -n or set NAMESRV_ADDR")
         for address in self.name_servers:
             try:
                 return self.ask(question, address)
@@ -89,7 +89,7 @@ class Servers:
     def change_names(self, question: Question[Any]) -> None:
         """Change something at all name servers, which do not know of each other."""
         if not self.name_servers:
-            raise ClientError("no name server is given: use -n, or set NAMESRV_ADDR")
+            raise ClientError("no name server is given: use -n or set NAMESRV_ADDR")
         for address in self.name_servers:
             self.change(question, address)
 
@@ -99,7 +99,7 @@ class Servers:
         if found is None:
             raise NoBroker(
                 f"No topic route info in name server for the topic: {topic}; "
-                "see the topics that there are: mqgateway topic list"
+                "see the topics: mqgateway topic list"
             )
         return found
 

@@ -78,10 +78,12 @@ class Plan:
             into, out_of = set(told.get("brokerToMapIn") or ()), set(told.get("brokerToMapOut") or ())
             plan = cls(told["topic"], told["type"], int(told["epoch"]), brokers, into, out_of)
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
-            raise ClientError(f"this is no mapping as one of these commands writes it: {error!r}") from None
+            raise ClientError(
+                f"not a mapping file written by updateStaticTopic or remappingStaticTopic: {error!r}"
+            ) from None
         if unknown := (into | out_of) - brokers.keys():
             raise ClientError(
-                f"brokers that get or lose queues are not described: {', '.join(sorted(unknown))}"
+                f"brokers that gain or lose queues are missing in the mapping: {', '.join(sorted(unknown))}"
             )
         return plan
 
@@ -108,7 +110,7 @@ class Plan:
         old, new = pieces[-2:]
         if end < old.start_offset:
             raise ClientError(
-                f"queue {number}: {broker} tells an end of {end}, before its start at {old.start_offset}"
+                f"queue {number}: {broker} reports the end {end}, before its start {old.start_offset}"
             )
         new.logic_offset = round_up(old.logical(end))
         self.brokers[new.broker_name].mapping.queues[number] = [*pieces]
@@ -125,9 +127,9 @@ def created(topic: str, queues: int, targets: Iterable[str], brokers: Mapping[st
     """A topic of that many queues, on these brokers and those that have it. Raises `ClientError`."""
     epoch, known = _known(topic, brokers)
     if queues < len(known):
-        raise ClientError(f"a static topic loses no queues: {topic} has {len(known)}, not {queues}")
+        raise ClientError(f"a static topic cannot lose queues: {topic} has {len(known)}, not {queues}")
     if queues == len(known):
-        raise ClientError(f"{topic} has {queues} queues already; there is nothing to do")
+        raise ClientError(f"{topic} has {queues} queues already; nothing to do")
     plan = Plan(topic, CREATED, _later(epoch, now), dict(deepcopy(brokers)))
     counts = Counter(dict.fromkeys({*targets, *brokers}, 0))
     counts.update(broker for broker, _ in known.values())
@@ -222,16 +224,16 @@ def _known(topic: str, brokers: Mapping[str, Placed]) -> tuple[int, _Led]:
                     raise ClientError(f"both {led[number][0]} and {name} lead queue {number} of {topic}")
                 led[number] = name, pieces
     if sorted(led) != list(range(max(totals, default=0))):
-        raise ClientError(f"{topic} has {max(totals)} queues, but somebody leads {sorted(led)} only")
+        raise ClientError(f"{topic} has {max(totals)} queues, but only {sorted(led)} have a leader")
     taken = Counter((piece.broker_name, piece.queue_id) for _, pieces in led.values() for piece in pieces)
     if twice := [place for place, count in taken.items() if count > 1]:
-        raise ClientError(f"two queues of {topic} lie in the same queue of a broker: {twice[0]}")
+        raise ClientError(f"two queues of {topic} are mapped to the same queue of a broker: {twice[0]}")
     return max(epochs, default=0), led
 
 
 def _check_queues(name: str, one: Placed, brokers: Mapping[str, Placed]) -> None:
     if one.config.read_queue_nums < one.config.write_queue_nums:
-        raise ClientError(f"broker {name} has fewer queues to read than to write")
+        raise ClientError(f"broker {name} has fewer read queues than write queues")
     for number, pieces in one.mapping.queues.items():
         try:
             check(pieces)
@@ -241,7 +243,9 @@ def _check_queues(name: str, one: Placed, brokers: Mapping[str, Placed]) -> None
             there = brokers.get(piece.broker_name)
             if there is None:
                 raise ClientError(
-                    f"queue {number} lies at {piece.broker_name}, which does not know the topic"
+                    f"queue {number} is mapped to {piece.broker_name}, which does not have the topic"
                 )
             if piece.start_offset or piece.queue_id >= there.config.write_queue_nums:
-                raise ClientError(f"queue {number} lies where {piece.broker_name} has no queue: {piece}")
+                raise ClientError(
+                    f"queue {number} is mapped to a queue that {piece.broker_name} does not have: {piece}"
+                )

@@ -89,7 +89,9 @@ class NameServer:
         False when as many are queued as may be registered. Standard: `BatchUnregistrationService`.
         """
         if len(self._leaving) >= self.options.max_brokers:
-            log.warning("broker %s is not dropped now: %d others are", leaving.name, len(self._leaving))
+            log.warning(
+                "broker %s is not removed yet: %d others are removed first", leaving.name, len(self._leaving)
+            )
             return False
         self._leaving.append(leaving)
         if len(self._leaving) == 1:
@@ -122,7 +124,7 @@ class NameServer:
         """
         peers = []
         for leaving in self.tables.expired(self.now()):
-            log.warning("broker %s at %s was not heard of in time", leaving.name, leaving.key.address)
+            log.warning("broker %s at %s sent no heartbeat in time", leaving.name, leaving.key.address)
             self.leave_soon(leaving)
             peers.append(leaving.peer)
         return peers

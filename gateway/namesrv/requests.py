@@ -221,7 +221,9 @@ def unregister_broker(namesrv: NameServer, call: Call) -> Reply:
     assert isinstance(header, headers.UnRegisterBrokerRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
     if not namesrv.tables.may_leave(key, host_of(call), namesrv.now()):
-        log.error("%s takes leave for the broker at %.200s: refused", call.peer.address, header.broker_addr)
+        log.error(
+            "%s tried to unregister the broker at %.200s: refused", call.peer.address, header.broker_addr
+        )
         raise RequestError(ResponseCode.SYSTEM_ERROR, f"the broker at {header.broker_addr} has not said so")
     taken = namesrv.leave_soon(Leaving(key, header.broker_name, header.broker_id))
     return Reply(ResponseCode.SUCCESS if taken else ResponseCode.SYSTEM_ERROR)

@@ -13,56 +13,53 @@ from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS, Catalogue
 from mqgateway.gateway.nouns.examples import EXAMPLES
 
 PLACES = {
-    "topic list": Place("topics", "list the topics of users, with their type, queues and brokers"),
+    "topic list": Place("topics", "list user topics with their type, queues and brokers"),
     "topic describe": Place(
-        "topics", "show a topic: type, permission, queues with their ends, consumer groups"
+        "topics", "show type, permission, queues with offsets, and consumer groups of a topic"
     ),
     "topic route": Place("topics", "show the brokers and queues of a topic, as clients see them"),
-    "topic create": Place("topics", "create a topic, or change it"),
+    "topic create": Place("topics", "create or change a topic"),
     "topic delete": Place("topics", "delete a topic from the brokers of a cluster and from the name servers"),
-    "group list": Place("groups", "list the consumer groups, and how many messages wait for each"),
-    "group describe": Place("groups", "show how a consumer group is configured at each broker"),
-    "group members": Place("groups", "list the connected members of a consumer group, at all brokers"),
-    "group create": Place("groups", "create a consumer group, or change it"),
-    "group delete": Place("groups", "delete a consumer group; with -c its retry and dead-letter topics too"),
-    "message get": Place("messages", "show the message of an id, with all its properties"),
-    "message find": Place("messages", "show the messages with a key, the oldest first"),
+    "group list": Place("groups", "list the consumer groups with their lag"),
+    "group describe": Place("groups", "show the configuration of a consumer group at each broker"),
+    "group members": Place("groups", "list the connected members of a consumer group at all brokers"),
+    "group create": Place("groups", "create or change a consumer group"),
+    "group delete": Place("groups", "delete a consumer group; with -c also its retry and dead-letter topics"),
+    "message get": Place("messages", "show a message by id, with all its properties"),
+    "message find": Place("messages", "show the messages with a key, oldest first"),
     "dlq list": Place(
-        "dead_letters", "list the dead letters of a group; without one, the groups that have any"
+        "dead_letters", "list the dead letters of a group; without GROUP, the groups that have any"
     ),
-    "dlq replay": Place("dead_letters", "send dead letters of a group again, all or those chosen"),
-    "offset show": Place("offsets", "show a group's offset in each queue, and how many messages wait there"),
+    "dlq replay": Place("dead_letters", "send all or selected dead letters of a group again"),
+    "offset show": Place("offsets", "show the offset and lag of a group in each queue"),
     "offset reset": Place(
-        "offsets", "move a group to another offset: shows the effect, asks first, and can be undone"
+        "offsets",
+        "move a group to another offset, after a preview and a confirmation; offset undo reverts it",
     ),
-    "offset undo": Place("offsets", "move a group back to its offsets before the last reset of this tool"),
-    "offset clone": Place("offsets", "move a consumer group to the offsets of another one"),
-    "broker list": Place("brokers", "list the brokers of all clusters, and how busy they are"),
-    "broker status": Place("brokers", "show all figures of brokers"),
-    "cluster list": Place("brokers", "list the clusters, and which of their broker groups have a master"),
+    "offset undo": Place("offsets", "move a group back to its offsets before the last offset reset"),
+    "offset clone": Place("offsets", "copy the offsets of one consumer group to another"),
+    "broker list": Place("brokers", "list the brokers of all clusters with their load"),
+    "broker status": Place("brokers", "show the runtime statistics of brokers"),
+    "cluster list": Place("brokers", "list the clusters and the masters of their broker sets"),
     "access users": Place("access", "list the users of a broker"),
     "access policies": Place("access", "list the policies of a broker"),
-    "timer list": Place("timers", "count the timed messages that are not due yet, by topic"),
-    "transaction list": Place(
-        "transactions", "list half messages without commit or rollback, the oldest first"
-    ),
+    "timer list": Place("timers", "count pending timer messages by topic"),
+    "transaction list": Place("transactions", "list half messages without commit or rollback, oldest first"),
     "transaction resume": Place(
-        "transactions", "ask the producer again about a half message that the broker gave up"
+        "transactions", "check a half message with its producer again after the broker stopped checking it"
     ),
-    "trace show": Place("traces", "show who sent and consumed a message, as clients traced it"),
+    "trace show": Place("traces", "show the trace of a message: its producer and consumers"),
     "config show": Place("configuration", "show all settings of brokers"),
     "config set": Place("configuration", "change a setting of brokers"),
     "config diff": Place("configuration", "compare the settings of two brokers"),
-    "config explain": Place(
-        "configuration", "explain a setting: its meaning, its default, and whether it has an effect here"
-    ),
+    "config explain": Place("configuration", "explain a setting: its meaning, default and effect"),
     "profile list": Place("profiles", "list all profiles, and the current one"),
     "profile show": Place("profiles", "show a profile without its secret key"),
-    "profile set": Place("profiles", "create a profile from the flags given, or change one"),
+    "profile set": Place("profiles", "create or change a profile from the given flags"),
     "profile use": Place("profiles", "make a profile the current one"),
     "profile remove": Place("profiles", "remove a profile"),
-    "top": Place("top", "show the groups with the most messages waiting; live on a terminal, until Ctrl-C"),
-    "doctor": Place("doctor", "find out why a consumer group is stuck: causes first, each with its remedy"),
+    "top": Place("top", "show the groups with the largest lag, updated until Ctrl-C on a terminal"),
+    "doctor": Place("doctor", "find the causes of a stuck consumer group, each with its remedy"),
 }
 """The commands in the order in which they are listed."""
 
@@ -72,24 +69,24 @@ ABOUT = {
     "message": "Get a message by id, find messages by key.",
     "dlq": "List dead letters, and send them again.",
     "offset": "Show, reset, undo and clone offsets of groups.",
-    "broker": "List brokers, and show their figures.",
-    "cluster": "List clusters, and show whether they are well.",
+    "broker": "List brokers, and show their runtime statistics.",
+    "cluster": "List clusters, and show their health.",
     "access": "List users and policies, check a permission.",
-    "timer": "List timed messages that wait.",
-    "transaction": "List open transactions, ask producers again.",
-    "trace": "Show what became of a message.",
+    "timer": "List pending timer messages.",
+    "transaction": "List open transactions, and check them with producers again.",
+    "trace": "Show the trace of a message.",
     "config": "Show, set, compare and explain settings.",
-    "profile": "Keep servers and credentials under a name.",
-    "top": "Show the groups with the most messages waiting.",
-    "doctor": "Find out why a consumer group is stuck.",
+    "profile": "Store servers and credentials in profiles.",
+    "top": "Show the groups with the largest lag.",
+    "doctor": "Find the causes of a stuck consumer group.",
 }
 """What each noun is for."""
 
 ELSEWHERE = {
-    "message tail": Place("tail", "print the newest messages of a topic, and those that come"),
+    "message tail": Place("tail", "print the newest messages of a topic and new ones as they arrive"),
     "message send": Place("send", "send messages"),
-    "cluster status": Place("cluster", "show who is master, who is in sync, and what is wrong"),
-    "access check": Place("access", "check whether a user may do something, and by which policy"),
+    "cluster status": Place("cluster", "show the masters, the in-sync replicas and problems"),
+    "access check": Place("access", "check if a user has a permission, and which policy decides"),
 }
 """Commands of nouns that are click's, by the module of `gateway.cli` that has them."""
 

@@ -36,10 +36,10 @@ borrow("config set", "updateBrokerConfig", table("broker", "key", "value"), k="k
 
 @command(
     "config diff",
-    operand("a", "broker", "one broker at host:port", values=Known.ADDRESS),
-    operand("o", "other", "the other one", values=Known.ADDRESS),
-    flag("", "all", "with what is different anyway: names, addresses, paths"),
-    text=table("key", "here", "there", nothing="they are configured the same"),
+    operand("a", "broker", "first broker as host:port", values=Known.ADDRESS),
+    operand("o", "other", "second broker as host:port", values=Known.ADDRESS),
+    flag("", "all", "include settings that normally differ: names, addresses, paths"),
+    text=table("key", "here", "there", nothing="no differences"),
 )
 def diff(call: Call) -> Iterator[Row]:
     """Ends with 5 where there are differences. A key that one does not have is None there."""
@@ -52,7 +52,7 @@ def diff(call: Call) -> Iterator[Row]:
 
 @command(
     "config explain",
-    operand("k", "key", "the property's name, or a part of it"),
+    operand("k", "key", "name of the setting, or a part of it"),
     text=listed,
 )
 def explain(call: Call) -> Iterator[Row]:

@@ -39,13 +39,13 @@ _LOST_PROPERTIES = (
 """What a copy does not take over: the server or the client gives it anew."""
 _ORIGIN = "RETRY_TOPIC"
 _FILTERS = (
-    Option("", "tag", "with this tag"),
-    Option("", "key", "with this key"),
-    Option("", "origin", "that came from this topic", values=Known.TOPIC),
-    Option("", "contains", "with this text in the body"),
-    Option("", "since", f"given up at or after this time: {TIME}"),
-    Option("", "until", f"given up before this time: {TIME}"),
-    Option("l", "limit", "at most so many"),
+    Option("", "tag", "select messages with this tag"),
+    Option("", "key", "select messages with this key"),
+    Option("", "origin", "select messages from this original topic", values=Known.TOPIC),
+    Option("", "contains", "select messages with this text in the body"),
+    Option("", "since", f"first time of becoming a dead letter: {TIME}"),
+    Option("", "until", f"end of that time, exclusive: {TIME}"),
+    Option("l", "limit", "maximum number of messages"),
 )
 
 
@@ -59,7 +59,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "dlq list",
-    operand("g", "group", "the consumer group", required=False, values=Known.GROUP),
+    operand("g", "group", "consumer group", required=False, values=Known.GROUP),
     *_FILTERS,
     text=_list_text,
 )
@@ -82,12 +82,12 @@ def list_letters(call: Call) -> Iterator[Row]:
 
 @command(
     "dlq replay",
-    operand("g", "group", "the consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=Known.GROUP),
     *_FILTERS,
     Option(
-        "", "to", "group: to this group only (unless given); origin: to the topics they came from; or a topic"
+        "", "to", "target: group (default) for this group only, origin for the original topics, or a topic"
     ),
-    flag("y", "yes", "do not ask"),
+    flag("y", "yes", "do not ask for confirmation"),
     text=table("storedAt", "msgId", "topic", "state", "newId", nothing="no such dead letters"),
 )
 def replay(call: Call) -> Iterator[Row]:
@@ -99,7 +99,7 @@ def replay(call: Call) -> Iterator[Row]:
         yield from ({**_told(row, _target(call, group, row)), "state": "would be sent"} for row in found)
         return
     if found and "y" not in call.given and not call.confirm(f"send {len(found)} messages again?"):
-        raise UsageError("nothing was sent: say --yes, or look first with --dry-run")
+        raise UsageError("nothing was sent: use --yes to confirm, or --dry-run for a preview")
     senders: dict[str, Sender] = {}
     for number, row in enumerate(found, 1):
         topic = _target(call, group, row)
@@ -126,7 +126,7 @@ def _target(call: Call, group: str, row: Row) -> str:
         return to
     origin: str | None = row["properties"].get(_ORIGIN)
     if origin is None:
-        raise ClientError(f"the dead letter {row['msgId']} does not say where it came from: use --to TOPIC")
+        raise ClientError(f"the dead letter {row['msgId']} has no original topic: use --to TOPIC")
     return origin
 
 

@@ -52,7 +52,7 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "doctor",
-    operand("g", "group", "the consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=Known.GROUP),
     whom.CLUSTER,
     text=_text,
 )

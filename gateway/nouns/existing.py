@@ -24,7 +24,7 @@ def need_topic(call: Call) -> None:
                 raise
         else:
             return
-    raise NoBroker(f"there is no topic {topic}; see the topics that there are: mqgateway topic list --all")
+    raise NoBroker(f"there is no topic {topic}; see the topics: mqgateway topic list --all")
 
 
 def need_group(call: Call) -> None:
@@ -33,4 +33,4 @@ def need_group(call: Call) -> None:
     for _, address in whom.brokers(call):
         if group in call.servers.ask(groups.all_configs(), address):
             return
-    raise NoBroker(f"there is no consumer group {group}; see the groups that there are: mqgateway group list")
+    raise NoBroker(f"there is no consumer group {group}; see the groups: mqgateway group list")

@@ -22,7 +22,7 @@ _CALL_SECONDS = 15.0
 
 @command(
     "group list",
-    flag("a", "all", "those of the servers too"),
+    flag("a", "all", "include system groups"),
     whom.CLUSTER,
     text=lag.with_anomalies(
         table("group", "behind", "topics", "mayConsume", "retryMax", "brokers", nothing="no groups")
@@ -62,9 +62,9 @@ borrow("group describe", "getConsumerConfig", listed, g="group")
 
 @command(
     "group members",
-    operand("g", "group", "the consumer group", values=Known.GROUP),
+    operand("g", "group", "consumer group", values=Known.GROUP),
     whom.CLUSTER,
-    text=table("clientId", "address", "language", "version", "subscribes", nothing="nobody is connected"),
+    text=table("clientId", "address", "language", "version", "subscribes", nothing="no member is connected"),
 )
 def members(call: Call) -> Iterator[Row]:
     """All brokers are asked: a member may have lost one of them."""

@@ -55,8 +55,8 @@ def _named(text: str) -> Iterator[None]:
 
 @command(
     "message get",
-    operand("t", "topic", "the topic", values=Known.TOPIC),
-    operand("i", "message-id", "its id, of either kind"),
+    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("i", "message-id", "message id: unique key or offset id"),
     text=_text,
 )
 def get(call: Call) -> Iterator[Row]:
@@ -68,11 +68,11 @@ def get(call: Call) -> Iterator[Row]:
 
 @command(
     "message find",
-    operand("t", "topic", "the topic", values=Known.TOPIC),
-    operand("k", "key", "the key"),
-    Option("", "since", f"stored at or after this time: {TIME}"),
-    Option("", "until", f"stored before this time: {TIME}"),
-    Option("l", "limit", "at most so many of each broker, 64 unless given"),
+    operand("t", "topic", "topic", values=Known.TOPIC),
+    operand("k", "key", "key"),
+    Option("", "since", f"first store time: {TIME}"),
+    Option("", "until", f"end of the store time, exclusive: {TIME}"),
+    Option("l", "limit", "maximum number of messages of each broker (default: 64)"),
     text=_text,
 )
 def find(call: Call) -> Iterator[Row]:

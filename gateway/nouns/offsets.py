@@ -25,21 +25,21 @@ from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 
-_GROUP = operand("g", "group", "the consumer group", values=Known.GROUP)
-_TOPIC = operand("t", "topic", "the topic", values=Known.TOPIC)
-_YES = flag("y", "yes", "do not ask")
+_GROUP = operand("g", "group", "consumer group", values=Known.GROUP)
+_TOPIC = operand("t", "topic", "topic", values=Known.TOPIC)
+_YES = flag("y", "yes", "do not ask for confirmation")
 _RESET_SECONDS = 15.0
 NOTES_MAX = 100
 """Resets that can be undone, of all groups together."""
 _OFFSETS_BELOW = 365 * 24 * 3600 * 1000
 """A smaller number is an offset, any other a time: queues do not come to hold as much as a year has ms."""
-_PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="there is nothing to move")
+_PLAN = table("brokerName", "queueId", "from", "to", "count", "state", nothing="nothing to move")
 
 
 @command(
     "offset show",
     _GROUP,
-    operand("t", "topic", "only in this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
     text=lag.with_anomalies(
         table(
@@ -89,9 +89,13 @@ borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"
     "offset reset",
     _GROUP,
     _TOPIC,
-    Option("", "to", "first, last, now, an offset, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00"),
-    Option("", "by", "so many messages forth, or back if it is negative"),
-    Option("q", "queue", "this queue only, as broker-a:3"),
+    Option(
+        "",
+        "to",
+        "target: first, last, now, an offset, ms since the epoch or ISO 8601, as 2026-01-31T12:00:00",
+    ),
+    Option("", "by", "number of messages to move forward; negative: backward"),
+    Option("q", "queue", "limit to this queue, as broker-a:3"),
     _YES,
     text=_PLAN,
 )
@@ -126,7 +130,7 @@ def undo(call: Call) -> Iterator[Row]:
     group, topic = call.given.need("g"), call.given.need("t")
     notes = [one for one in _notes(call) if (one["group"], one["topic"]) == (group, topic)]
     if not notes:
-        raise NoBroker(f"no reset of the group {group} in the topic {topic} is known here")
+        raise NoBroker(f"no reset of the group {group} in the topic {topic} is recorded on this machine")
     before = {(one["brokerName"], one["queueId"]): one["offset"] for one in notes[-1]["offsets"]}
     plan = []
     for queue, address, low, high, now_at in _places(call, group, topic):
@@ -175,7 +179,7 @@ def _moved(call: Call, group: str, topic: str, plan: list[_Move]) -> Iterator[Ro
     if "y" not in call.given:
         shown = "".join(_PLAN(call, [_told(one, "") for one in moving]))
         if not call.confirm(f"{shown}move the group {group} in {topic}?"):
-            raise UsageError("nothing was moved: say --yes, or look first with --dry-run")
+            raise UsageError("nothing was moved: use --yes to confirm, or --dry-run for a preview")
     _note(call, group, topic, moving)
     for one in plan:
         queue, address, _, target = one
@@ -217,7 +221,7 @@ def _notes(call: Call) -> list[dict[str, Any]]:
     try:
         return [orjson.loads(line) for line in call.notebook.read().splitlines()]
     except ValueError as error:
-        raise ClientError(f"the notes of what was reset cannot be read: {error}") from None
+        raise ClientError(f"the record of offset resets cannot be read: {error}") from None
 
 
 def _note(call: Call, group: str, topic: str, moving: list[_Move]) -> None:

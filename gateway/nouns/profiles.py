@@ -17,14 +17,14 @@ from mqgateway.gateway.nouns.rendering import listed, table
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-_NAME = operand("p", "name", "the profile's name", values=Known.PROFILE)
+_NAME = operand("p", "name", "name of the profile", values=Known.PROFILE)
 
 
 @command(
     "profile list",
     text=table(
         *("name", "isCurrent", "nameServers", "accessKey", "tls", "timeout"),
-        nothing="there are none; mqgateway profile set NAME makes one",
+        nothing="no profiles; mqgateway profile set NAME creates one",
     ),
     is_local=True,
 )
@@ -43,8 +43,8 @@ def show(call: Call) -> Iterator[Row]:
 @command(
     "profile set",
     _NAME,
-    flag("", "ask-secret-key", "ask for the key that requests are signed with"),
-    flag("", "no-tls", "open connections without TLS"),
+    flag("", "ask-secret-key", "ask for the secret key on the terminal"),
+    flag("", "no-tls", "connect without TLS"),
     text=listed,
     is_local=True,
 )

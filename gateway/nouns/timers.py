@@ -14,7 +14,7 @@ from mqgateway.gateway.nouns.rendering import table
 @command(
     "timer list",
     whom.CLUSTER,
-    text=table("topic", "count", "brokers", "updatedAt", nothing="no timers wait"),
+    text=table("topic", "count", "brokers", "updatedAt", nothing="no pending timers"),
 )
 def list_timers(call: Call) -> Iterator[Row]:
     """What brokers count of their timer wheels; the levels of old clients' delays are not among them."""

@@ -52,8 +52,8 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "top",
     whom.CLUSTER,
-    Option("s", "span", f"seconds over which rates are taken, {INTERVAL_SECONDS:g} unless given"),
-    Option("r", "rows", f"at most so many, {ROWS} unless given"),
+    Option("s", "span", f"seconds over which rates are measured (default: {INTERVAL_SECONDS:g})"),
+    Option("r", "rows", f"maximum number of rows (default: {ROWS})"),
     text=_text,
     every=0.1,
     is_live=True,

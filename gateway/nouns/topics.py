@@ -22,7 +22,7 @@ _QUEUES = table("brokerName", "queueId", "minOffset", "maxOffset", "lastUpdateTi
 
 @command(
     "topic list",
-    flag("a", "all", "those of the servers too, and those of retries and dead letters"),
+    flag("a", "all", "include system, retry and dead-letter topics"),
     whom.CLUSTER,
     text=table("topic", "type", "readQueues", "writeQueues", "perm", "brokers", nothing="no topics"),
 )
@@ -64,7 +64,7 @@ def _describe_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topic describe",
-    operand("t", "topic", "the topic", values=Known.TOPIC),
+    operand("t", "topic", "topic", values=Known.TOPIC),
     whom.CLUSTER,
     text=_describe_text,
 )

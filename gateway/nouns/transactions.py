@@ -33,7 +33,7 @@ READ_MAX = 10_000
 
 @command(
     "transaction list",
-    operand("t", "topic", "only those of this topic", required=False, values=Known.TOPIC),
+    operand("t", "topic", "limit to this topic", required=False, values=Known.TOPIC),
     whom.CLUSTER,
     text=table(
         "topic",
@@ -95,9 +95,9 @@ def _read(call: Call, queue: MessageQueue, address: str, begin: int) -> Iterator
 @command(
     "transaction resume",
     operand(
-        "i", "offset-id", "its id, as `transaction list` and the topic TRANS_CHECK_MAX_TIME_TOPIC show it"
+        "i", "offset-id", "message id from `transaction list` or from the topic TRANS_CHECK_MAX_TIME_TOPIC"
     ),
-    Option("b", "brokerAddr", "the broker at host:port that has it", required=True, values=Known.ADDRESS),
+    Option("b", "brokerAddr", "broker of the message, as host:port", required=True, values=Known.ADDRESS),
     text=listed,
 )
 def resume(call: Call) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option
 from mqgateway.gateway.mqadmin.servers import reachable
 
-CLUSTER = Option("c", "cluster", "only the brokers of this cluster", values=Known.CLUSTER)
+CLUSTER = Option("c", "cluster", "limit to the brokers of this cluster", values=Known.CLUSTER)
 
 
 def brokers(call: Call) -> list[tuple[str, str]]:

@@ -116,7 +116,7 @@ class RaftService:
         try:
             self._log.save_progress()
         except OSError as error:
-            log.warning("how far the log is committed cannot be written down: %s", error)
+            log.warning("the committed position cannot be written: %s", error)
 
     # What the member wants.
 
@@ -170,7 +170,7 @@ class RaftService:
             self._is_syncing = False
             if isinstance(outcome, Exception):
                 # What the disk has is not known any more: as after a crash, the next start finds out.
-                log.error("the log cannot be synced, %s ends: %s", self._settings.self_id, outcome)
+                log.error("the log cannot be synced, %s stops: %s", self._settings.self_id, outcome)
                 self.stop()
                 self._on_ended()
                 return

@@ -262,7 +262,7 @@ class Dispatcher:
             return None if silent else answer
 
     def _not_given(self, call: Call) -> bytes:
-        log.exception("the reply to %s cannot be given", call)
+        log.exception("the reply to %s cannot be sent", call)
         return encode_response(
             call.command, ResponseCode.SYSTEM_ERROR, None, b"", "the reply cannot be given"
         )
@@ -275,9 +275,7 @@ class Dispatcher:
         code = call.command.code
         reason = self._reasons.pop(code, None)
         if reason is not None:
-            log.info(
-                "request %d, first asked for by %s, is not supported: %s", code, call.peer.address, reason
-            )
+            log.info("request %d, first sent by %s, is not supported: %s", code, call.peer.address, reason)
         return Reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark=f" request type {code} not supported")
 
     def _reply_to(self, error: BaseException, call: Call) -> Reply:

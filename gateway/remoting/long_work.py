@@ -97,6 +97,6 @@ def _slice(steps: Steps[Answer]) -> tuple[bool, Answer]:
     except StopIteration as end:
         return True, end.value
     except Exception:
-        log.exception("a request that takes long failed")
+        log.exception("a long-running request failed")
         return True, None
     return False, None

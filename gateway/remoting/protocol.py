@@ -382,7 +382,7 @@ class Connection:
 
     def cut_off(self, reason: str) -> None:
         """End the connection, for the input that it keeps; see `PendingInput`."""
-        log.warning("%s is cut off: %s", self.address, reason)
+        log.warning("%s is disconnected: %s", self.address, reason)
         self._pending = 0
         self._let_go_of_input()
         self.abort()
@@ -414,7 +414,7 @@ class Connection:
             if self._backlog:
                 self._serve_later()
         elif self._unsent > self._terms.unsent_limit:
-            log.warning("%s is cut off: it has left %d bytes unread", self.address, self._unsent)
+            log.warning("%s is disconnected: it has left %d bytes unread", self.address, self._unsent)
             self.abort()
         elif self._unsent > self._reads_until:
             self._stop_reading()
@@ -536,7 +536,7 @@ class Connection:
         """Close for bytes that are none of ours; `data` are those that cannot be cut into frames."""
         spoken = language(data)
         if spoken is None:
-            log.warning("%s is closed for bytes that break the protocol: %s", self.address, reason)
+            log.warning("%s is closed after a protocol error: %s", self.address, reason)
         else:
             self.say_refused(self.address, spoken)
         self._lose()
@@ -593,7 +593,7 @@ class Connection:
         try:
             callback(self)
         except Exception:
-            log.exception("%s is gone, and what follows from it failed", self.address)
+            log.exception("handling the disconnection of %s failed", self.address)
 
 
 # Twisted's TLS tells those who say so when the handshake is over.

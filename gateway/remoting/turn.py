@@ -61,7 +61,7 @@ class Turn:
             try:
                 self._after_read()
             except Exception:
-                log.exception("what follows a read failed")
+                log.exception("an after-read hook failed")
         self.is_open = False
         self.write()
 
@@ -76,4 +76,4 @@ class Turn:
             try:
                 speaker.flush()
             except Exception:  # the others have something to write too
-                log.exception("what a read set off could not be written")
+                log.exception("flushing connections after a read failed")

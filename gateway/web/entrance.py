@@ -77,7 +77,7 @@ class Entrance:
         if not self.link_token or not hmac.compare_digest(self.link_token.encode(), token.encode()):
             raise ApiError(401, "the link was used already, or is of another start; the log has a new one")
         self.link_token = secrets.token_urlsafe(24)
-        log.info("the console was opened; the next browser gets in with #token=%s", self.link_token)
+        log.info("the console was opened; the next browser can log in with #token=%s", self.link_token)
         return self.sessions.open("", None)
 
     def caller(self, session: Session, address: str) -> Caller:

@@ -75,7 +75,7 @@ class ConsoleService:
         try:
             self._listening = self._reactor.listenTCP(self._port, Door(self._site), BACKLOG, self._host)
         except CannotListenError as error:
-            log.warning("there is no console: %s; consolePort sets another port", error)
+            log.warning("the console cannot be opened: %s; consolePort sets another port", error)
             return
         self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)

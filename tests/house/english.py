@@ -18,6 +18,7 @@ UNCONVERTED = Path(__file__).with_name("unconverted.txt")
 
 _PROSE = re.compile(r'^ *""".*?"""|#[^\n"\']*$', re.MULTILINE | re.DOTALL)
 _OPENING = re.compile(r' *"""(What|Whether|How|Where|Who|Whoever|Whose|The same)\b')
+_SCREEN_OPENING = re.compile(r"(what|whether|how|where|who|whoever|whose|the same as)\b", re.IGNORECASE)
 _TEST_NAME = re.compile(
     r"def (test_(?:who|what|whose|whoever|somebody|nobody|everybody|those|how|where|whether)_\w*)"
 )
@@ -91,6 +92,14 @@ def _in_source(text: str) -> Iterator[tuple[int, str]]:
             yield line, f"docstring opens with {opening.group(1)!r}"
         for offset, part in enumerate(prose.group().splitlines()):
             yield from _terms_in(re.sub(r"`[^`]*`", "", part), line + offset)
+
+
+def screen_findings(text: str) -> Iterator[str]:
+    """Yield the findings of one text that users read on the screen."""
+    opening = _SCREEN_OPENING.match(text)
+    if opening is not None:
+        yield f"opens with {opening.group(1)!r}"
+    yield from (finding for _, finding in _terms_in(re.sub(r"`[^`]*`", "", text), 1))
 
 
 def _line(text: str, position: int) -> int:

@@ -114,5 +114,5 @@ def test_cells() -> None:
 def test_schemas() -> None:
     assert columns.ddl(("topic", "keys")) == "topic string, keys array<string>"
     assert len(columns.SOURCE) == 9 and set(columns.STORE) <= set(ALL)
-    with pytest.raises(BadOption, match="no column nothing; known are topic"):
+    with pytest.raises(BadOption, match="no column nothing; valid columns are topic"):
         columns.chosen("nothing", columns.SOURCE)

@@ -88,7 +88,7 @@ def test_a_failure_says_what_was_not_ended(world: World, caplog: Any) -> None:
     with pytest.raises(SinkError, match=r"transaction q/0: the half message at offset \d+ of the log of bro"):
         told.commit(verdict(sent), again=False)
     told.roll_back(sent, "spark-rocketmq-sink", "q/0")
-    assert "half messages of q/0 are left over" in caplog.text
+    assert "half messages of q/0 remain" in caplog.text
     world.cluster.mend(BROKER_PORT)
     told.roll_back(sent, "spark-rocketmq-sink", "q/0")
     assert world.open_halves == 0 and world.visible() == []

@@ -61,7 +61,7 @@ def test_rows_that_cannot_be_taken_back_are_left_over(world: World, caplog: Any)
     task.finish()
     world.cluster.cut(BROKER_PORT)
     task.take_back()
-    assert "half messages of q/0 are left over, which nobody sees" in caplog.text
+    assert "half messages of q/0 remain and stay invisible" in caplog.text
     world.cluster.mend(BROKER_PORT)
     task.close()
     assert world.open_halves == 1

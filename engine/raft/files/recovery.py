@@ -104,7 +104,7 @@ def _load_index(index: FileQueue) -> None:
     try:
         index.load(repair=True)
     except CorruptFile as error:
-        log.warning("%s: the index is made anew", error)
+        log.warning("%s: the index is rebuilt", error)
         index.destroy()
 
 

@@ -56,7 +56,9 @@ class Keeper:
             raise ConfigError("; ".join(problems))
         self._adopt(files)
         if not self.rules:
-            log.warning("there are no accounts: only white addresses are let in; write %s", self._folder.main)
+            log.warning(
+                "there are no accounts: only whitelisted addresses are accepted; create %s", self._folder.main
+            )
 
     def look(self) -> None:
         """Read what has changed; for a beat of `LOOK_SECONDS`."""
@@ -126,7 +128,7 @@ class Keeper:
         files, problems = (self.rules.files, [str(outcome)]) if isinstance(outcome, Exception) else outcome
         for problem in problems:
             if problem not in self._problems:
-                log.error("%s; the rules that were there before stay", problem)
+                log.error("%s; the previous rules remain in effect", problem)
         self._problems = problems
         if files != self.rules.files:
             self._adopt(files)
@@ -138,7 +140,7 @@ class Keeper:
             known = before.files.get(path)
             if known is None or known.document is not document:
                 log.info(
-                    "%s: %d accounts, %d white addresses",
+                    "%s: %d accounts, %d whitelisted addresses",
                     path,
                     len(document.accounts),
                     len(document.addresses),

@@ -58,15 +58,15 @@ def migrate(rules: Rules, users: Administration) -> int:
                     users.update_acl(name, policies)
                 made += 1
             except AccessError as error:
-                log.error("%s: the account %s is not taken over whole: %s", path, name, error)
+                log.error("%s: the account %s is migrated only in part: %s", path, name, error)
             if config.white_remote_address:
                 log.warning(
-                    "%s: the white address of %s is not taken over: requests must be signed",
+                    "%s: the whitelisted address of %s is not migrated: requests must be signed",
                     path,
                     name,
                 )
         if document.addresses:
-            log.warning("%s: globalWhiteRemoteAddresses are not taken over: requests must be signed", path)
+            log.warning("%s: globalWhiteRemoteAddresses are not migrated: requests must be signed", path)
     return made
 
 

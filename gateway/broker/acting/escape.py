@@ -152,4 +152,4 @@ class EscapeSender:
         """Once, until it is another one."""
         if problem != self._problem:
             self._problem = problem
-            log.warning("a message cannot go to another broker: %s", problem)
+            log.warning("a message cannot be sent to another broker: %s", problem)

@@ -41,7 +41,7 @@ class ForeignReader:
         """Fetch one message; `ended` is told how that went."""
 
         def failed(failure: Failure) -> None:
-            log.info("message %s cannot be had: %s", place, failure.getErrorMessage())
+            log.info("message %s cannot be fetched: %s", place, failure.getErrorMessage())
             ended(Missing.FAILED)
 
         header = GetRouteInfoRequestHeader(topic=place.topic, accept_standard_json_only=True)
@@ -55,7 +55,7 @@ class ForeignReader:
             if data.broker_name == place.broker_name:
                 addresses = data.broker_addrs
         if not addresses:
-            raise RemotingError("nobody of that group is there")
+            raise RemotingError("no member of that group is connected")
         options = self._options
         header = PullMessageRequestHeader(
             consumer_group=f"InnerConsumerGroup_{options.broker_name}_{options.broker_id}",

@@ -105,7 +105,7 @@ class SpecialServices:
             try:
                 self._begin_epoch()
             except OSError:
-                log.exception("this broker cannot go on as master in epoch %d", state.epoch)
+                log.exception("this broker cannot become master in epoch %d", state.epoch)
                 return False
         return True
 
@@ -124,7 +124,7 @@ class SpecialServices:
         broker.delays.stand_by()
         broker.transactions.stand_by()
         if begun is RoleKind.ACTING:
-            log.warning("this slave acts for its master no longer")
+            log.warning("this slave no longer acts for its master")
             broker.pop.away = None
             if self._escape is not None:
                 self._escape.forget()
@@ -132,7 +132,7 @@ class SpecialServices:
         try:
             broker.timers.hand_back()
         except (OSError, EngineError):
-            log.exception("how far the timers are cannot be written")
+            log.exception("the progress of timers cannot be written")
         tables = self._tables()
         if begun is RoleKind.ACTING and broker.timers.is_enabled and tables is not None:
             # The log does not show what was delivered here, should this slave act again soon.
@@ -143,7 +143,7 @@ class SpecialServices:
         try:
             is_done = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
         except Exception:  # whatever it is: steps that failed are over, and nothing of them may stay
-            log.exception("this broker cannot go on as %s; it is tried again", wanted.value)
+            log.exception("this broker cannot become %s; will retry", wanted.value)
             self._rest()
             self._retry_at = self._now() + RETRY_MILLIS
             return

@@ -102,7 +102,7 @@ def _own_queues(
     strategy = STRATEGIES.get(query.strategy or "")
     if not clients or strategy is None:
         log.info(
-            "%.100s of group %s gets no queues of topic %s: %s",
+            "%.100s of group %s is assigned no queues of topic %s: %s",
             query.client_id,
             query.group,
             query.topic,

@@ -172,7 +172,7 @@ class RemotingOutgoing:
         try:
             self._peer.send_oneway(RemotingCommand.request(code, header, body, oneway=True))
         except RemotingError as error:
-            log.info("%s could not be told that %s: %s", self._peer.address, what, error)
+            log.info("%s could not be notified that %s: %s", self._peer.address, what, error)
 
     def _ask(self, command: RemotingCommand, seconds: float) -> Deferred[RemotingCommand]:
         return self._peer.request(command, seconds).addErrback(_not_answered)

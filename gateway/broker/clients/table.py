@@ -341,7 +341,7 @@ class ClientTable:
                 if client.heard_at < oldest:
                     silent[client.peer] = None
         for peer in silent:
-            log.warning("Nothing heard of %s for too long, its channel is closed", peer.address)
+            log.warning("No heartbeat from %s for too long, its channel is closed", peer.address)
             self.lost(peer)
         return list(silent)
 
@@ -389,7 +389,12 @@ class ClientTable:
             clients[client.peer] = known = client
             memberships.setdefault(client.peer, set()).add(group)
         elif known.client_id != client.client_id:
-            log.error("The channel of %s in group %s now calls itself %s", known, group, client.client_id)
+            log.error(
+                "The channel of %s in group %s has changed its client id to %s",
+                known,
+                group,
+                client.client_id,
+            )
             client.subscribed = known.subscribed
             clients[client.peer] = known = client
         known.may_use = client.may_use
@@ -426,7 +431,7 @@ class ClientTable:
             return
         if not group.is_inconsistent:
             self.inconsistent_groups.discard(name)
-            log.info("The members of consumer group %s subscribe to the same again", name)
+            log.info("The members of consumer group %s have equal subscriptions again", name)
             return
         self.inconsistent_groups.add(name)
         if self._on_disagreement is not None:
@@ -437,7 +442,7 @@ class ClientTable:
         group.warned_at = now
         other = next(one for one in group.clients.values() if one.subscribed not in (None, client.subscribed))
         log.warning(
-            "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer counts",
+            "Consumer group %s is inconsistent: %s subscribes to %s, %s to %s; the newer applies",
             name,
             client,
             sorted(client.subscribed or ()),

@@ -146,7 +146,9 @@ class Registrar:
         farewell = self._announcement.farewell(self._known)
         asked = self._caller.request(self._address, farewell, UNREGISTER_SECONDS)
         return asked.addErrback(
-            lambda failure: log.info("No good-bye from name server %s: %s", self._address, failure.value)
+            lambda failure: log.info(
+                "Unregistration at name server %s failed: %s", self._address, failure.value
+            )
         )
 
     def forget(self) -> None:
@@ -227,7 +229,7 @@ class Registrar:
     def _failed(self, failure: Failure) -> None:
         if self._is_reachable is not False:
             self._is_reachable = False
-            log.warning("Name server %s cannot be told of this broker: %s", self._address, failure.value)
+            log.warning("Registration with name server %s failed: %s", self._address, failure.value)
         self._is_due = False
         if not self._has_left:
             self._retry = self._clockwork.callLater(RETRY_SECONDS, self._tell_everything)

@@ -59,7 +59,7 @@ class Controllers:
                 continue
             if answer.code == ResponseCode.SUCCESS and header.controller_leader_address:
                 if header.controller_leader_address != self.leader:
-                    log.info("the controller that leads is at %s", header.controller_leader_address)
+                    log.info("the leading controller is at %s", header.controller_leader_address)
                 self.leader = header.controller_leader_address
                 return
             problem = f"{address} knows no controller that leads"

@@ -114,7 +114,7 @@ class InSyncKeeper:
                 self._set.unanswered()
 
         def failed(failure: Failure) -> None:
-            log.warning("the set %s is not answered: %s", sorted(wanted), failure.getErrorMessage())
+            log.warning("no response to the in-sync set %s: %s", sorted(wanted), failure.getErrorMessage())
             self._set.unanswered()
             self._not_before = self._now() + PAUSE_MILLIS
 
@@ -134,10 +134,10 @@ class InSyncKeeper:
         if answer.code == ResponseCode.SUCCESS:
             found = SyncStateSet.decode(answer.body)
             if self._set.take(found.sync_state_set, found.sync_state_set_epoch):
-                log.info("in sync are %s", sorted(self._set.ids))
+                log.info("the in-sync set is %s", sorted(self._set.ids))
             self._replicas.acknowledged()
             return
-        log.warning("the set %s is refused: %d %s", sorted(wanted), answer.code, answer.remark)
+        log.warning("the in-sync set %s is refused: %d %s", sorted(wanted), answer.code, answer.remark)
         self._not_before = self._now() + PAUSE_MILLIS
         if answer.code not in NO_MASTER and self._set.epoch == epoch:
             self._set.refused()

@@ -110,7 +110,7 @@ class ControlledReplica:
             return False
         now = self.now()
         if self.authority.was_away(now):
-            log.warning("this broker did not run for a while: connections with slaves are made anew")
+            log.warning("this broker was paused: connections with slaves are opened again")
             self._replication.server.drop_all()
         if self.authority.holds(now, self._heard()):
             return True
@@ -134,7 +134,7 @@ class ControlledReplica:
         return min(longest, options.prompt_heart_beat_timeout_mills)
 
     def _fence(self, reason: str) -> None:
-        log.error("this broker acknowledges nothing any more: %s", reason)
+        log.error("this broker stops acknowledging sends: %s", reason)
         self._role.become(RoleKind.FENCED)
         self._next_question = 0
 
@@ -347,5 +347,5 @@ class ControlledReplica:
             self._is_locating = False
 
         self._ask(address, command).addCallback(located).addErrback(
-            lambda failure: log.info("the master does not say where its log is: %s", failure.value)
+            lambda failure: log.info("the master did not return its replication address: %s", failure.value)
         ).addBoth(ended)

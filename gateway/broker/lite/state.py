@@ -139,7 +139,7 @@ class LiteState:
                 self.orders.forget(OrderKey(queue, group, QUEUE_ID))
             self.subscriptions.remove_queue(queue)
         if queues:
-            log.info("%d lite topics end", len(queues))
+            log.info("%d lite topics are deleted", len(queues))
             self._store.admin.delete_topics(queues)
 
     def delete_parent(self, topic: str) -> None:

@@ -88,7 +88,7 @@ def send_reply(
         raise ReplyNotTaken(f"push reply message fail, channel of <{requester_id}> not found.", outcome)
 
     def lost(failure: Failure) -> ReplyOutcome:
-        log.warning("a reply could not be brought to %s: %s", requester, failure.value)
+        log.warning("a reply could not be delivered to %s: %s", requester, failure.value)
         raise ReplyNotTaken(f"push reply message to {requester_id}fail.", outcome)
 
     properties[PROPERTY_PUSH_REPLY_TIME] = str(now)

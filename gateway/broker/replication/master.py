@@ -230,7 +230,7 @@ class SlaveServer(Factory):
         if not self.connections and self.store.on_arrivals == self._arrived:
             self.store.on_arrivals, self._wake = self._wake, None
         feed = connection.feed
-        log.info("slave %s is gone, it had everything before %d", feed.address, feed.ack_offset)
+        log.info("slave %s disconnected, it had all data before offset %d", feed.address, feed.ack_offset)
         self.on_gone()
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:

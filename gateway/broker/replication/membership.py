@@ -168,7 +168,7 @@ class Membership:
             self._replication.follow(change.master, change.ha_address)
             return
         self._ask_master(change.master).addErrback(
-            lambda failure: log.info("the master does not say where its log is: %s", failure.value)
+            lambda failure: log.info("the master did not return its replication address: %s", failure.value)
         )
 
     def _members(self) -> Deferred[dict[int, str]]:
@@ -205,7 +205,7 @@ class Membership:
             log.info("not online yet, %s %s: %s", step.task.name, step.address, failure.getErrorMessage())
             coming.failed(self._now())
             if step.address in coming.left_out:
-                log.error("the member at %s is left out: it cannot be reached, or followed", step.address)
+                log.error("the member at %s is ignored: it cannot be reached or followed", step.address)
 
         tasks: dict[Task, Callable[[], Any]] = {
             Task.ASK_MEMBERS: lambda: self._members().addCallback(coming.members_are),
@@ -275,7 +275,7 @@ class Membership:
     def _register(self) -> Deferred[None]:
         if self._is_stopped:
             return succeed(None)
-        log.info("online: name servers are told")
+        log.info("online: registering with the name servers")
         self._broker.cluster.registration.start().addErrback(
             lambda failure: log.error("not registered: %s", failure.value)
         )

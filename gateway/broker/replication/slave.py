@@ -111,7 +111,7 @@ class MasterClient:
         if main_address:
             self.main_address = main_address
         if ha_address and not self._options.ha_master_address and ha_address != self.ha_address:
-            log.info("the master takes slaves at %s", ha_address)
+            log.info("the replication address of the master is %s", ha_address)
             self.ha_address = ha_address
             self._next_try = 0
             if self.connection is not None:
@@ -195,7 +195,7 @@ class MasterClient:
 
         def shown(answer: RemotingCommand) -> tuple[int, bytes]:
             if answer.code != ResponseCode.SUCCESS:
-                log.info("the master at %s gives no ticket: %s", self.main_address, answer.remark)
+                log.info("the master at %s returned no ticket: %s", self.main_address, answer.remark)
             return begin, shown_ticket(answer.ext_fields.get(TICKET, ""))
 
         return self._ask(self.main_address, command).addCallback(shown)

@@ -154,7 +154,7 @@ class SlaveTables:
         if problem and problem != self._problem:
             log.warning("the tables of the master at %s: %s", self.master_address, problem)
         elif self._problem and not problem:
-            log.info("the tables of the master at %s are taken over again", self.master_address)
+            log.info("the tables of the master at %s are copied again", self.master_address)
         self._problem = problem
 
     def _adopt_topics(self, reported: Mapping[str, Any]) -> None:

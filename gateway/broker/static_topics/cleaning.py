@@ -52,7 +52,7 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
             # What was changed while others were asked is left for the next time.
             if found and broker.tables.mappings.table.get(topic) is mapping:
                 queues = ", ".join(map(str, sorted(found)))
-                log.info("old pieces of static topic %s are forgotten, queues %s", topic, queues)
+                log.info("old mapping items of static topic %s are removed, queues %s", topic, queues)
                 broker.tables.mappings.clean(topic, found)
 
 

@@ -52,7 +52,7 @@ def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
     for check in checks:
         client = _asked(broker.clients, check)
         if client is None:
-            log.info("nobody of producer group %s is there to be asked", check.group)
+            log.info("no member of producer group %s is connected for a transaction check", check.group)
         else:
             client.outgoing.check_transaction(check, broker.options.broker_name)
 

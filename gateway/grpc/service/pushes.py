@@ -99,7 +99,7 @@ class GrpcOutgoing:
         if self._session.tell(v2.TelemetryCommand(recover_orphaned_transaction_command=command)):
             self._on_check(check)
         else:
-            log.info("%s cannot be asked about transaction %s", self._session, check.unique_key)
+            log.info("%s cannot be queried about transaction %s", self._session, check.unique_key)
 
     def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
         """Tell it that another client of the group has a lite topic now."""

@@ -135,7 +135,9 @@ class Renewals:
     def _renew(self, session: Session, key: Key, received: Received, now: int) -> None:
         options = self._options
         if received.tries >= options.max_renew_retry_times:
-            log.warning("message %s of %s is renewed no more, as that failed", key.message_id, session)
+            log.warning(
+                "message %s of %s is no longer renewed, because renewals failed", key.message_id, session
+            )
             self._pop(session, key)
             return
         if now - received.since >= options.renew_max_time_millis:

@@ -14,20 +14,16 @@ from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, headed, shown
 
-_USER = Option("u", "username", "the user", required=True)
-_SUBJECT = Option("s", "subject", "whom it is about, as User:alice", required=True)
-_FROM = Option(
-    "f", "fromBroker", "the broker at host:port that is copied from", required=True, values=Known.ADDRESS
-)
-_TO = Option(
-    "t", "toBroker", "the broker at host:port that is copied to", required=True, values=Known.ADDRESS
-)
+_USER = Option("u", "username", "user name", required=True)
+_SUBJECT = Option("s", "subject", "subject, as User:alice", required=True)
+_FROM = Option("f", "fromBroker", "source broker as host:port", required=True, values=Known.ADDRESS)
+_TO = Option("t", "toBroker", "target broker as host:port", required=True, values=Known.ADDRESS)
 _POLICY = (
-    Option("a", "actions", "what may be done: Pub, Sub, Create and so on, separated by ','", required=True),
+    Option("a", "actions", "actions: Pub, Sub, Create and so on, separated by ','", required=True),
     *targets.one_of(),
-    Option("d", "decision", "Allow or Deny", required=True, values=("Allow", "Deny")),
-    Option("i", "sourceIp", "from which addresses, separated by ','"),
-    Option("r", "resources", "with what, as Topic:orders*, separated by ','", required=True),
+    Option("d", "decision", "decision: Allow or Deny", required=True, values=("Allow", "Deny")),
+    Option("i", "sourceIp", "source addresses, separated by ','"),
+    Option("r", "resources", "resources, as Topic:orders*, separated by ','", required=True),
     _SUBJECT,
 )
 
@@ -42,8 +38,8 @@ def _parts(text: str | None) -> list[str] | None:
 @command(
     "createUser",
     *targets.one_of(),
-    Option("p", "password", "its password", required=True),
-    Option("t", "userType", "Super or Normal", values=("Super", "Normal")),
+    Option("p", "password", "password", required=True),
+    Option("t", "userType", "user type: Super or Normal", values=("Super", "Normal")),
     _USER,
     text=each("create user to {broker} success.\n"),
 )
@@ -58,9 +54,9 @@ def create_user(call: Call) -> Iterator[Row]:
 @command(
     "updateUser",
     *targets.one_of(),
-    Option("p", "password", "its password", group="what"),
-    Option("s", "userStatus", "enable or disable", group="what", values=("enable", "disable")),
-    Option("t", "userType", "Super or Normal", group="what", values=("Super", "Normal")),
+    Option("p", "password", "password", group="what"),
+    Option("s", "userStatus", "status: enable or disable", group="what", values=("enable", "disable")),
+    Option("t", "userType", "user type: Super or Normal", group="what", values=("Super", "Normal")),
     _USER,
     text=each("update user to {broker} success.\n"),
 )
@@ -112,7 +108,7 @@ def _users_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getUser",
     *targets.one_of(),
-    Option("u", "username", "the user"),
+    Option("u", "username", "user name"),
     text=_users_text,
 )
 def user(call: Call) -> Iterator[Row]:
@@ -122,13 +118,13 @@ def user(call: Call) -> Iterator[Row]:
         if found is not None:
             yield _user_row(found)
             return
-    raise NoBroker(f"no user is called {call.given.need('u')}")
+    raise NoBroker(f"there is no user {call.given.need('u')}")
 
 
 @command(
     "listUser",
     *targets.one_of(),
-    Option("f", "filter", "those whose names hold this text"),
+    Option("f", "filter", "text that user names must contain"),
     text=_users_text,
 )
 def users(call: Call) -> Iterator[Row]:
@@ -146,7 +142,7 @@ def users(call: Call) -> Iterator[Row]:
     "copyUser",
     _FROM,
     _TO,
-    Option("u", "usernames", "the users, separated by ','; all unless given"),
+    Option("u", "usernames", "user names, separated by ',' (default: all)"),
     text=each("copy user of {username} from {from} to {to} success.\n"),
 )
 def copy_users(call: Call) -> Iterator[Row]:
@@ -205,7 +201,7 @@ def update_acl(call: Call) -> Iterator[Row]:
 @command(
     "deleteAcl",
     *targets.one_of(),
-    Option("r", "resources", "only for this resource"),
+    Option("r", "resources", "resource whose policy is deleted (default: all)"),
     _SUBJECT,
     text=each("delete acl to {broker} success.\n"),
 )
@@ -249,7 +245,7 @@ def _acl_rows(acl: AclInfo) -> Iterator[Row]:
 @command(
     "getAcl",
     *targets.one_of(),
-    Option("s", "subject", "whom it is about, as User:alice"),
+    Option("s", "subject", "subject, as User:alice"),
     text=_acls_text,
 )
 def acl(call: Call) -> Iterator[Row]:
@@ -264,8 +260,8 @@ def acl(call: Call) -> Iterator[Row]:
 @command(
     "listAcl",
     *targets.one_of(),
-    Option("r", "resource", "those whose resources hold this text"),
-    Option("s", "subject", "those whose subjects hold this text"),
+    Option("r", "resource", "text that resources must contain"),
+    Option("s", "subject", "text that subjects must contain"),
     text=_acls_text,
 )
 def acls(call: Call) -> Iterator[Row]:
@@ -281,7 +277,7 @@ def acls(call: Call) -> Iterator[Row]:
 @command(
     "copyAcl",
     _FROM,
-    Option("s", "subjects", "the subjects, separated by ','; all unless given"),
+    Option("s", "subjects", "subjects, separated by ',' (default: all)"),
     _TO,
     text=each("copy acl of {subject} from {from} to {to} success.\n"),
 )

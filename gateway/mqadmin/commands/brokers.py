@@ -17,10 +17,10 @@ from mqgateway.gateway.mqadmin.rendering import each, shown
 
 @command(
     "updateBrokerConfig",
-    Option("a", "updateAllBroker", "with -c: true for slaves too", values=TRUTH),
+    Option("a", "updateAllBroker", "with -c: true to include slaves", values=TRUTH),
     *targets.either(),
-    Option("k", "key", "the setting", required=True),
-    Option("v", "value", "its new value", required=True),
+    Option("k", "key", "name of the setting", required=True),
+    Option("v", "value", "new value", required=True),
     text=each("update broker config success, {broker}\n"),
 )
 def update_settings(call: Call) -> Iterator[Row]:
@@ -115,8 +115,8 @@ def clean_topics(call: Call) -> Iterator[Row]:
 
 @command(
     "resetMasterFlushOffset",
-    Option("b", "brokerAddr", "the slave at host:port", values=Known.ADDRESS),
-    Option("o", "offset", "the offset in the log"),
+    Option("b", "brokerAddr", "slave as host:port", values=Known.ADDRESS),
+    Option("o", "offset", "offset in the commit log"),
     text=each("reset master flush offset to {offset} success\n"),
 )
 def reset_flush_offset(call: Call) -> Iterator[Row]:
@@ -133,14 +133,14 @@ _ENGINES = {"F": "FILE_TIME_WHEEL", "R": "ROCKSDB_TIMELINE"}
 @command(
     "switchTimerEngine",
     *targets.one_of(),
-    Option("e", "engineType", "F for files, R for a database", required=True, values=("F", "R")),
+    Option("e", "engineType", "timer engine: F for files, R for RocksDB", required=True, values=("F", "R")),
     text=each("switchTimerEngine to {engine} success, {broker}\n"),
 )
 def switch_timers(call: Call) -> Iterator[Row]:
     """Standard: `SwitchTimerEngineSubCommand`."""
     engine = call.given.need("e")
     if engine not in _ENGINES:
-        raise UsageError(f"-e is F or R, not {engine!r}")
+        raise UsageError(f"-e must be F or R, not {engine!r}")
     for address in targets.masters(call):
         with call.servers.part(address):
             call.servers.change(broker.switch_timers(engine), address)

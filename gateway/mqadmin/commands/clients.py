@@ -47,8 +47,8 @@ def _producers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "producerConnection",
-    Option("g", "producerGroup", "the producer group", required=True),
-    Option("t", "topic", "a topic that it sends to", required=True, values=Known.TOPIC),
+    Option("g", "producerGroup", "producer group", required=True),
+    Option("t", "topic", "topic that the group sends to", required=True, values=Known.TOPIC),
     text=_producers_text,
 )
 def producer_connections(call: Call) -> Iterator[Row]:
@@ -86,8 +86,8 @@ def _consumers_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerConnection",
-    Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
+    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
+    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
     text=_consumers_text,
 )
 def consumer_connections(call: Call) -> Iterator[Row]:
@@ -105,7 +105,7 @@ def consumer_connections(call: Call) -> Iterator[Row]:
 
 @command(
     "producer",
-    Option("b", "broker", "the broker at host:port", required=True, values=Known.ADDRESS),
+    Option("b", "broker", "broker as host:port", required=True, values=Known.ADDRESS),
     text=each(
         "producer group ({group}) instance : clientId={clientId},remoteIP={clientAddr}, "
         "language={language}, version={versionNumber}, lastUpdateTimestamp={lastUpdateTimestamp}\n"

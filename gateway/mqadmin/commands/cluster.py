@@ -58,9 +58,9 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterList",
-    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "again every so many seconds, as --watch"),
-    flag("m", "moreStats", "how many messages came and went yesterday and today"),
+    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
+    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    flag("m", "moreStats", "print the numbers of messages in and out, yesterday and today"),
     text=_text,
 )
 def brokers(call: Call) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, pretty, second, shown
 
-_GROUP = Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP)
+_GROUP = Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP)
 _MOMENTS = (("lastColdReadTimeMills", "lastColdReadTimeFormat"), ("createTimeMills", "createTimeFormat"))
 
 
@@ -39,7 +39,7 @@ def info(call: Call) -> Iterator[Row]:
     "updateColdDataFlowCtrGroupConfig",
     *targets.either(),
     _GROUP,
-    Option("v", "threshold", "bytes a second", required=True),
+    Option("v", "threshold", "bytes in 5 s", required=True),
     text=each("updateColdDataFlowCtrGroupConfig success, {broker}\n"),
 )
 def limit(call: Call) -> Iterator[Row]:
@@ -68,7 +68,13 @@ def unlimit(call: Call) -> Iterator[Row]:
 @command(
     "setCommitLogReadAheadMode",
     *targets.either(),
-    Option("m", "commitLogReadAheadMode", "0 to read ahead, 1 not to", required=True, values=("0", "1")),
+    Option(
+        "m",
+        "commitLogReadAheadMode",
+        "0 to enable read-ahead, 1 to disable it",
+        required=True,
+        values=("0", "1"),
+    ),
     text=each(" {title}\ncommitLog set readAhead mode rstStr{answer}\n"),
 )
 def set_read_mode(call: Call) -> Iterator[Row]:

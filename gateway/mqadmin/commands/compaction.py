@@ -12,7 +12,7 @@ from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Usag
 
 @command(
     "dumpCompactionLog",
-    Option("f", "file", "the file, below compaction/compactionLog of a store", values=Known.FILE),
+    Option("f", "file", "file under compaction/compactionLog of a store", values=Known.FILE),
     text=lambda call, rows: (f"{as_java(row, with_body=False)}\n" for row in rows),
 )
 def dump(call: Call) -> Iterator[Row]:

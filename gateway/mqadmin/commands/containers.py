@@ -8,14 +8,16 @@ from mqgateway.gateway.client import admin_replicas as replicas
 from mqgateway.gateway.mqadmin.declaration import Call, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each
 
-_CONTAINER = Option("c", "brokerContainerAddr", "the container at host:port", required=True)
+_CONTAINER = Option("c", "brokerContainerAddr", "container as host:port", required=True)
 _START_SECONDS = 20.0
 """A broker is answered for once it has started, or ended in good order."""
 
 
 @command(
     "addBroker",
-    Option("b", "brokerConfigPath", "the file of its settings on the container's host", required=True),
+    Option(
+        "b", "brokerConfigPath", "configuration file of the broker on the container's host", required=True
+    ),
     _CONTAINER,
     text=each("add broker to {container} success\n"),
 )
@@ -28,7 +30,7 @@ def add(call: Call) -> Iterator[Row]:
 
 @command(
     "removeBroker",
-    Option("b", "brokerIdentity", "the broker as clusterName:brokerName:brokerId", required=True),
+    Option("b", "brokerIdentity", "broker as clusterName:brokerName:brokerId", required=True),
     _CONTAINER,
     text=each("remove broker from {container} success\n"),
 )
@@ -36,7 +38,7 @@ def remove(call: Call) -> Iterator[Row]:
     """Standard: `RemoveBrokerSubCommand`."""
     container, parts = call.given.need("c"), call.given.need("b").split(":")
     if len(parts) != 3 or not parts[2].strip().isdecimal():
-        raise UsageError("-b is clusterName:brokerName:brokerId, with a broker id that is not negative")
+        raise UsageError("-b must be clusterName:brokerName:brokerId with a broker id of 0 or more")
     cluster, name, number = (part.strip() for part in parts)
     call.servers.change(replicas.remove_broker(cluster, name, int(number)), container, _START_SECONDS)
     yield {"container": container, "cluster": cluster, "brokerName": name, "brokerId": int(number)}

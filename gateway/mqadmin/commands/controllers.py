@@ -13,9 +13,9 @@ from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Usag
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.runtime.name_servers import split_addresses
 
-_CONTROLLER = Option("a", "controllerAddress", "the controller at host:port", required=True)
-_CONTROLLERS = Option("a", "controllerAddress", "controllers, host:port separated by ';'", required=True)
-_BROKER_NAME = Option("bn", "brokerName", "the broker group", required=True, values=Known.BROKER)
+_CONTROLLER = Option("a", "controllerAddress", "controller as host:port", required=True)
+_CONTROLLERS = Option("a", "controllerAddress", "controllers as host:port, separated by ';'", required=True)
+_BROKER_NAME = Option("bn", "brokerName", "broker set", required=True, values=Known.BROKER)
 
 
 def _metadata_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -71,8 +71,8 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "updateControllerConfig",
     _CONTROLLERS,
-    Option("k", "key", "the setting", required=True),
-    Option("v", "value", "its new value", required=True),
+    Option("k", "key", "name of the setting", required=True),
+    Option("v", "value", "new value", required=True),
     text=_update_text,
 )
 def update_settings(call: Call) -> Iterator[Row]:
@@ -99,9 +99,9 @@ def _elect_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "electMaster",
     _CONTROLLER,
-    Option("b", "brokerId", "the id of the replica", required=True),
+    Option("b", "brokerId", "id of the replica", required=True),
     _BROKER_NAME,
-    Option("c", "clusterName", "the cluster of the group", required=True, values=Known.CLUSTER),
+    Option("c", "clusterName", "cluster of the broker set", required=True, values=Known.CLUSTER),
     text=_elect_text,
 )
 def elect(call: Call) -> Iterator[Row]:
@@ -126,10 +126,10 @@ def elect(call: Call) -> Iterator[Row]:
 @command(
     "cleanBrokerMetadata",
     _CONTROLLER,
-    Option("b", "brokerControllerIdsToClean", "their ids, separated by ';'; all unless given"),
+    Option("b", "brokerControllerIdsToClean", "ids of the replicas, separated by ';' (default: all)"),
     _BROKER_NAME,
-    Option("c", "clusterName", "the cluster of the group; may be left out with -l", values=Known.CLUSTER),
-    flag("l", "cleanLivingBroker", "replicas that are alive too"),
+    Option("c", "clusterName", "cluster of the broker set; optional with -l", values=Known.CLUSTER),
+    flag("l", "cleanLivingBroker", "include live replicas"),
     text=each("clear broker {brokerName} metadata from controller success! \n"),
 )
 def clean(call: Call) -> Iterator[Row]:
@@ -140,7 +140,7 @@ def clean(call: Call) -> Iterator[Row]:
         raise UsageError("one of -c and -l is needed")
     ids = [one.strip() for one in (given.text("b") or "").split(";") if one.strip()]
     if not all(one.isdecimal() for one in ids):
-        raise UsageError("-b is broker ids separated by ';', as 1;2;3")
+        raise UsageError("-b must be broker ids separated by ';', as 1;2;3")
     leader = call.servers.ask(replicas.controllers(), given.need("a")).controller_leader_address
     question = replicas.forget_replicas(cluster, name, [int(one) for one in ids], living_too=living_too)
     call.servers.change(question, leader or given.need("a"))
@@ -177,11 +177,14 @@ def _in_sync_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getSyncStateSet",
     Option(
-        "a", "controllerAddress", "controllers, host:port separated by ';'; the first is asked", required=True
+        "a",
+        "controllerAddress",
+        "controllers as host:port, separated by ';'; the first is queried",
+        required=True,
     ),
-    Option("b", "brokerName", "this broker group", values=Known.BROKER),
-    Option("c", "clusterName", "the groups of this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "again every so many seconds, as --watch"),
+    Option("b", "brokerName", "broker set", values=Known.BROKER),
+    Option("c", "clusterName", "all broker sets of this cluster", values=Known.CLUSTER),
+    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_in_sync_text,
 )
 def in_sync(call: Call) -> Iterator[Row]:
@@ -219,9 +222,9 @@ def _epoch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getBrokerEpoch",
-    Option("b", "brokerName", "this broker group", group="where", values=Known.BROKER),
-    Option("c", "clusterName", "the groups of this cluster", group="where", values=Known.CLUSTER),
-    Option("i", "interval", "again every so many seconds, as --watch"),
+    Option("b", "brokerName", "broker set", group="where", values=Known.BROKER),
+    Option("c", "clusterName", "all broker sets of this cluster", group="where", values=Known.CLUSTER),
+    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_epoch_text,
 )
 def epochs(call: Call) -> Iterator[Row]:

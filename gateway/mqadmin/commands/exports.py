@@ -23,7 +23,7 @@ from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Ro
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
 FOLDER = "/tmp/rocketmq/export"
-_CLUSTER = Option("c", "clusterName", "the brokers of this cluster", required=True, values=Known.CLUSTER)
+_CLUSTER = Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER)
 _SECONDS = 10.0
 _SYSTEM_TOPICS = frozenset(
     (
@@ -133,12 +133,12 @@ def _merge(
 
 @command(
     "exportMetadata",
-    Option("b", "brokerAddr", "the broker at host:port; one of -t and -g then", values=Known.ADDRESS),
-    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
-    flag("g", "subscriptionGroup", "groups only"),
-    flag("s", "specialTopic", "retry and dead letter topics too"),
-    flag("t", "topic", "topics only"),
+    Option("b", "brokerAddr", "broker as host:port; requires -t or -g", values=Known.ADDRESS),
+    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
+    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
+    flag("g", "subscriptionGroup", "export groups only"),
+    flag("s", "specialTopic", "include retry and dead-letter topics"),
+    flag("t", "topic", "export topics only"),
     text=_written,
 )
 def metadata(call: Call) -> Iterator[Row]:
@@ -170,7 +170,7 @@ def metadata(call: Call) -> Iterator[Row]:
 @command(
     "exportConfigs",
     _CLUSTER,
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
+    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
     text=_written,
 )
 def configs(call: Call) -> Iterator[Row]:
@@ -194,7 +194,7 @@ def configs(call: Call) -> Iterator[Row]:
 @command(
     "exportMetrics",
     _CLUSTER,
-    Option("f", "filePath", f"the folder of the file, {FOLDER} unless given", values=Known.FILE),
+    Option("f", "filePath", f"folder of the file (default: {FOLDER})", values=Known.FILE),
     text=_written,
 )
 def metrics(call: Call) -> Iterator[Row]:
@@ -296,9 +296,9 @@ def _pops_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "exportPopRecord",
-    Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
-    Option("c", "clusterName", "the brokers of this cluster", values=Known.CLUSTER),
-    Option("d", "dryRun", "true to change nothing", values=TRUTH),
+    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
+    Option("c", "clusterName", "all brokers of this cluster", values=Known.CLUSTER),
+    Option("d", "dryRun", "true to change nothing (dry run)", values=TRUTH),
     text=_pops_text,
 )
 def pops(call: Call) -> Iterator[Row]:

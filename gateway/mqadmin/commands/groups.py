@@ -21,7 +21,7 @@ from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Ro
 from mqgateway.gateway.mqadmin.rendering import each, java, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-GROUP = Option("g", "groupName", "the consumer group", required=True, values=Known.GROUP)
+GROUP = Option("g", "groupName", "consumer group", required=True, values=Known.GROUP)
 
 _RETRY_POLICIES = {
     "exponentialRetryPolicy": "ExponentialRetryPolicy",
@@ -55,26 +55,26 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option(
         "a",
         "notifyConsumerIdsChanged",
-        "whether members are told of one another: true or false",
+        "notify members when a member joins or leaves: true or false",
         values=TRUTH,
     ),
     *targets.either(),
-    Option("d", "consumeBroadcastEnable", "whether it may consume by broadcast: true or false", values=TRUTH),
+    Option("d", "consumeBroadcastEnable", "allow broadcasting: true or false", values=TRUTH),
     GROUP,
-    Option("i", "brokerId", "the id of the broker that it reads from"),
+    Option("i", "brokerId", "id of the broker to read from"),
     Option(
         "m",
         "consumeFromMinEnable",
-        "whether it may begin with the oldest message: true or false",
+        "allow starting at the oldest message: true or false",
         values=TRUTH,
     ),
-    Option("o", "consumeMessageOrderly", "whether it consumes in order: true or false", values=TRUTH),
-    Option("p", "groupRetryPolicy", "when messages come again, as JSON"),
-    Option("q", "retryQueueNums", "queues of its retry topic"),
-    Option("r", "retryMaxTimes", "how often a message comes again"),
-    Option("s", "consumeEnable", "whether it may consume: true or false", values=TRUTH),
-    Option("w", "whichBrokerWhenConsumeSlowly", "the id of the broker that it reads from when it is behind"),
-    Option("", "attributes", "attributes: +name=value and -name, separated by ','"),
+    Option("o", "consumeMessageOrderly", "consume in order: true or false", values=TRUTH),
+    Option("p", "groupRetryPolicy", "retry policy as JSON"),
+    Option("q", "retryQueueNums", "number of queues of the retry topic"),
+    Option("r", "retryMaxTimes", "maximum number of retries of a message"),
+    Option("s", "consumeEnable", "allow consumption: true or false", values=TRUTH),
+    Option("w", "whichBrokerWhenConsumeSlowly", "id of the broker to read from when the group lags"),
+    Option("", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     text=_update_text,
 )
 def update(call: Call) -> Iterator[Row]:
@@ -98,7 +98,7 @@ def update(call: Call) -> Iterator[Row]:
         try:
             config.group_retry_policy = dict(orjson.loads(policy))
         except (ValueError, TypeError):
-            raise UsageError(f"the value of -p is no JSON object: {policy!r}") from None
+            raise UsageError(f"the value of -p is not a JSON object: {policy!r}") from None
     signed = {f"+{name}": value for name, value in added.items()} | {f"-{name}": "" for name in removed}
     call.summary["group"] = {**config.to_json(), "attributes": signed}
     for broker in targets.masters(call):
@@ -119,7 +119,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     Option(
         "f",
         "filename",
-        "a file: a JSON array of groups as subscriptionGroup.json has",
+        "file with a JSON array of groups, in the format of subscriptionGroup.json",
         required=True,
         values=Known.FILE,
     ),
@@ -130,7 +130,7 @@ def update_list(call: Call) -> Iterator[Row]:
     try:
         configs = [SubscriptionGroupConfig.from_json(one) for one in read_list(call.given.need("f"))]
     except ConfigError as error:
-        raise BadArgument(f"the file is wrong: {error}") from None
+        raise BadArgument(f"the file is invalid: {error}") from None
     if configs:
         for broker in targets.masters(call):
             call.servers.change(groups.update_many(configs), broker)
@@ -148,7 +148,7 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "deleteSubGroup",
     *targets.either(),
     GROUP,
-    Option("r", "removeOffset", "whether its offsets go too: true or false", values=TRUTH),
+    Option("r", "removeOffset", "delete the group's offsets as well: true or false", values=TRUTH),
     text=_delete_text,
 )
 def delete(call: Call) -> Iterator[Row]:
@@ -175,9 +175,9 @@ def _mode_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "setConsumeMode",
     *targets.either(),
     GROUP,
-    Option("m", "mode", "PULL or POP", required=True, values=("PULL", "POP")),
-    Option("q", "popShareQueueNum", "how many others' queues a member pops too"),
-    Option("t", "topicName", "the topic", required=True, values=Known.TOPIC),
+    Option("m", "mode", "consumption mode: PULL or POP", required=True, values=("PULL", "POP")),
+    Option("q", "popShareQueueNum", "number of other clients that share a queue in POP mode"),
+    Option("t", "topicName", "topic", required=True, values=Known.TOPIC),
     text=_mode_text,
 )
 def set_mode(call: Call) -> Iterator[Row]:
@@ -185,7 +185,7 @@ def set_mode(call: Call) -> Iterator[Row]:
     given = call.given
     topic, group, mode = given.need("t"), given.need("g"), given.need("m")
     if mode not in ("PULL", "POP"):
-        raise UsageError(f"-m is PULL or POP, not {mode!r}")
+        raise UsageError(f"-m must be PULL or POP, not {mode!r}")
     shared = given.number("q", 0)
     call.summary.update(topic=topic, group=group, mode=mode, popShareQueueNum=shared)
     for broker in targets.masters(call):

@@ -15,8 +15,8 @@ from mqgateway.gateway.mqadmin.servers import reachable
 
 T = TypeVar("T")
 
-_PARENT = Option("p", "parentTopic", "the parent topic", required=True, values=Known.TOPIC)
-_GROUP = Option("g", "group", "the consumer group", required=True, values=Known.GROUP)
+_PARENT = Option("p", "parentTopic", "parent topic", required=True, values=Known.TOPIC)
+_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
 
 
 def _time(millis: int | None, otherwise: str) -> str:
@@ -68,7 +68,7 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "getBrokerLiteInfo",
     *targets.one_of("cluster"),
-    flag("d", "showDetail", "topics and groups too"),
+    flag("d", "showDetail", "include topics and groups"),
     text=_broker_text,
 )
 def brokers(call: Call) -> Iterator[Row]:
@@ -128,9 +128,9 @@ def _topic_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteTopicInfo",
-    Option("l", "liteTopic", "the lite topic", required=True),
+    Option("l", "liteTopic", "lite topic", required=True),
     _PARENT,
-    flag("s", "showClientId", "the clients too"),
+    flag("s", "showClientId", "include clients"),
     text=_topic_text,
 )
 def topics(call: Call) -> Iterator[Row]:
@@ -171,10 +171,10 @@ def _client_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "getLiteClientInfo",
-    Option("c", "clientId", "the client", required=True),
+    Option("c", "clientId", "client id", required=True),
     _GROUP,
     _PARENT,
-    flag("s", "showDetail", "the lite topics too"),
+    flag("s", "showDetail", "include lite topics"),
     text=_client_text,
 )
 def clients(call: Call) -> Iterator[Row]:
@@ -234,8 +234,8 @@ def _worst(found: Iterable[Row]) -> Iterator[str]:
 @command(
     "getLiteGroupInfo",
     _GROUP,
-    Option("k", "topK", "how many of each broker, 20 unless given"),
-    Option("l", "liteTopic", "in this lite topic"),
+    Option("k", "topK", "maximum number of lite topics of each broker (default: 20)"),
+    Option("l", "liteTopic", "lite topic"),
     _PARENT,
     text=_group_text,
 )
@@ -276,8 +276,8 @@ def _dispatch_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "triggerLiteDispatch",
-    Option("b", "brokerName", "at this broker only", values=Known.BROKER),
-    Option("c", "clientId", "this client only"),
+    Option("b", "brokerName", "broker name (default: all brokers)", values=Known.BROKER),
+    Option("c", "clientId", "client id (default: all clients)"),
     _GROUP,
     _PARENT,
     text=_dispatch_text,

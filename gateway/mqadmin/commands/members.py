@@ -150,10 +150,10 @@ def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerStatus",
-    Option("b", "brokerAddr", "the broker at host:port that is asked", values=Known.ADDRESS),
-    Option("g", "consumerGroup", "the consumer group", required=True, values=Known.GROUP),
-    Option("i", "clientId", "this member only, and no file"),
-    flag("s", "jstack", "with the stacks of its threads"),
+    Option("b", "brokerAddr", "broker to query, as host:port", values=Known.ADDRESS),
+    Option("g", "consumerGroup", "consumer group", required=True, values=Known.GROUP),
+    Option("i", "clientId", "client id: print this member only, write no file"),
+    flag("s", "jstack", "include the stacks of the member's threads"),
     text=_text,
 )
 def status(call: Call) -> Iterator[Row]:
@@ -174,7 +174,7 @@ def status(call: Call) -> Iterator[Row]:
             row: dict[str, Any] = {"clientId": one.client_id, "version": version_name(one.version)}
             yield row | {"text": running_text(infos[one.client_id])}
     if wanted is not None and not infos and not call.servers.errors:
-        raise ClientError(f"no member of the group {group} is called {wanted}")
+        raise ClientError(f"the group {group} has no member {wanted}")
     call.summary["now"] = now
     if infos:
         call.summary["isSameSubscription"] = subscribes_the_same(infos.values(), now)

@@ -22,11 +22,11 @@ from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
 from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command, flag
 from mqgateway.gateway.mqadmin.rendering import headed, moment, pretty, shown
 
-_ID = Option("i", "msgId", "the id of the message", required=True)
-_FORMAT = Option("f", "bodyFormat", "show the body too, as text of this character set")
-_BEGIN = Option("b", "beginTimestamp", "stored at or after this time, in ms since the epoch")
+_ID = Option("i", "msgId", "message id", required=True)
+_FORMAT = Option("f", "bodyFormat", "print the body in this character set")
+_BEGIN = Option("b", "beginTimestamp", "first store time, in ms since the epoch")
 _HOUR_MILLIS = 3_600_000
-_END = Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch")
+_END = Option("e", "endTimestamp", "last store time, in ms since the epoch")
 
 # A message and what became of it
 
@@ -157,13 +157,13 @@ def _pushed(call: Call, group: str, client_id: str, message: ReceivedMessage) ->
 @command(
     "queryMsgById",
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: the consumer that is to consume it now"),
+    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
     _FORMAT,
-    Option("g", "consumerGroup", "with -d: the group of the consumer", values=Known.GROUP),
-    Option("i", "msgId", "ids of messages, separated by ','", required=True),
-    Option("s", "sendMessage", "true to send it again", values=TRUTH),
+    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
+    Option("i", "msgId", "message ids, separated by ','", required=True),
+    Option("s", "sendMessage", "true to send the message again", values=TRUTH),
     TOPIC,
-    Option("u", "unitName", "with -s: taken, and of no effect for one send"),
+    Option("u", "unitName", "with -s: accepted without effect"),
     text=_with_id_text,
 )
 def with_id(call: Call) -> Iterator[Row]:
@@ -195,13 +195,13 @@ def _with_unique_key_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgByUniqueKey",
-    flag("a", "showAll", "all messages with the id, 32 at most"),
+    flag("a", "showAll", "print all messages with the id, up to 32"),
     CLUSTER_ROUTE,
-    Option("d", "clientId", "with -g: the consumer that is to consume it now"),
-    Option("e", "endTime", "stored at or before this time, in ms since the epoch"),
-    Option("g", "consumerGroup", "with -d: the group of the consumer", values=Known.GROUP),
+    Option("d", "clientId", "with -g: id of the client that consumes the message now"),
+    Option("e", "endTime", "last store time, in ms since the epoch"),
+    Option("g", "consumerGroup", "with -d: consumer group of the client", values=Known.GROUP),
     _ID,
-    Option("s", "startTime", "stored at or after this time, in ms since the epoch"),
+    Option("s", "startTime", "first store time, in ms since the epoch"),
     TOPIC,
     text=_with_unique_key_text,
 )
@@ -223,10 +223,10 @@ def with_unique_key(call: Call) -> Iterator[Row]:
     _BEGIN,
     CLUSTER_ROUTE,
     _END,
-    Option("k", "msgKey", "the key", required=True),
-    Option("l", "lastKey", "where to go on, of brokers with an index in a database"),
-    Option("m", "maxNum", "how many at most of each broker, 64 unless given"),
-    Option("p", "keyType", "K to look for a key, T for a tag", values=("K", "T")),
+    Option("k", "msgKey", "key", required=True),
+    Option("l", "lastKey", "position to continue from, for brokers with an index in a database"),
+    Option("m", "maxNum", "maximum number of messages of each broker (default: 64)"),
+    Option("p", "keyType", "K to search by key, T by tag", values=("K", "T")),
     TOPIC,
     text=headed(
         ("#Message ID", "#QID", "#Offset", "#IndexKey"),
@@ -253,11 +253,11 @@ def with_key(call: Call) -> Iterator[Row]:
 
 @command(
     "queryMsgByOffset",
-    Option("b", "brokerName", "the broker of the queue", required=True, values=Known.BROKER),
+    Option("b", "brokerName", "broker of the queue", required=True, values=Known.BROKER),
     _FORMAT,
-    Option("i", "queueId", "the number of the queue", required=True),
-    Option("o", "offset", "the offset", required=True),
-    Option("r", "routeTopic", "a topic whose route is used instead of the topic's", values=Known.TOPIC),
+    Option("i", "queueId", "queue id", required=True),
+    Option("o", "offset", "offset", required=True),
+    Option("r", "routeTopic", "topic whose route is used instead of the topic's", values=Known.TOPIC),
     TOPIC,
     text=_with_id_text,
 )
@@ -300,12 +300,12 @@ def _entries_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 @command(
     "queryCq",
     Option(
-        "b", "broker", "the broker at host:port; the first of the topic unless given", values=Known.ADDRESS
+        "b", "broker", "broker as host:port (default: the first broker of the topic)", values=Known.ADDRESS
     ),
-    Option("c", "count", "how many, 10 unless given"),
-    Option("g", "consumer", "the consumer group", values=Known.GROUP),
-    Option("i", "index", "the offset of the first", required=True),
-    Option("q", "queue", "the number of the queue", required=True),
+    Option("c", "count", "number of entries (default: 10)"),
+    Option("g", "consumer", "consumer group", values=Known.GROUP),
+    Option("i", "index", "offset of the first message", required=True),
+    Option("q", "queue", "queue id", required=True),
     TOPIC,
     text=_entries_text,
 )

@@ -12,15 +12,15 @@ from mqgateway.gateway.client.admin_question import Question
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, Text, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-_NAMESPACE = Option("s", "namespace", "the namespace of the key", required=True)
-_KEY = Option("k", "key", "the key", required=True)
+_NAMESPACE = Option("s", "namespace", "namespace of the key", required=True)
+_KEY = Option("k", "key", "key", required=True)
 
 
 @command(
     "updateKvConfig",
     _KEY,
     _NAMESPACE,
-    Option("v", "value", "its value", required=True),
+    Option("v", "value", "value", required=True),
     text=each("create or update kv config to namespace success.\n"),
 )
 def put_value(call: Call) -> Iterator[Row]:
@@ -56,7 +56,7 @@ def _permission(call: Call, question: Callable[[str], Question[int]]) -> Iterato
             yield {"nameServer": address, "brokerName": name, "topics": count}
 
 
-_BROKER_NAME = Option("b", "brokerName", "the name of the broker", required=True, values=Known.BROKER)
+_BROKER_NAME = Option("b", "brokerName", "broker name", required=True, values=Known.BROKER)
 
 
 @command(
@@ -100,8 +100,8 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateNamesrvConfig",
-    Option("k", "key", "the setting", required=True),
-    Option("v", "value", "its new value", required=True),
+    Option("k", "key", "name of the setting", required=True),
+    Option("v", "value", "new value", required=True),
     text=_update_text,
 )
 def update_settings(call: Call) -> Iterator[Row]:

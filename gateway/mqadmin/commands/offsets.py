@@ -21,8 +21,8 @@ from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Ro
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-_GROUP = Option("g", "group", "the consumer group", required=True, values=Known.GROUP)
-_FORCE = Option("f", "force", "false to move no queue forward; true unless given", values=TRUTH)
+_GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
+_FORCE = Option("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
 _RESET_SECONDS = 15.0
 _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
 
@@ -92,13 +92,15 @@ def _reset_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "resetOffsetByTime",
-    Option("b", "broker", "with -q: the broker at host:port", values=Known.ADDRESS),
+    Option("b", "broker", "with -q: broker as host:port", values=Known.ADDRESS),
     CLUSTER_ROUTE,
     _FORCE,
     _GROUP,
-    Option("o", "offset", "with -b and -q: the offset"),
-    Option("q", "queue", "with -b: the queue"),
-    Option("s", "timestamp", "now, ms since the epoch, or yyyy-MM-dd#HH:mm:ss:SSS", required=True),
+    Option("o", "offset", "with -b and -q: offset"),
+    Option("q", "queue", "with -b: queue id"),
+    Option(
+        "s", "timestamp", "target time: now, ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS", required=True
+    ),
     TOPIC,
     text=_reset_text,
 )
@@ -198,9 +200,9 @@ def skip(call: Call) -> Iterator[Row]:
 
 @command(
     "cloneGroupOffset",
-    Option("d", "destGroup", "the group that is moved", required=True, values=Known.GROUP),
-    Option("o", "offline", "taken, and of no effect, as in the standard's tool"),
-    Option("s", "srcGroup", "the group whose offsets it gets", required=True, values=Known.GROUP),
+    Option("d", "destGroup", "group to move", required=True, values=Known.GROUP),
+    Option("o", "offline", "accepted without effect, as in Apache's mqadmin"),
+    Option("s", "srcGroup", "group to copy the offsets from", required=True, values=Known.GROUP),
     TOPIC,
     text=each("clone group offset success. srcGroup[{from}], destGroup=[{to}], topic[{topic}]\n"),
 )

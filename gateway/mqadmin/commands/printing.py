@@ -20,10 +20,10 @@ from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Ro
 from mqgateway.gateway.mqadmin.rendering import java
 
 _TIME = "ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
-_BEGIN = Option("b", "beginTimestamp ", f"stored at or after this time: {_TIME}")
-_END = Option("e", "endTimestamp ", f"stored before this time: {_TIME}")
-_CHARSET = Option("c", "charsetName ", "the character set of the bodies, UTF-8 unless given")
-_TAGS = Option("s", "subExpression ", "messages with one of these tags, as TagA || TagB")
+_BEGIN = Option("b", "beginTimestamp ", f"first store time: {_TIME}")
+_END = Option("e", "endTimestamp ", f"end of the store time, exclusive: {_TIME}")
+_CHARSET = Option("c", "charsetName ", "character set of the bodies (default: UTF-8)")
+_TAGS = Option("s", "subExpression ", "tags to select, as TagA || TagB")
 
 
 def _message_text(row: Row, charset: str, with_body: bool) -> str:
@@ -63,9 +63,9 @@ def _all_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     "printMsg",
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "false to leave bodies out", values=TRUTH),
+    Option("d", "printBody ", "false to omit bodies", values=TRUTH),
     _END,
-    Option("l", "lmqParentTopic", "the parent topic of a lite topic", values=Known.TOPIC),
+    Option("l", "lmqParentTopic", "parent topic of a lite topic", values=Known.TOPIC),
     _TAGS,
     TOPIC,
     text=_all_text,
@@ -103,14 +103,14 @@ def _queue_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "printMsgByQueue",
-    Option("a", "brokerName ", "the broker of the queue", required=True, values=Known.BROKER),
+    Option("a", "brokerName ", "broker of the queue", required=True, values=Known.BROKER),
     _BEGIN,
     _CHARSET,
-    Option("d", "printBody ", "true to show bodies", values=TRUTH),
+    Option("d", "printBody ", "true to print bodies", values=TRUTH),
     _END,
-    Option("f", "calculate", "true to count the messages of each tag", values=TRUTH),
-    Option("i", "queueId ", "the number of the queue", required=True),
-    Option("p", "print msg", "true to show messages", values=TRUTH),
+    Option("f", "calculate", "true to count messages by tag", values=TRUTH),
+    Option("i", "queueId ", "queue id", required=True),
+    Option("p", "print msg", "true to print messages", values=TRUTH),
     _TAGS,
     TOPIC,
     text=_queue_text,
@@ -149,18 +149,18 @@ def _consumed_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumeMessage",
-    Option("b", "brokerName", "the broker of the queue", values=Known.BROKER),
-    Option("c", "MessageNumber", "how many, 128 unless given"),
+    Option("b", "brokerName", "broker of the queue", values=Known.BROKER),
+    Option("c", "MessageNumber", "number of messages (default: 128)"),
     _END,
     Option(
         "g",
         "consumerGroup",
-        "in the name of this consumer group; its offsets stay as they are",
+        "consumer group to read as; its offsets do not change",
         values=Known.GROUP,
     ),
-    Option("i", "queueId", "with -b: the number of the queue"),
-    Option("o", "offset", "with -i: the offset of the first"),
-    Option("s", "beginTimestamp ", f"stored at or after this time: {_TIME}"),
+    Option("i", "queueId", "with -b: queue id"),
+    Option("o", "offset", "with -i: offset of the first message"),
+    Option("s", "beginTimestamp ", f"first store time: {_TIME}"),
     TOPIC,
     text=_consumed_text,
 )

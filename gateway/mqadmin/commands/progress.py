@@ -109,10 +109,10 @@ def _groups_text(rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "consumerProgress",
-    Option("c", "cluster", "a cluster or parent topic by which the route is found", values=Known.CLUSTER),
-    Option("g", "groupName", "the consumer group", values=Known.GROUP),
-    Option("s", "showClientIP", "true to show who consumes each queue", values=TRUTH),
-    Option("t", "topicName", "in this topic only", values=Known.TOPIC),
+    Option("c", "cluster", "cluster or parent topic whose route is used", values=Known.CLUSTER),
+    Option("g", "groupName", "consumer group", values=Known.GROUP),
+    Option("s", "showClientIP", "true to print the client of each queue", values=TRUTH),
+    Option("t", "topicName", "limit the output to this topic", values=Known.TOPIC),
     text=_progress_text,
 )
 def progress(call: Call) -> Iterator[Row]:
@@ -191,10 +191,10 @@ def _broker_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "brokerConsumeStats",
-    Option("b", "brokerAddr", "the broker at host:port", required=True, values=Known.ADDRESS),
-    Option("l", "level", "only queues with at least so many messages to consume"),
-    Option("o", "order", "true for ordered topics only", values=TRUTH),
-    Option("t", "timeoutMillis", "ms that the answer may take, 50000 unless given"),
+    Option("b", "brokerAddr", "broker as host:port", required=True, values=Known.ADDRESS),
+    Option("l", "level", "minimum lag of a queue to be listed, in messages"),
+    Option("o", "order", "true to list ordered topics only", values=TRUTH),
+    Option("t", "timeoutMillis", "timeout in ms (default: 50000)"),
     text=_broker_text,
 )
 def broker_progress(call: Call) -> Iterator[Row]:
@@ -241,8 +241,8 @@ def _stats_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "statsAll",
-    flag("a", "activeTopic", "only where something came or went"),
-    Option("t", "topic", "this topic only", values=Known.TOPIC),
+    flag("a", "activeTopic", "list only topics with traffic"),
+    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
     text=_stats_text,
 )
 def statistics(call: Call) -> Iterator[Row]:

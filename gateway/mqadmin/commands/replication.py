@@ -47,7 +47,7 @@ def _slave_text(row: Row) -> Iterator[str]:
 @command(
     "haStatus",
     *targets.either(),
-    Option("i", "interval", "again every so many seconds, as --watch"),
+    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
     text=_text,
 )
 def status(call: Call) -> Iterator[Row]:

@@ -21,8 +21,8 @@ _CHECK_FAILED = 3
 """Standard: `CheckRocksdbCqWriteResult.CheckStatus`."""
 _MONTH_MILLIS = 30 * 24 * 3_600_000
 _SECONDS = 30.0
-_NAME_SERVERS = "name servers, host:port separated by ';'"
-_NO_FILES = "files of RocksDB are not read here: let the broker that has them write them as JSON, with"
+_NAME_SERVERS = "name servers as host:port, separated by ';'"
+_NO_FILES = "RocksDB files are not supported here: have their broker export them as JSON with"
 
 
 def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -35,10 +35,10 @@ def _checks_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkRocksdbCqWriteProgress",
-    Option("c", "cluster", "the brokers of this cluster", required=True, values=Known.CLUSTER),
-    Option("cf", "checkFrom", "from this time on, in ms since the epoch; 30 days ago unless given"),
+    Option("c", "cluster", "all brokers of this cluster", required=True, values=Known.CLUSTER),
+    Option("cf", "checkFrom", "start time in ms since the epoch (default: 30 days ago)"),
     Option("n", "nameserverAddr", _NAME_SERVERS, required=True),
-    Option("t", "topic", "this topic only", values=Known.TOPIC),
+    Option("t", "topic", "limit the output to this topic", values=Known.TOPIC),
     text=_checks_text,
 )
 def check_queues(call: Call) -> Iterator[Row]:
@@ -62,13 +62,13 @@ def _exports_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "rocksDBConfigToJson",
-    Option("b", "brokerAddr", "the broker at host:port", values=Known.ADDRESS),
-    Option("c", "cluster", "the brokers of this cluster", values=Known.CLUSTER),
-    Option("e", "exportFile", "with -p: the file to write", values=Known.FILE),
-    Option("j", "jsonEnable", "with -p: false for a line an entry", values=TRUTH),
+    Option("b", "brokerAddr", "broker as host:port", values=Known.ADDRESS),
+    Option("c", "cluster", "all brokers of this cluster", values=Known.CLUSTER),
+    Option("e", "exportFile", "with -p: file to write", values=Known.FILE),
+    Option("j", "jsonEnable", "with -p: false to print one line for each entry", values=TRUTH),
     Option("n", "nameserverAddr", f"with -c: {_NAME_SERVERS}"),
-    Option("p", "configPath", "a folder of RocksDB on this machine", values=Known.FILE),
-    Option("t", "configType", "this table only; all unless given", values=TABLES),
+    Option("p", "configPath", "RocksDB folder on this machine", values=Known.FILE),
+    Option("t", "configType", "table (default: all)", values=TABLES),
     text=_exports_text,
 )
 def export_tables(call: Call) -> Iterator[Row]:
@@ -94,9 +94,9 @@ def export_tables(call: Call) -> Iterator[Row]:
 
 @command(
     "exportMetadataInRocksDB",
-    Option("j", "jsonEnable", "true for JSON instead of a line an entry", values=TRUTH),
-    Option("p", "path", "the folder", required=True, values=Known.FILE),
-    Option("t", "configType", "which of the two", required=True, values=TABLES[:2]),
+    Option("j", "jsonEnable", "true to print JSON instead of one line for each entry", values=TRUTH),
+    Option("p", "path", "folder", required=True, values=Known.FILE),
+    Option("t", "configType", "type of entries", required=True, values=TABLES[:2]),
     text=nothing,
 )
 def show_tables(call: Call) -> Iterator[Row]:

@@ -44,7 +44,7 @@ class Sender:
             if MASTER in one.broker_addrs
         }
         if not self.queues:
-            raise NoBroker(f"no queue of the topic {topic} can be sent to")
+            raise NoBroker(f"no queue of the topic {topic} is writable")
         self._common = common_header(_GROUP, topic, self._options)
         address = next(iter(self._masters.values()))
         self._ids = MessageIds(own_ip(address), os.getpid(), int.from_bytes(os.urandom(4)))
@@ -112,12 +112,12 @@ def _result_text(result: SendResult | None) -> str:
 
 @command(
     "sendMessage",
-    Option("b", "broker", "with -i: to a queue of this broker", values=Known.BROKER),
-    Option("c", "tags", "its tag"),
-    Option("i", "qid", "with -b: to this queue"),
-    Option("k", "key", "its keys"),
-    Option("m", "msgTraceEnable", "taken, and of no effect: one send is not traced"),
-    Option("p", "body", "its body", required=True),
+    Option("b", "broker", "with -i: broker of the queue", values=Known.BROKER),
+    Option("c", "tags", "tag"),
+    Option("i", "qid", "with -b: queue id"),
+    Option("k", "key", "keys, separated by blanks"),
+    Option("m", "msgTraceEnable", "accepted without effect"),
+    Option("p", "body", "body", required=True),
     TOPIC,
     text=headed(
         ("#Broker Name", "#QID", "#Send Result", "#MsgId"),
@@ -160,9 +160,9 @@ def _timed(
 
 @command(
     "sendMsgStatus",
-    Option("b", "brokerName", "the broker", required=True, values=Known.BROKER),
-    Option("c", "count", "how many, 50 unless given"),
-    Option("s", "messageSize", "bytes of each, 128 unless given"),
+    Option("b", "brokerName", "broker name", required=True, values=Known.BROKER),
+    Option("c", "count", "number of messages (default: 50)"),
+    Option("s", "messageSize", "size of each message in bytes (default: 128)"),
     text=lambda call, rows: (f"rt={row['millis']}ms, SendResult={row['result']}\n" for row in rows),
 )
 def send_status(call: Call) -> Iterator[Row]:
@@ -190,8 +190,8 @@ def _round_trips_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "checkMsgSendRT",
-    Option("a", "amount", "how many, 100 unless given"),
-    Option("s", "size", "bytes of each, 128 unless given"),
+    Option("a", "amount", "number of messages (default: 100)"),
+    Option("s", "size", "size of each message in bytes (default: 128)"),
     TOPIC,
     text=_round_trips_text,
 )
@@ -235,12 +235,12 @@ def _cluster_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "clusterRT",
-    Option("a", "amount", "how many to each, 100 unless given"),
-    Option("c", "cluster", "this cluster", values=Known.CLUSTER),
-    Option("i", "interval", "again every so many seconds, as --watch"),
-    Option("m", "machine room", "with -p: a name that goes along"),
-    Option("p", "print log", "true to print lines for a log", values=TRUTH),
-    Option("s", "size", "bytes of each, 128 unless given"),
+    Option("a", "amount", "number of messages to each broker (default: 100)"),
+    Option("c", "cluster", "cluster", values=Known.CLUSTER),
+    Option("i", "interval", "repeat at this interval in seconds, like --watch"),
+    Option("m", "machine room", "with -p: name of the data center in each line"),
+    Option("p", "print log", "true to print log lines instead of a table", values=TRUTH),
+    Option("s", "size", "size of each message in bytes (default: 128)"),
     text=_cluster_text,
 )
 def cluster_round_trips(call: Call) -> Iterator[Row]:
@@ -251,7 +251,7 @@ def cluster_round_trips(call: Call) -> Iterator[Row]:
     if wanted is not None and wanted not in known:
         raise NoBroker(f"cluster [{wanted}] not exist")
     if amount < 1 or size < 1:
-        raise BadArgument("-a and -s are at least 1")
+        raise BadArgument("-a and -s must be at least 1")
     for cluster in sorted(known) if wanted is None else [wanted]:
         for name in sorted(known[cluster]):
             total = sent = 0

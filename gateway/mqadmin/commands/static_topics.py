@@ -25,13 +25,13 @@ from mqgateway.gateway.mqadmin.static_plan import Placed, Plan
 if TYPE_CHECKING:
     from mqgateway.gateway.codec.bodies import ClusterInfo
 
-_BROKERS = Option("b", "brokers", "to these brokers, separated by ','", group="where", values=Known.BROKER)
-_CLUSTERS = Option(
-    "c", "clusters", "to the brokers of these clusters, separated by ','", group="where", values=Known.CLUSTER
+_BROKERS = Option(
+    "b", "brokers", "names of the target brokers, separated by ','", group="where", values=Known.BROKER
 )
-_FILE = Option("mf", "mapFile", "a mapping as the command wrote it to a file", values=Known.FILE)
-_FORCE = Option("fr", "forceReplace", "with -mf: true to replace what brokers would keep", values=TRUTH)
-_TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
+_CLUSTERS = Option("c", "clusters", "target clusters, separated by ','", group="where", values=Known.CLUSTER)
+_FILE = Option("mf", "mapFile", "file with a mapping that this command wrote", values=Known.FILE)
+_FORCE = Option("fr", "forceReplace", "with -mf: true to replace existing mappings", values=TRUTH)
+_TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
 _TEXT = each("The {mapping} mapping data is written to file {file}\n")
 
 
@@ -41,7 +41,7 @@ _TEXT = each("The {mapping} mapping data is written to file {file}\n")
     _CLUSTERS,
     _FORCE,
     _FILE,
-    Option("qn", "totalQueueNum", "how many queues it has then", required=True),
+    Option("qn", "totalQueueNum", "new number of queues", required=True),
     _TOPIC,
     text=_TEXT,
 )
@@ -97,7 +97,9 @@ def _settled(call: Call, plan: Plan, broker: str, info: ClusterInfo) -> Iterator
     for number, old, new in moving:
         found = table.get(MessageQueue(plan.topic, old.broker_name, old.queue_id))
         if found is None:
-            raise ClientError(f"{broker} does not tell where its queue {old.queue_id} of {plan.topic} ends")
+            raise ClientError(
+                f"{broker} did not report the end offset of its queue {old.queue_id} of {plan.topic}"
+            )
         logic_offset = plan.settle(number, broker, found.max_offset)
         yield {"queueId": number, "from": broker, "to": new.broker_name, "logicOffset": logic_offset}
 
@@ -135,17 +137,17 @@ def _placed(call: Call, topic: str, info: ClusterInfo) -> dict[str, Placed]:
             continue
         config, mapping = told
         if mapping is None:
-            raise ClientError(f"{topic} is no static topic: broker {name} has it with queues of its own")
+            raise ClientError(f"{topic} is not a static topic: broker {name} has it with ordinary queues")
         try:
             found[name] = Placed(config, TopicMapping.from_json(mapping))
         except ConfigError as error:
-            raise ClientError(f"broker {name}: a mapping that cannot be read: {error}") from None
+            raise ClientError(f"broker {name}: cannot read the mapping: {error}") from None
     return found
 
 
 def _master(info: ClusterInfo, name: str) -> str:
     if name not in info.broker_addr_table:
-        raise NoBroker(f"no broker is called {name}")
+        raise NoBroker(f"there is no broker {name}")
     return master_of(info.broker_addr_table[name])
 
 
@@ -163,7 +165,7 @@ def _from_file(call: Call, topic: str) -> Plan:
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from None
     if plan.topic != topic:
-        raise UsageError(f"{path} is about the topic {plan.topic}, not {topic}")
+        raise UsageError(f"{path} is for the topic {plan.topic}, not {topic}")
     static_plan.check_plan(plan)
     return plan
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, UsageError
 
-_BROKER = "the broker at host:port"
-_CLUSTER = "the brokers of this cluster"
+_BROKER = "broker as host:port"
+_CLUSTER = "all brokers of this cluster"
 
 
 def one_of(long: str = "clusterName") -> tuple[Option, Option]:

@@ -17,11 +17,11 @@ from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, comm
 from mqgateway.gateway.mqadmin.rendering import each, headed, moment, pretty, shown
 from mqgateway.gateway.mqadmin.servers import reachable
 
-TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
+TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
 CLUSTER_ROUTE = Option(
     "c",
     "cluster",
-    "a cluster or parent topic whose route is used instead of the topic's",
+    "cluster or parent topic whose route is used instead of the topic's",
     values=Known.CLUSTER,
 )
 
@@ -46,7 +46,7 @@ def _route_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topicRoute",
-    flag("l", "list", "a line a broker instead of JSON"),
+    flag("l", "list", "print one line for each broker instead of JSON"),
     TOPIC,
     text=_route_text,
 )
@@ -126,7 +126,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "topicList",
-    flag("c", "clusterModel", "with their clusters and the groups that consume them"),
+    flag("c", "clusterModel", "print clusters and consumer groups of each topic"),
     text=_list_text,
 )
 def every_topic(call: Call) -> Iterator[Row]:
@@ -159,7 +159,7 @@ def _cluster_and_groups(call: Call, topic: str, members: dict[str, set[str]]) ->
 
 @command(
     "allocateMQ",
-    Option("i", "ipList", "the members, separated by ','", required=True),
+    Option("i", "ipList", "client addresses of the members, separated by ','", required=True),
     TOPIC,
     text=lambda call, rows: iter(
         [dumps({"result": {row["member"]: row["queues"] for row in rows}}).decode(), "\n"]

@@ -20,7 +20,7 @@ from mqgateway.gateway.mqadmin.commands import targets
 from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 
-TOPIC = Option("t", "topic", "the topic", required=True, values=Known.TOPIC)
+TOPIC = Option("t", "topic", "topic", required=True, values=Known.TOPIC)
 ORDER_NAMESPACE = "ORDER_TOPIC_CONFIG"
 """Where name servers keep on which brokers' queues an ordered topic lies."""
 
@@ -36,7 +36,7 @@ def attributes_of(text: str | None) -> tuple[dict[str, str], list[str]]:
         elif name.startswith("-") and not is_set:
             removed.append(name[1:])
         elif name:
-            raise UsageError(f"attributes are +name=value or -name, not {part.strip()!r}")
+            raise UsageError(f"attributes must be +name=value or -name, not {part.strip()!r}")
     return added, removed
 
 
@@ -60,15 +60,15 @@ def _update_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateTopic",
-    Option("a", "attributes", "attributes: +name=value and -name, separated by ','"),
+    Option("a", "attributes", "attributes: +name=value to set, -name to remove, separated by ','"),
     *targets.one_of(),
-    Option("o", "order", "whether it is an ordered topic: true or false", values=TRUTH),
+    Option("o", "order", "ordered topic: true or false", values=TRUTH),
     Option("p", "perm", "permission: 2 write, 4 read, 6 both", values=("2", "4", "6")),
-    Option("r", "readQueueNums", "queues that are read, 8 unless given"),
-    Option("s", "hasUnitSub", "whether units subscribe to it: true or false", values=TRUTH),
+    Option("r", "readQueueNums", "number of read queues (default: 8)"),
+    Option("s", "hasUnitSub", "units subscribe to the topic: true or false", values=TRUTH),
     TOPIC,
-    Option("u", "unit", "whether it is a topic of a unit: true or false", values=TRUTH),
-    Option("w", "writeQueueNums", "queues that are written, 8 unless given"),
+    Option("u", "unit", "topic of a unit: true or false", values=TRUTH),
+    Option("w", "writeQueueNums", "number of write queues (default: 8)"),
     text=_update_text,
 )
 def update(call: Call) -> Iterator[Row]:
@@ -126,7 +126,7 @@ def read_list(path: str) -> list[dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise BadArgument(f"the file {path} cannot be read: {error}") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise BadArgument(f"the file {path} is no JSON array of objects")
+        raise BadArgument(f"the file {path} is not a JSON array of objects")
     return found
 
 
@@ -136,7 +136,7 @@ def read_list(path: str) -> list[dict[str, Any]]:
     Option(
         "f",
         "filename",
-        "a file: a JSON array of topics as topics.json has them",
+        "file with a JSON array of topics, in the format of topics.json",
         required=True,
         values=Known.FILE,
     ),
@@ -147,7 +147,7 @@ def update_list(call: Call) -> Iterator[Row]:
     try:
         configs = [TopicConfig.from_json(one) for one in read_list(call.given.need("f"))]
     except ConfigError as error:
-        raise BadArgument(f"the file is wrong: {error}") from None
+        raise BadArgument(f"the file is invalid: {error}") from None
     if configs:
         for broker in targets.masters(call):
             call.servers.change(topics.update_many(configs), broker)
@@ -162,7 +162,7 @@ def _delete_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "deleteTopic",
-    Option("c", "clusterName", "the brokers of this cluster", required=True, values=Known.CLUSTER),
+    Option("c", "clusterName", "all brokers of this cluster", required=True, values=Known.CLUSTER),
     TOPIC,
     text=_delete_text,
 )
@@ -210,7 +210,7 @@ def update_permission(call: Call) -> Iterator[Row]:
     brokers = {one.broker_addrs.get(0): one.broker_name for one in route.broker_datas}
     for broker in targets.masters(call):
         if "b" in call.given and broker not in brokers:
-            raise NoBroker(f"{broker} is no master that has the topic {topic}")
+            raise NoBroker(f"{broker} is not a master with the topic {topic}")
         before = queues[brokers[broker]].perm if broker in brokers else first.perm
         if not (before == perm and "b" in call.given):
             call.servers.change(topics.update(config), broker)
@@ -231,9 +231,9 @@ def _order_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
 
 @command(
     "updateOrderConf",
-    Option("m", "method", "get, put or delete", required=True, values=("get", "put", "delete")),
+    Option("m", "method", "operation: get, put or delete", required=True, values=("get", "put", "delete")),
     TOPIC,
-    Option("v", "orderConf", "with put: broker name and number of queues, as broker-a:4;broker-b:4"),
+    Option("v", "orderConf", "with put: brokers and numbers of queues, as broker-a:4;broker-b:4"),
     text=_order_text,
 )
 def update_order(call: Call) -> Iterator[Row]:
@@ -241,7 +241,7 @@ def update_order(call: Call) -> Iterator[Row]:
     topic, method = call.given.need("t"), call.given.need("m")
     order = call.given.text("v")
     if method not in _ORDER_TEXTS:
-        raise UsageError(f"-m is get, put or delete, not {method!r}")
+        raise UsageError(f"-m must be get, put or delete, not {method!r}")
     if method == "get":
         order = call.servers.ask_names(names.value(ORDER_NAMESPACE, topic))
         if order is None:

@@ -57,11 +57,11 @@ def _table(rows: list[Row]) -> Iterator[str]:
 
 @command(
     "queryMsgTraceById",
-    Option("b", "beginTimestamp", "stored at or after this time, in ms since the epoch"),
-    Option("c", "maxNum", "how many trace messages at most of each broker, 64 unless given"),
-    Option("e", "endTimestamp", "stored at or before this time, in ms since the epoch"),
-    Option("i", "msgId", "the id of the message", required=True),
-    Option("t", "traceTopic", f"the topic of traces, {TRACE_TOPIC} unless given", values=Known.TOPIC),
+    Option("b", "beginTimestamp", "first store time, in ms since the epoch"),
+    Option("c", "maxNum", "maximum number of trace messages of each broker (default: 64)"),
+    Option("e", "endTimestamp", "last store time, in ms since the epoch"),
+    Option("i", "msgId", "message id", required=True),
+    Option("t", "traceTopic", f"trace topic (default: {TRACE_TOPIC})", values=Known.TOPIC),
     text=_text,
 )
 def trace(call: Call) -> Iterator[Row]:

@@ -98,7 +98,7 @@ def delete_user(console: Console, call: Call) -> dict[str, Any]:
     """Delete a user with the policies; nobody deletes the user that asks."""
     name = call.path["user"]
     if name == call.caller.user:
-        raise ApiError(409, "nobody can delete the user that asks")
+        raise ApiError(409, "users cannot delete themselves")
     if _carry_out(console, lambda access: access.user(name)) is None:
         raise ApiError(404, f"there is no user {name}")
     _carry_out(console, lambda access: access.delete_user(call.caller.user, name))

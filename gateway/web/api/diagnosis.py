@@ -82,7 +82,7 @@ def _told(client: Client, is_answered: bool, answer: Any) -> Member:
         if is_answered and not answer.code:
             return member(client.client_id, client.language, ConsumerRunningInfo.decode(answer.body))
     except BodyError as error:
-        log.info("%s cannot say what it does: %s", client.client_id, error)
+        log.info("%s did not report its state: %s", client.client_id, error)
     return Member(client.client_id, client.language)
 
 

@@ -125,9 +125,7 @@ async def find(console: Console, message_id: str, may_use: MayUse | None) -> Sto
     try:
         offset = parse_offset_message_id(message_id)[2]
     except ValueError:
-        raise ApiError(
-            400, f"{message_id} is no id that a broker gave; look for it by key in its topic"
-        ) from None
+        raise ApiError(400, f"{message_id} is not an offset id; search for it by key in its topic") from None
     record = await settled(queries.view_message(console.broker, offset, may_use))
     stored = decode(record)
     if stored.message_id != message_id.upper():

@@ -57,7 +57,7 @@ function Login({ session, done }) {
 function Keys({ close }) {
   const rows = [["/", t("Search")], ["?", t("These keys")], ["r", t("Refresh")], ...PAGES.map(([, title, , key]) => [`g ${key}`, t(title)])];
   return html`<${Dialog} title=${t("Keys")} close=${close}>
-    <table><thead><tr><th scope="col">${t("Key")}</th><th scope="col">${t("Does")}</th></tr></thead>
+    <table><thead><tr><th scope="col">${t("Key")}</th><th scope="col">${t("Effect")}</th></tr></thead>
     <tbody>${rows.map(([key, text]) => html`<tr><td><kbd>${key}</kbd></td><td>${text}</td></tr>`)}</tbody></table>
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;

@@ -167,13 +167,13 @@ export function Form({ fields, send, button, isDanger = false, close = null }) {
 // A question before something is done that cannot be undone: the name has to be typed.
 export function Confirm({ title, text, name, button, act, close }) {
   const send = async (values) => {
-    if (values.name !== name) throw new Error(t("The name is another one"));
+    if (values.name !== name) throw new Error(t("The name does not match"));
     await act();
     close();
   };
   return html`<${Dialog} title=${title} close=${close}>
     <p>${text}</p>
-    <${Form} fields=${[{ name: "name", label: `${t("Type the name to go on")}: ${name}`, isRequired: true }]} send=${send} button=${button} isDanger close=${close} />
+    <${Form} fields=${[{ name: "name", label: `${t("Type the name to continue")}: ${name}`, isRequired: true }]} send=${send} button=${button} isDanger close=${close} />
   </${Dialog}>`;
 }
 

@@ -277,7 +277,7 @@ def test_a_set_that_somebody_else_changed_is_read_again(
     first.propose(an_id(1))
     place.model.put(SET, place.model.keys[SET].value.replace(b'"CL"', b'"CM"'))
     assert isinstance(first.propose(an_id(2)), NotLeading)
-    assert "somebody who does not lead" in caplog.text
+    assert "a controller that does not lead" in caplog.text
     assert first.state.is_leader and first.state.sets["brk"].cluster == "CM"
     assert first.propose(an_id(2)) is None
 

@@ -42,5 +42,5 @@ def test_refusals(text: str | None, kind: str, reason: str) -> None:
 def test_an_ignored_end_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         compile_expression("c LIKE 'x'")
-    assert "the end is ignored" in caplog.text
+    assert "the end of the expression" in caplog.text
     assert "LIKE 'x'" in caplog.text

@@ -133,7 +133,7 @@ def test_an_older_epoch_is_not_followed() -> None:
 def test_nothing_is_taken_before_the_first_report() -> None:
     slave = Slave(100, (1, 0))
     slave.greet(200, (1, 0))
-    with pytest.raises(StreamBroken, match="before it was told"):
+    with pytest.raises(StreamBroken, match="before the start offset"):
         slave.follow.receive(encode_epoch_header(100, 1, Epoch(1, 0), 0) + b"x", 0)
 
 

@@ -83,7 +83,7 @@ def test_reports_acknowledge_and_never_take_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("report", "why"), [(501, "it has what we do not"), (99, "is gone"), (-3, "no offset")]
+    ("report", "why"), [(501, "it has what we do not"), (99, "is deleted"), (-3, "not an offset")]
 )
 def test_a_slave_whose_log_is_another_is_refused(report: int, why: str) -> None:
     with pytest.raises(StreamBroken, match=why):
@@ -92,7 +92,7 @@ def test_a_slave_whose_log_is_another_is_refused(report: int, why: str) -> None:
 
 def test_a_slave_cannot_acknowledge_what_it_was_not_sent() -> None:
     feed = fed(Ends(500), 200)
-    with pytest.raises(StreamBroken, match="was sent only"):
+    with pytest.raises(StreamBroken, match="was only sent"):
         feed.receive(encode_report(201), 1)
 
 

@@ -77,7 +77,7 @@ def test_an_empty_log_begins_where_the_master_says() -> None:
 @pytest.mark.parametrize("offset", [2, 4])
 def test_what_does_not_continue_the_log_is_refused(offset: int) -> None:
     follow = Follow(options(), Tape(b"abc"), 0)
-    with pytest.raises(StreamBroken, match=f"lies at {offset}; our log ends at 3"):
+    with pytest.raises(StreamBroken, match=f"data at {offset}; our log ends at 3"):
         follow.receive(piece(offset, b"x"), 1)
 
 

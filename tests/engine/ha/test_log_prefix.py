@@ -17,7 +17,7 @@ def test_the_same_record_in_the_same_place_is_the_same_log() -> None:
         (Masters(b"other", 0, 900), "has another record at 400"),
         (Masters(None, 0, 900), "has no record at 400"),
         (Masters(None, 0, 450), "we have what it does not have"),
-        (Masters(None, 500, 900), "what lies between is gone"),
+        (Masters(None, 500, 900), "the data between is deleted"),
     ],
 )
 def test_everything_else_is_refused_and_says_why(master: Masters, why: str) -> None:

@@ -59,7 +59,7 @@ def test_an_old_name_is_honoured_with_a_warning(options: OptionSet) -> None:
     (problem,) = options.apply([Setting("mapedFileSizeCommitLog", "1048576")])
     assert options.get("mappedFileSizeCommitLog") == 1048576
     assert problem.severity == "warning"
-    assert problem.suggestion == "write mappedFileSizeCommitLog=1048576"
+    assert problem.suggestion == "use mappedFileSizeCommitLog=1048576"
 
 
 def test_a_property_without_effect_is_kept_and_said(options: OptionSet) -> None:

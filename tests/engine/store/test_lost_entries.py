@@ -37,7 +37,7 @@ def test_each_file_is_made_anew_as_it_was(caplog: pytest.LogCaptureFixture) -> N
         bench.disk.lose(f"/store/index/{name}")
         caplog.clear()
         again = bench.again()
-        assert "are missing: what the log has from" in caplog.text
+        assert "are missing: messages are indexed again from" in caplog.text
         for i in range(COUNT):
             for key in (f"k{i}", f"u{i}", *([f"l{i}"] if i % 2 else [])):
                 assert len(again.store.query("orders", key, 9, 0, 1 << 60).records) == 1, (name, key)

@@ -105,7 +105,7 @@ def test_what_is_made_anew_is_told_with_the_reason(caplog: pytest.LogCaptureFixt
     bench.disk.open(f"{QUEUE}/{file_name(200)}").truncate(60)
     bench.again()
     assert f"{QUEUE}/{file_name(200)}: the file has 60 bytes" in caplog.text
-    assert "cut short in /" in caplog.text and "units of consume queues were made anew" in caplog.text
+    assert "cut short in /" in caplog.text and "units of consume queues were rebuilt" in caplog.text
     caplog.clear()
     lived(True).again()
     assert "anew" not in caplog.text and "may lack" not in caplog.text.replace(

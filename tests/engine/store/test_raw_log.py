@@ -146,7 +146,7 @@ def test_what_does_not_fit_is_refused_and_nothing_of_it_written() -> None:
         raw.append(500, data)
     with pytest.raises(ForeignBytes, match="beyond the end of a file"):
         raw.append(400, bytes(4000))
-    with pytest.raises(ForeignBytes, match="is no record"):
+    with pytest.raises(ForeignBytes, match="is not a record"):
         raw.append(400, b"\1" * 500)
     with pytest.raises(ForeignBytes, match="where none of its files begins"):
         slave().store.raw.append(77, data)

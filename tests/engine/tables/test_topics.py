@@ -447,4 +447,4 @@ def test_discarded_messages_are_counted_and_the_first_of_a_topic_is_logged(
     caplog.clear()
     assert made.leaves_out("T", 1) and made.leaves_out("T", 2) and not made.leaves_out("T", 600)
     assert made.left_out == {"T": 2}
-    assert caplog.messages == ["topic T was deleted: what waited for it is discarded"]
+    assert caplog.messages == ["topic T was deleted: its waiting messages are discarded"]

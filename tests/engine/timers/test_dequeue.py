@@ -71,7 +71,7 @@ def test_a_unit_that_means_another_message_delivers_nothing(caplog: pytest.LogCa
     bench.timers.wheel.put(Slot(START + 1000, position, position, 1))
     bench.pass_time(2000)
     assert bench.bodies() == [b"plain"]
-    assert "means no timer" in caplog.text
+    assert "is not a timer" in caplog.text
 
 
 def test_long_stretches_without_timers_are_passed_at_once() -> None:

@@ -40,14 +40,14 @@ def flip_wheel(disk: CrashDisk) -> None:
 
 
 DAMAGE: dict[str, tuple[Callable[[CrashDisk], None], str]] = {
-    "wheel flipped": (flip_wheel, "timerwheel is not as the last stop left it: its slots are filled"),
-    "wheel lost": (lambda disk: disk.lose(WHEEL), "timerwheel is missing: its slots are filled"),
+    "wheel flipped": (flip_wheel, "timerwheel is not as the last stop left it: its slots are rebuilt"),
+    "wheel lost": (lambda disk: disk.lose(WHEEL), "timerwheel is missing: its slots are rebuilt"),
     "wheel cut": (lambda disk: disk.open(WHEEL).truncate(1000), "timerwheel has 1000 bytes"),
     "checkpoint lost": (lambda disk: disk.lose("/store/config/timercheck"), ""),
     **{
         f"log {start} lost": (
             lambda disk, start=start: disk.lose(f"{LOG}/{start:020d}"),  # type: ignore[misc]
-            "timers are read anew from their topic",
+            "timers are rebuilt from their topic",
         )
         for start in (0, 4096, 8192)
     },

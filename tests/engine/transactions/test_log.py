@@ -437,7 +437,7 @@ def test_offsets_beyond_the_queues_are_corrected(caplog: pytest.LogCaptureFixtur
     bench.offsets.commit("CID_RMQ_SYS_TRANS", "RMQ_SYS_TRANS_HALF_TOPIC", 0, 50)
     bench.offsets.commit("CID_RMQ_SYS_TRANS", "RMQ_SYS_TRANS_OP_HALF_TOPIC", 0, 60)
     bench = bench.restart()
-    assert "goes on at 1, not 50" in caplog.text
+    assert "resumes at 1 instead of 50" in caplog.text
     bench.send(b"b")
     assert [question_of(each).body for each in bench.wait()] == [b"b"]
 
@@ -499,7 +499,7 @@ def test_half_messages_that_left_with_the_log_are_told_of(caplog: pytest.LogCapt
     bench.send(b"b")
     with caplog.at_level(logging.ERROR):
         bench.wait()
-    assert "half messages 0 to 0 are gone" in caplog.text
+    assert "half messages 0 to 0 are deleted" in caplog.text
     assert bench.log._settled.progress == 1
 
 

@@ -104,7 +104,7 @@ def test_strategies() -> None:
     ],
 )
 def test_a_class_that_is_not_here_is_refused(option: str) -> None:
-    with pytest.raises(ConfigError, match="there is no such class here; there is "):
+    with pytest.raises(ConfigError, match="unknown class; supported: "):
         settings(**{option: "com.example.Mine"})
 
 

@@ -71,7 +71,7 @@ def test_topics_whose_messages_are_in_the_log_are_never_unreadable(
         assert topics.get("gone") is None
     assert world.route("orders")["queueDatas"][0]["readQueueNums"] == 4
     if topics.get("early") is None:
-        assert "1 topics have messages and were in no table: mended from the log: orders" in caplog.text
+        assert "1 topics have messages and were in no table: repaired from the log: orders" in caplog.text
     again = World(world.stop().disk).start()
     assert readable(again) == COUNT
 

@@ -60,7 +60,7 @@ def check(user: str, action: str, resource: str, *more: str) -> Result:
 @pytest.mark.parametrize(
     ("user", "resource", "code", "text"),
     [
-        ("root", "Topic:any", 0, "allowed: super users may do everything"),
+        ("root", "Topic:any", 0, "allowed: super users have all permissions"),
         (
             "alice",
             "Topic:ta",

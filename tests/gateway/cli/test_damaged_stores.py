@@ -115,4 +115,4 @@ def test_an_emptied_table_of_topics_hides_no_message(tmp_path: Path) -> None:
     topics.with_name("topics.json.bak").write_bytes(b"{}")
     assert numbers(tmp_path) == list(range(COUNT))
     log = (tmp_path / "log").read_text()
-    assert "1 topics have messages and were in no table: mended from the log: orders" in log
+    assert "1 topics have messages and were in no table: repaired from the log: orders" in log

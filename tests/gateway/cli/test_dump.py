@@ -95,7 +95,7 @@ def test_the_limit_says_where_to_go_on(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_bytes(first * 3)
     lines = list(dump_file(str(file), "commitlog", 0, 1, "text"))
-    assert lines[1] == f"... more; go on with --offset {len(first)}"
+    assert lines[1] == f"... more; continue with --offset {len(first)}"
     assert len(entries(file, "commitlog", offset=len(first))) == 2
 
 
@@ -126,7 +126,7 @@ def test_captured_frames_and_what_is_none(tmp_path: Path) -> None:
 def test_more_members_of_a_table_need_a_higher_limit(tmp_path: Path) -> None:
     file = tmp_path / "topics.json"
     file.write_text('{"a":1,"b":2}')
-    assert list(dump_file(str(file), None, 0, 1, "text"))[1] == "... more; give a higher --limit"
+    assert list(dump_file(str(file), None, 0, 1, "text"))[1] == "... more; use a higher --limit"
 
 
 def test_a_table_with_bare_keys(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_an_index_file(tmp_path: Path) -> None:
 
 
 def test_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DumpError, match="no kind 'poem'"):
+    with pytest.raises(DumpError, match="unknown kind 'poem'"):
         list(dump_file(str(tmp_path), "poem", 0, 1, "text"))
 
 

@@ -35,9 +35,9 @@ def test_a_machine_as_it_should_be() -> None:
 
 def test_too_few_open_files_name_the_setting_and_the_remedy() -> None:
     (text,) = told(files=1024)
-    assert "1024 files may" in text and "maxConnections=20000" in text and "LimitNOFILE" in text
+    assert "1024 open files are allowed" in text and "maxConnections=20000" in text and "LimitNOFILE" in text
     (text,) = told(files=21_023)
-    assert "room for 19999 connections" in text
+    assert "leaves 19999 for connections" in text
 
 
 def test_a_short_queue_of_connections() -> None:

@@ -89,7 +89,7 @@ def test_a_broker_under_a_controller_needs_neither_role_nor_id(tmp_path: Path) -
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=a\nbrokerRole=SLAVE\nbrokerId=-1\nenableControllerMode=true\n")
     result = invoke("-c", str(file), "-p", command=mqbroker)
-    assert (result.exit_code, "controllerAddr: say where" in result.stderr) == (2, True)
+    assert (result.exit_code, "controllerAddr: set the addresses" in result.stderr) == (2, True)
     file.write_text(file.read_text() + "controllerAddr=10.0.0.1:9878\n")
     assert invoke("-c", str(file), "-p", command=mqbroker).exit_code == 0
 
@@ -178,7 +178,7 @@ def test_what_was_set_wrong_is_told_with_what_does_not_fit(tmp_path: Path) -> No
     file = tmp_path / "broker.conf"
     file.write_text("brokerRole=SLAVE\nbrokerIdd=1\n")
     lines = invoke("broker", "-c", str(file)).stderr.splitlines()
-    assert "did you mean brokerId?" in lines[0] and "a slave's id must be more than 0" in lines[1]
+    assert "did you mean brokerId?" in lines[0] and "a slave's id must be greater than 0" in lines[1]
 
 
 def commands_of(command: click.Command, name: str) -> dict[str, click.Command]:

@@ -127,7 +127,10 @@ def test_room_and_settings_are_looked_at(
     (path.parent / "new").mkdir()
     monkeypatch.setattr(RealDisk, "usage", lambda *_: (2000, 600))
     result = planned(path)
-    assert (result.exit_code, "--accept room: 400 bytes are missing" in result.stdout) == (3, True)
+    assert (result.exit_code, "--accept room: 400 bytes of free space are missing" in result.stdout) == (
+        3,
+        True,
+    )
     world.cluster.old.settings["flushDiskType"] = "NEVER"
     refused = planned(path)
     assert (refused.exit_code, "refused: " in refused.stdout) == (3, True)

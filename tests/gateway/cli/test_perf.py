@@ -135,4 +135,4 @@ def test_perf_produce_that_sent_nothing_is_an_error(monkeypatch: pytest.MonkeyPa
         cluster.make_topic("T", queues=1)
         ended = CliRunner().invoke(main, ["perf", "produce", "T", "--seconds", "0", "-n", NAMESRV])
         assert ended.exit_code == 1
-        assert ended.stderr == "mqgateway: error: nothing was sent within 0 s; give more --seconds\n"
+        assert ended.stderr == "mqgateway: error: nothing was sent within 0 s; use a larger --seconds\n"

@@ -79,7 +79,7 @@ def test_an_address_that_nobody_can_connect_to(tmp_path: Path, address: str) -> 
     broker.broker.broker_ip1 = address
     said = problem(namesrv, broker)
     assert said.startswith(f"brokerIP1 (--advertise): {address} is ")
-    assert "give the IP address" in said
+    assert "set an IP address" in said
 
 
 def test_ports_in_use_are_all_named(tmp_path: Path, taken: int) -> None:
@@ -132,7 +132,7 @@ def test_an_address_that_is_not_this_machines(tmp_path: Path) -> None:
     namesrv.remoting.bind_address = "192.0.2.77"
     assert "cannot listen on 192.0.2.77" in problem(namesrv, broker)
     namesrv.remoting.bind_address, namesrv.remoting.listen_port = "127.0.0.1", 70_000
-    assert "70000 is no port" in problem(namesrv, broker)
+    assert "70000 is not a port" in problem(namesrv, broker)
 
 
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_folder_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "store").mkdir()
     # Root, as which tests may run, may write everywhere.
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert "this user may not write there" in problem(*settings(tmp_path))
+    assert "permission denied" in problem(*settings(tmp_path))
 
 
 def test_a_process_that_cannot_start_opens_no_store(tmp_path: Path, taken: int) -> None:

@@ -61,8 +61,8 @@ def test_one_form_and_no_bytes_to_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
 
     assert form_of({"raw": False, "as_json": True}) == "json"
     assert form_of({"raw": False, "as_json": False}) == "text"
-    with pytest.raises(click.UsageError, match="choose one"):
+    with pytest.raises(click.UsageError, match="exclude each other"):
         form_of({"raw": True, "as_json": True})
     monkeypatch.setattr(sys, "stdout", Terminal())
-    with pytest.raises(click.UsageError, match="not for a terminal"):
+    with pytest.raises(click.UsageError, match="cannot write to a terminal"):
         form_of({"raw": True, "as_json": False})

@@ -52,14 +52,14 @@ def test_bodies_of_any_bytes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     with faced(monkeypatch) as cluster:
         cluster.make_topic("T", queues=1)
         result = send("-f", str(tmp_path / "bin.dat"))
-        assert result.exit_code == 0 and "is no text; each line" in result.stderr
+        assert result.exit_code == 0 and "is not text, and each line" in result.stderr
         assert send("-f", str(tmp_path / "bin.dat"), "--whole").stderr == ""
         assert send(text=b"\xff\x00\r\n\xfe").exit_code == 0
         assert send("--whole", text=b"\xff\n\n").exit_code == 0
         lines = octets.split(b"\n")
         assert cluster.stored("T") == [*lines, octets, b"\xff\x00\r", b"\xfe", b"\xff\n\n"]
         result = send("x", "--whole")
-        assert result.exit_code == 2 and "--whole is for a file" in result.output
+        assert result.exit_code == 2 and "--whole requires a file" in result.output
 
 
 def test_results_as_json(monkeypatch: pytest.MonkeyPatch) -> None:

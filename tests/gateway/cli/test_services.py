@@ -212,7 +212,7 @@ def test_the_neighbour_comes_before_other_name_servers(tmp_path: Path) -> None:
     both = Both(loop, namesrv_settings(tmp_path), broker, began=0.0)
     loop.wait_for(both.start())
     assert broker.broker.namesrv_addr == f"127.0.0.1:{NAMESRV_PORT};10.0.0.9:9876"
-    assert broker.options.origin("namesrvAddr") == "own name server"
+    assert broker.options.origin("namesrvAddr") == "built-in name server"
     loop.wait_for(both.stop())
 
 

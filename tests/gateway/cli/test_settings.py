@@ -169,7 +169,7 @@ def test_a_master_has_the_id_0() -> None:
 def test_a_slave_needs_an_id_and_counts_less_memory_as_fresh() -> None:
     settings = BrokerSettings()
     settings.options.apply(from_pairs(["brokerRole=SLAVE"]))
-    with pytest.raises(ConfigError, match="must be more than 0"):
+    with pytest.raises(ConfigError, match="must be greater than 0"):
         settings.find_out()
     settings.options.apply(from_pairs(["brokerId=2"]))
     settings.find_out()

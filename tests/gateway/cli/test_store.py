@@ -202,7 +202,7 @@ def test_a_members_store_becomes_an_ordinary_one(member: Path, config: Path, tmp
     target = tmp_path / "made"
     result = run("convert", member, target, "-c", config)
     assert result.exit_code == 0, result.output
-    assert "every record is as its entry" in result.stdout
+    assert "every record matches its entry" in result.stdout
     assert run("check", target, "-c", config).exit_code == 0
     told = as_json("convert", member.parent, tmp_path / "again", "-c", config)
     assert (told["member"], told["notTakenOver"], told["errors"]) == ("dledger-n0", [], 0)

@@ -45,10 +45,10 @@ def test_help_has_examples(command: str) -> None:
 def test_a_store_is_kept_listed_verified_and_restored(place: Place) -> None:
     made = run("backup", place.root, place.target)
     assert made.exit_code == 0
-    assert "linked        8.0 KiB in 2 files, which are the store's too" in made.stdout
+    assert "linked        8.0 KiB in 2 files, linked to the store" in made.stdout
     name = next(place.target.iterdir()).name
     assert run("backups", place.target).stdout.startswith(f"{name}  log 0 to 1")
-    assert run("verify", place.target).stdout == f"{place.target}/{name}: as it was made\n"
+    assert run("verify", place.target).stdout == f"{place.target}/{name}: intact\n"
     restored = run("restore", place.target, place.restored)
     assert restored.stdout.endswith("sound\n")
     assert restored.exit_code == 0
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_and_leaves_nothing(place: Place, tmp_path: Path) 
     early = run("restore", place.target, place.restored, "--until-time", "1999-01-01T00:00:00Z")
     assert (early.exit_code, "first message" in early.stderr) == (2, True)
     wrong = run("restore", place.target, place.restored, "--until-time", "yesterday")
-    assert (wrong.exit_code, "is no time" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "is not a time" in wrong.stderr) == (2, True)
     assert not place.restored.exists()
     assert run("backup", tmp_path / "none", place.target).exit_code == 2
 

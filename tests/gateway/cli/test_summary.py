@@ -50,10 +50,10 @@ def test_this_machine_has_loopback_last() -> None:
 def test_who_may_use_a_server_depends_on_where_it_listens() -> None:
     for bind in ("0.0.0.0", "", "::", "10.0.0.1"):
         said = who_may(bind)
-        assert said.startswith("everybody who reaches these ports may read, write and administer")
+        assert said.startswith("all clients that can reach these ports may read, write and administer")
         assert all(way in said for way in ("firewall", "--bind", "--advertise", "access control is off"))
     for bind in ("127.0.0.1", "::1", "localhost"):
-        assert who_may(bind).startswith("everybody on this machine: ")
+        assert who_may(bind).startswith("all clients on this machine: ")
 
 
 def test_with_access_control_it_is_said_what_stays_open() -> None:
@@ -63,14 +63,12 @@ def test_with_access_control_it_is_said_what_stays_open() -> None:
         "0.0.0.0", asks_who=True, asks_what=True, has_open_name_server=True, allowed_slaves="10.0.0.7"
     )
     assert "and 10.0.0.7 (haAllowedSlaves)" in said
-    assert said.startswith("the users of this server, who may do what policies allow; the name server")
-    assert "everybody who reaches these ports" in said
+    assert said.startswith("the users of this server, limited by policies; the name server")
+    assert "all clients that can reach these ports" in said
     assert "since authorizationEnabled=false" in who_may("127.0.0.1", asks_who=True)
-    assert "everybody on this machine" in who_may("127.0.0.1", asks_who=True, has_open_name_server=True)
+    assert "all clients on this machine" in who_may("127.0.0.1", asks_who=True, has_open_name_server=True)
     accounts = who_may("0.0.0.0", has_accounts=True)
-    assert accounts.startswith(
-        "the accounts of aclEnable, who may do what their permissions say; the name server"
-    )
+    assert accounts.startswith("the accounts of aclEnable, limited by their permissions; the name server")
 
 
 def test_the_summary_as_lines_and_as_json() -> None:

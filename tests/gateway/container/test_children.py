@@ -74,7 +74,7 @@ def test_a_child_that_is_gone_is_not_told(caplog: pytest.LogCaptureFixture) -> N
         told.loop.until(lambda: told.ends)
         assert told.ends == ["exit code 3"]
         told.child.tell({"namesrvAddr": "x"})
-        assert "cannot be told anything" in caplog.text
+        assert "cannot be notified" in caplog.text
 
 
 def test_a_child_that_does_not_listen_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:

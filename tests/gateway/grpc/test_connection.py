@@ -129,7 +129,7 @@ def test_answers_that_windows_hold_back_are_bounded(caplog: pytest.LogCaptureFix
     for _ in range(4):
         call.send(Resource(name="x" * 60_000))
         scene.net.settle(TICK_SECONDS)
-    assert guest.lost is not None and "is cut off" in caplog.text
+    assert guest.lost is not None and "is disconnected" in caplog.text
     assert other.call("Echo", "x").names == ["x"]
 
 

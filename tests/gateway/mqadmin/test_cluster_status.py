@@ -150,8 +150,8 @@ def test_what_is_wrong_is_named() -> None:
     world.ends["a:3"] = 0
     assert world.status()["problems"] == [
         "broker-a has no master",
-        "broker-a: the controller does not hear of 1 at a:1",
-        "broker-a: the controller does not know a:3, which name servers have",
+        "broker-a: the controller receives no heartbeats from 1 at a:1",
+        "broker-a: a:3 is registered at the name servers but unknown to the controller",
         "broker-b has no master",
     ]
 
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_named() -> None:
 def test_controllers_that_do_not_agree_or_are_gone_are_named() -> None:
     world = World()
     world.leaders = {"k:1", "k:2"}
-    assert "several controllers say that they lead: k:1, k:2" in world.status()["problems"]
+    assert "several controllers claim to be the leader: k:1, k:2" in world.status()["problems"]
     world.leaders = set()
     status = world.status("k:2")
     assert status["problems"] == ["no controller leads"]
@@ -182,7 +182,7 @@ def test_who_cannot_be_asked_costs_the_others_nothing() -> None:
     with pytest.raises(Unreachable):
         world.status()
     world.gone, world.brokers = set(), {}
-    with pytest.raises(NoBroker, match="knows no broker"):
+    with pytest.raises(NoBroker, match="no broker is registered"):
         world.status()
     with pytest.raises(NoBroker, match="no cluster D"):
         world.status(cluster="D")

@@ -44,7 +44,7 @@ def test_values_are_read_as_java_reads_them() -> None:
 
 
 def test_what_cannot_be_read_is_told() -> None:
-    with pytest.raises(UsageError, match="no whole number: 'four'"):
+    with pytest.raises(UsageError, match="not a whole number: 'four'"):
         Given({"r": "four"}).number("r", 8)
     with pytest.raises(UsageError, match="missing: -t"):
         Given({}).need("t")

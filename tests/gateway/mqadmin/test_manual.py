@@ -20,7 +20,7 @@ def test_every_command_has_its_options_there() -> None:
         assert part.count(".TP\n") == len(command.options), command.name
     assert "\\fB\\-\\-timeout\\fR \\fIvalue\\fR" in shown
     assert "\\fB\\-p\\fR, \\fB\\-\\-perm\\fR \\fI2|4|6\\fR" in shown
-    assert "\\fB\\-bn\\fR, \\fB\\-\\-brokerName\\fR \\fIbroker\\fR\nthe broker group (needed)" in shown
+    assert "\\fB\\-bn\\fR, \\fB\\-\\-brokerName\\fR \\fIbroker\\fR\nbroker set (required)" in shown
 
 
 def test_nothing_of_a_text_is_read_as_a_request() -> None:

@@ -47,7 +47,7 @@ def test_attributes_may_begin_with_a_dash() -> None:
         ("-t T -z", "there is no option -z"),
         ("-t T --list=x", "takes no value: '--list=x'"),
         ("-t T more", "unexpected argument 'more'"),
-        ("-t T --broker x", r"the option --broker may be .* or "),
+        ("-t T --broker x", r"the option --broker is ambiguous: .* or "),
     ],
 )
 def test_what_is_wrong_is_told(line: str, why: str) -> None:
@@ -60,7 +60,7 @@ def test_of_a_group_exactly_one_is_given() -> None:
     assert parse(["-b", "x"], where).values == {"b": "x"}
     with pytest.raises(UsageError, match=r"missing: -b .* or -c "):
         parse([], where)
-    with pytest.raises(UsageError, match="exclude one another"):
+    with pytest.raises(UsageError, match="exclude each other"):
         parse(["-b", "x", "-c", "y"], where)
 
 

@@ -57,14 +57,14 @@ def test_a_profile_that_is_not_there() -> None:
     [
         ("current = ", r"p: Invalid value \(at"),
         ("[profile.x]", "p: profile: only current and "),
-        ("current = 3", "p: current = 3: the name of a profile in quotes"),
-        ("profiles = 3", r"p: profiles = 3: a table \[profiles.NAME\]"),
-        ("profiles.x = 3", "p: profiles.x: a table"),
+        ("current = 3", "p: current = 3: must be the name of a profile in quotes"),
+        ("profiles = 3", r"p: profiles = 3: must be a table \[profiles.NAME\]"),
+        ("profiles.x = 3", "p: profiles.x: must be a table"),
         ("[profiles.x]\nnamesrv = 'a'", r"p: \[profiles.x\] namesrv: there are name-servers, access-key"),
-        ("[profiles.x]\ntls = 'yes'", r"p: \[profiles.x\] tls = 'yes': true or false is wanted"),
-        ("[profiles.x]\ntimeout = true", "timeout = True: a number is wanted"),
-        ("[profiles.x]\ntimeout = 0", "timeout = 0: seconds are wanted"),
-        ("[profiles.x]\nsecret-key = 1234", r"secret-key = \.\.\.: a text in quotes is wanted"),
+        ("[profiles.x]\ntls = 'yes'", r"p: \[profiles.x\] tls = 'yes': must be true or false"),
+        ("[profiles.x]\ntimeout = true", "timeout = True: must be a number"),
+        ("[profiles.x]\ntimeout = 0", "timeout = 0: must be a number of seconds"),
+        ("[profiles.x]\nsecret-key = 1234", r"secret-key = \.\.\.: must be a text in quotes"),
     ],
 )
 def test_what_is_wrong_in_a_file(text: str, why: str) -> None:

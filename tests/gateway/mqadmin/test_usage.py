@@ -34,11 +34,11 @@ def test_no_line_is_wider_than_the_standards() -> None:
     command = find("updateTopic")
     assert command is not None
     assert max(map(len, help_of(command).split("\n"))) <= WIDTH
-    assert " -w,--writeQueueNums <arg>   queues" in help_of(command)
+    assert " -w,--writeQueueNums <arg>   number of write queues" in help_of(command)
 
 
 def test_the_overview_names_all_commands() -> None:
-    assert "   topicList                           all topics" in overview()
+    assert "   topicList                           list all topics" in overview()
 
 
 def test_names_that_were_meant_are_found() -> None:

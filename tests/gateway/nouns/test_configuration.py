@@ -19,7 +19,7 @@ def test_two_brokers_are_compared() -> None:
         ]
         assert tool.run(f"config diff {A} {B}") == 5
         assert tool.run(f"config diff {A} {A}") == 0
-        assert tool.out == "they are configured the same\n"
+        assert tool.out == "no differences\n"
         assert "brokerName" in {row["key"] for row in tool.json(f"config diff {A} {B} --all")["rows"]}
         tool.run(f"config show -b {A}")
         assert "longPollingEnable:" in tool.out

@@ -37,7 +37,7 @@ def test_members_are_shown_wherever_they_are_connected() -> None:
         assert tool.err.startswith("mqgateway: error: there is no consumer group G; see")
         assert tool.run(f"group create G -b {BROKER}") == 0
         assert tool.run("group members G") == 0
-        assert tool.out == "nobody is connected\n"
+        assert tool.out == "no member is connected\n"
         connect(cluster, "G", "T", "TagA")
         (row,) = tool.json("group members G")["rows"]
         assert row["brokers"] == ["broker-a", "broker-b"]

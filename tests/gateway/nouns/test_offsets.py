@@ -107,7 +107,7 @@ def test_so_many_resets_are_remembered(tool: Nouns) -> None:
 
 def test_nothing_is_moved_without_consent(tool: Nouns) -> None:
     assert tool.run("offset reset G T --to last") == 2
-    assert "say --yes" in tool.err
+    assert "use --yes" in tool.err
     tool.is_terminal, tool.lines = True, ["no\n"]
     assert tool.run("offset reset G T --to last") == 2
     assert "FROM" in tool.err

@@ -35,7 +35,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_a_profile_from_first_to_last(run: Run, path: Path) -> None:
-    assert "mqgateway profile set NAME makes one" in run("list").output
+    assert "mqgateway profile set NAME creates one" in run("list").output
     run("set test -n a:1 --access-key me --ask-secret-key --timeout 3", typed="hidden")
     assert path.stat().st_mode & 0o777 == 0o600
     assert 'secret-key = "hidden"' in path.read_text()
@@ -77,7 +77,7 @@ def test_what_is_wrong_changes_nothing(run: Run, path: Path) -> None:
     assert "has no profile 'x'; there are: none" in run("use x", 3).output
     run("show x", 3)
     run("remove x", 3)
-    assert "no number of seconds: '-1'" in run("set test --timeout -1", 2).output
+    assert "not a number of seconds: '-1'" in run("set test --timeout -1", 2).output
     assert not path.exists()
     path.parent.mkdir()
     path.write_text("[profiles.test]\nnamesrv = 'a:1'\n")

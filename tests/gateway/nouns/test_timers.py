@@ -10,7 +10,7 @@ def test_timers_are_counted_by_topic() -> None:
         cluster.make_topic("T", 1)
         tool = Nouns(cluster)
         tool.run("timer list")
-        assert tool.out == "no timers wait\n"
+        assert tool.out == "no pending timers\n"
         message = Message("T", "later")
         message.properties["TIMER_DELAY_SEC"] = "60"
         cluster.run(cluster.producer().send(message))

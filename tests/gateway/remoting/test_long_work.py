@@ -89,7 +89,7 @@ def test_a_work_that_fails_is_no_end_of_the_others(scene: Scene, caplog: pytest.
     with caplog.at_level(logging.ERROR):
         for _ in range(4):
             scene.turn()
-    assert "a request that takes long failed" in caplog.text
+    assert "a long-running request failed" in caplog.text
     assert scene.answers == [None, b"b"]
 
 

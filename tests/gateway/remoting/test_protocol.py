@@ -457,7 +457,7 @@ def test_bytes_that_break_the_protocol_end_the_connection_with_one_line(
     assert scene.talker.lost is not None
     assert not scene.connection.is_open
     (record,) = caplog.records
-    assert "192.168.1.1:54321 is closed for bytes that break the protocol: " in record.getMessage()
+    assert "192.168.1.1:54321 is closed after a protocol error: " in record.getMessage()
     other_talker.transport.write(encode_command(echo(2)))
     other_pair.pump()
     assert len(other_talker.take()) == 1
@@ -589,7 +589,7 @@ def test_a_peer_that_leaves_too_much_unread_is_cut_off(caplog: pytest.LogCapture
     assert scene.talker.lost is not None
     assert not scene.connection.is_open
     (record,) = caplog.records
-    assert "192.168.1.1:54321 is cut off" in record.getMessage()
+    assert "192.168.1.1:54321 is disconnected" in record.getMessage()
 
 
 def test_nothing_new_is_asked_of_a_peer_that_does_not_read() -> None:

@@ -74,4 +74,4 @@ def test_one_that_cannot_write_keeps_nobody_from_it(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.ERROR):
         turn.end()
     assert (one.times, other.times) == (1, 1)
-    assert "what a read set off could not be written" in caplog.text
+    assert "flushing connections after a read failed" in caplog.text

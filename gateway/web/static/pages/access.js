@@ -10,8 +10,8 @@ function UserForm({ user, close, done }) {
   const fields = [
     ...(user ? [] : [{ name: "user", label: t("Name"), isRequired: true }]),
     { name: "password", label: user ? t("New password, empty for the old one") : t("Password"), type: "password", isRequired: !user, autocomplete: "new-password" },
-    { name: "type", label: t("Super users may do everything"), choices: ["Normal", "Super"], value: user?.type },
-    { name: "status", label: t("Let in"), choices: ["enable", "disable"], value: user?.status },
+    { name: "type", label: t("Super users have all permissions"), choices: ["Normal", "Super"], value: user?.type },
+    { name: "status", label: t("Login allowed"), choices: ["enable", "disable"], value: user?.status },
   ];
   const send = async (values) => {
     if (user) await ask("PUT", `/users/${part(user.user)}`, { ...values, password: values.password || null });
@@ -26,7 +26,7 @@ function UserForm({ user, close, done }) {
 function PolicyForm({ user, close, done }) {
   const fields = [
     { name: "resource", label: t("Topic:NAME, Group:NAME, Cluster:NAME; names may end in *"), isRequired: true, value: "Topic:" },
-    { name: "action", label: t("What"), choices: ACTIONS },
+    { name: "action", label: t("Operation"), choices: ACTIONS },
     { name: "decision", label: t("Decision"), choices: ["Allow", "Deny"] },
     { name: "source", label: t("From which address or network; empty for any") },
   ];
@@ -43,12 +43,12 @@ function Decision() {
   const [told, setTold] = useState(null);
   const fields = [
     { name: "user", label: t("User"), isRequired: true },
-    { name: "action", label: t("What"), choices: ACTIONS.slice(1) },
+    { name: "action", label: t("Operation"), choices: ACTIONS.slice(1) },
     { name: "resource", label: t("Topic:NAME, Group:NAME or Cluster:NAME"), isRequired: true, value: "Topic:" },
     { name: "address", label: t("From which address"), value: "127.0.0.1" },
   ];
-  return html`<h2>${t("May somebody do something?")}</h2>
-    <${Form} fields=${fields} send=${async (values) => setTold(await ask("GET", `/decision${query(values)}`))} button=${t("Ask")} />
+  return html`<h2>${t("Check a permission")}</h2>
+    <${Form} fields=${fields} send=${async (values) => setTold(await ask("GET", `/decision${query(values)}`))} button=${t("Query")} />
     ${told && html`<p role="status" class=${told.isAllowed ? "good" : "bad"}>${told.isAllowed ? `${t("yes")}${told.entry ? `: ${told.entry}` : ""}` : `${t("no")}: ${told.refusal}`}</p>`}`;
 }
 
@@ -64,7 +64,7 @@ export function Access({ address, session }) {
   const columns = [
     { title: t("User"), value: (row) => row.user },
     { title: t("Type"), value: (row) => row.type },
-    { title: t("Let in"), value: (row) => row.status },
+    { title: t("Login allowed"), value: (row) => row.status },
     { title: t("Policies"), value: (row) => html`<ul>${row.policies.map((one) => html`<li>${one.decision} ${one.actions.join(", ")} ${one.resource} ${one.sources.join(", ")}
       ${mayChange && html`<button type="button" aria-label=${`${t("Delete")} ${one.resource}`} onClick=${() => remove(row.user, one.resource, one.type)}>${t("Delete")}</button>`}</li>`)}</ul>` },
     { title: t("Change"), value: (row) => mayChange && html`<div class="bar">
@@ -73,7 +73,7 @@ export function Access({ address, session }) {
       <button type="button" class="danger" onClick=${() => show(["delete", row])}>${t("Delete")}</button></div>` },
   ];
   if (session.login === "link") {
-    return html`<${Title}>${t("Access")}<//><p>${t("Access control is off: whoever reaches the broker's ports may do everything. authenticationEnabled and authorizationEnabled switch it on.")}</p>`;
+    return html`<${Title}>${t("Access")}<//><p>${t("Access control is off: all clients that can reach the broker's ports have all permissions. authenticationEnabled and authorizationEnabled enable it.")}</p>`;
   }
   return html`<${Title}>${t("Access")}<//>
     <${List} address=${address} path="/users" caption=${t("Users")} columns=${columns} keyOf=${(row) => row.user} version=${version}
@@ -81,6 +81,6 @@ export function Access({ address, session }) {
     <${Decision} />
     ${shown?.[0] === "user" && html`<${UserForm} user=${shown[1]} close=${close} done=${done} />`}
     ${shown?.[0] === "policy" && html`<${PolicyForm} user=${shown[1].user} close=${close} done=${done} />`}
-    ${shown?.[0] === "delete" && html`<${Confirm} title=${t("Delete the user")} name=${shown[1].user} text=${t("The policies go too.")} button=${t("Delete")} close=${close}
+    ${shown?.[0] === "delete" && html`<${Confirm} title=${t("Delete the user")} name=${shown[1].user} text=${t("Deletes the policies as well.")} button=${t("Delete")} close=${close}
       act=${async () => { await ask("DELETE", `/users/${part(shown[1].user)}`); say(t("Deleted")); done(); }} />`}`;
 }

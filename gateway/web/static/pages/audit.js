@@ -9,7 +9,7 @@ export function Audit({ address }) {
     <${List} address=${address} path="/audit" caption=${t("Since the broker started, newest first")} keyOf=${(row) => `${row.time}${row.action}${text(row.about)}`} columns=${[
       { title: t("Time"), value: (row) => time(row.time) },
       { title: t("User"), value: (row) => `${row.user} ${row.address}` },
-      { title: t("What"), value: (row) => row.action },
+      { title: t("Operation"), value: (row) => row.action },
       { title: t("With"), value: (row) => html`<code>${text(row.about)}</code>` },
       { title: t("Before"), value: (row) => html`<code>${text(row.before)}</code>` },
       { title: t("After"), value: (row) => html`<code>${text(row.after)}</code>` },

@@ -12,7 +12,7 @@ function Clients({ address }) {
       { title: t("Group"), value: (row) => row.group },
       { title: t("Address"), value: (row) => row.address },
       { title: t("Language"), value: (row) => `${row.language} ${row.version}` },
-      { title: t("Last heard"), value: (row) => time(row.lastHeard) },
+      { title: t("Last heartbeat"), value: (row) => time(row.lastHeard) },
     ]} />`;
 }
 
@@ -28,27 +28,27 @@ export function Cluster({ address }) {
       [t("Name servers"), told.nameServers.map((one) => html`<span class=${one.registered ? "good" : "bad"}>${one.registered ? "✓" : "✗"} ${one.address} </span>`)],
     ]} />
     ${told.brokers && html`<h2>${t("Brokers")}</h2>
-      <${Table} caption=${t("As the name server of this process knows them")} rows=${told.brokers} keyOf=${(row) => row.address} columns=${[
+      <${Table} caption=${t("Known to the name server in this process")} rows=${told.brokers} keyOf=${(row) => row.address} columns=${[
         { title: t("Cluster"), value: (row) => row.cluster },
         { title: t("Broker"), value: (row) => row.broker },
         { title: t("Id"), isNumber: true, value: (row) => row.brokerId },
         { title: t("Address"), value: (row) => row.address },
-        { title: t("Heard before"), isNumber: true, value: (row) => (row.heardBefore === null ? t("unknown") : duration(row.heardBefore)) },
+        { title: t("Time since heartbeat"), isNumber: true, value: (row) => (row.heardBefore === null ? t("unknown") : duration(row.heardBefore)) },
       ]} />`}
     <h2>${t("Replicas")}</h2>
     ${ha.slaves
       ? html`<${Table} caption=${`${t("Slaves")}: ${ha.slaves.length}, ${t("in sync")}: ${ha.inSync}`} rows=${ha.slaves} keyOf=${(row) => row.address} columns=${[
           { title: t("Address"), value: (row) => row.address },
           { title: t("Acknowledged"), isNumber: true, value: (row) => number(row.offset) },
-          { title: t("Behind by bytes"), isNumber: true, value: (row) => number(row.behind) },
+          { title: t("Lag in bytes"), isNumber: true, value: (row) => number(row.behind) },
           { title: t("Bytes a second"), isNumber: true, value: (row) => number(row.bytesPerSecond) },
           { title: t("In sync"), value: (row) => (row.inSync ? t("yes") : html`<span class="bad">${t("no")}</span>`) },
         ]} />`
       : html`<p class="faint">${t("nothing")}</p>`}
     <${Clients} address=${address} />
-    <h2>${t("Figures")}</h2>
-    <details><summary>${t("All that the broker says of itself")}</summary>
-      <${Table} caption=${t("Figures")} rows=${Object.entries(told.runtime)} keyOf=${(row) => row[0]} columns=${[
+    <h2>${t("Statistics")}</h2>
+    <details><summary>${t("All runtime statistics of the broker")}</summary>
+      <${Table} caption=${t("Statistics")} rows=${Object.entries(told.runtime)} keyOf=${(row) => row[0]} columns=${[
         { title: t("Name"), value: (row) => row[0] },
         { title: t("Value"), value: (row) => row[1] },
       ]} /></details>`;
@@ -75,7 +75,7 @@ function Change({ row, close, done }) {
 export function Settings({ address, session }) {
   const [changing, setChanging] = useState(null);
   const [version, setVersion] = useState(0);
-  const filters = (params, change) => html`<label class="check"><input type="checkbox" checked=${params.changed === "true"} onChange=${(event) => change({ changed: event.target.checked ? "true" : "" })} />${t("Only those that somebody set")}</label>`;
+  const filters = (params, change) => html`<label class="check"><input type="checkbox" checked=${params.changed === "true"} onChange=${(event) => change({ changed: event.target.checked ? "true" : "" })} />${t("Only settings that were set")}</label>`;
   return html`<${Title}>${t("Settings")}<//>
     <${SettingsList} address=${address} session=${session} filters=${filters} version=${version} change=${setChanging} />
     ${changing && html`<${Change} row=${changing} close=${() => setChanging(null)} done=${() => setVersion(version + 1)} />`}`;

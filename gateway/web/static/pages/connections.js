@@ -13,7 +13,7 @@ function Close({ row, close, done }) {
   };
   return html`<${Dialog} title=${`${t("Close the connection")} ${row.address}`} close=${close}>
     <p>${row.clients.join(", ")}</p>
-    <p>${t("What it waits for is lost to it; its client usually comes back by itself.")}</p>
+    <p>${t("Its pending requests fail. The client usually reconnects.")}</p>
     <div class="bar"><button type="button" class="danger" onClick=${end}>${t("Do it")}</button><button type="button" onClick=${close}>${t("Cancel")}</button></div>
   <//>`;
 }

@@ -46,7 +46,7 @@ function OfGroup({ group, session }) {
       <a class="button" href=${link(["groups", group])}>${t("Group")}</a>
       ${can(session, "operator") && html`
         <label>${t("Send again to")}<select value=${to} onChange=${(event) => setTo(event.target.value)}>
-          <option value="topic">${t("their topic, for all its groups")}</option><option value="group">${t("this group alone")}</option></select></label>
+          <option value="topic">${t("original topic (all groups)")}</option><option value="group">${t("this group only")}</option></select></label>
         <button type="button" onClick=${all}>${t("Choose all")}</button>
         <button type="button" class="main" disabled=${!chosen.size} onClick=${replay}>${t("Send again")} (${chosen.size})</button>`}
       <button type="button" onClick=${download}>${t("Download as JSON lines")}</button>
@@ -56,7 +56,7 @@ function OfGroup({ group, session }) {
       <button type="button" disabled=${!cursors.length} onClick=${() => setCursors(cursors.slice(0, -1))}>${t("Previous")}</button>
       <button type="button" disabled=${!told.cursor} onClick=${() => setCursors([...cursors, told.cursor])}>${t("Next")}</button>
     </div>
-    ${results && html`<h2>${t("What became of them")}</h2><${Table} caption=${t("Each is a new message; the dead letter stays")} rows=${results} keyOf=${(row) => row.id} columns=${[
+    ${results && html`<h2>${t("Results")}</h2><${Table} caption=${t("Each is a new message; the dead letter stays")} rows=${results} keyOf=${(row) => row.id} columns=${[
       { title: t("Dead letter"), value: (row) => row.id },
       { title: t("New message"), value: (row) => (row.newId ? html`<a href=${link(["messages", row.newId])}>${row.newId}</a>` : html`<span class="bad">${row.error}</span>`) },
       { title: t("Topic"), value: (row) => row.topic ?? "" },

@@ -15,7 +15,7 @@ export function Delayed() {
   return html`<${Title}>${t("Delayed")}<//>
     <h2>${t("Timers by the time they are due")}</h2>
     <div class="bar" role="group" aria-label=${t("Span")}>${SPANS.map(([span, name]) => html`<button type="button" aria-pressed=${span === minutes} class=${span === minutes ? "main" : ""} onClick=${() => setMinutes(span)}>${name}</button>`)}</div>
-    <${Columns} bars=${told.bars} title=${`${t("Due within the span")}: ${number(told.bars.reduce((sum, bar) => sum + bar.messages, 0))}; ${t("waiting in all")}: ${number(told.timers)}`} />
+    <${Columns} bars=${told.bars} title=${`${t("Due within the span")}: ${number(told.bars.reduce((sum, bar) => sum + bar.messages, 0))}; ${t("total waiting")}: ${number(told.timers)}`} />
     <${Table} caption=${t("By topic")} rows=${told.topics} keyOf=${(row) => row.topic} columns=${[
       { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
       { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
@@ -33,7 +33,7 @@ export function Transactions() {
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Transactions")}<//><${Loading} asked=${asked} />`;
   return html`<${Title}>${t("Transactions")}<//>
-    <p class="faint">${t("Half messages that nobody committed or rolled back yet. Producers are asked after")} ${duration(told.timeOut)}, ${told.checkMax} ${t("times at most")}.</p>
+    <p class="faint">${t("Half messages without commit or rollback. Producers are checked after")} ${duration(told.timeOut)}, ${told.checkMax} ${t("times at most")}.</p>
     <${Table} caption=${t("By topic")} rows=${told.topics} keyOf=${(row) => row.topic} columns=${[
       { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
       { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
@@ -45,6 +45,6 @@ export function Transactions() {
       { title: t("Producer group"), value: (row) => row.group },
       { title: t("Connected"), value: (row) => (row.isReachable ? t("yes") : html`<span class="warn">${t("no")}</span>`) },
       { title: t("Age"), isNumber: true, value: (row) => duration(row.age) },
-      { title: t("Times asked"), isNumber: true, value: (row) => row.checks },
+      { title: t("Checks"), isNumber: true, value: (row) => row.checks },
     ]} />`;
 }

@@ -37,7 +37,7 @@ function Found({ params }) {
     <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
       <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
     <${Table} caption=${t("Messages found")} columns=${messageColumns()} rows=${state.rows} keyOf=${(row) => row.id} />
-    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Go on")}</button></div>`;
+    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button></div>`;
 }
 
 function ByKey({ params }) {
@@ -62,7 +62,7 @@ export function Messages({ address }) {
       { name: "key", label: t("With this key"), value: params.key },
       { name: "property", label: t("With this property: name, or name=value"), value: params.property },
       { name: "text", label: t("With this in its body"), value: params.text },
-      { name: "order", label: t("Which first"), choices: ["newest", "oldest"], value: params.order },
+      { name: "order", label: t("Order"), choices: ["newest", "oldest"], value: params.order },
       { name: "budget", label: t("Messages to read at most, each time"), type: "number", min: 1, value: params.budget ?? 2000 },
     ],
     key: [
@@ -73,8 +73,8 @@ export function Messages({ address }) {
   };
   const ways = [["topic", t("In a topic")], ["key", t("By key")], ["id", t("By id")]];
   return html`<${Title}>${t("Messages")}<//>
-    <div class="bar" role="group" aria-label=${t("How to look")}>${ways.map(([way, title]) => html`<button type="button" aria-pressed=${way === how} class=${way === how ? "main" : ""} onClick=${() => go(["messages"], { how: way, topic: params.topic })}>${title}</button>`)}</div>
-    <${Form} key=${how} fields=${fields[how]} send=${look} button=${t("Look")} />
+    <div class="bar" role="group" aria-label=${t("Search mode")}>${ways.map(([way, title]) => html`<button type="button" aria-pressed=${way === how} class=${way === how ? "main" : ""} onClick=${() => go(["messages"], { how: way, topic: params.topic })}>${title}</button>`)}</div>
+    <${Form} key=${how} fields=${fields[how]} send=${look} button=${t("Find")} />
     ${how === "topic" && params.topic && html`<${Found} params=${params} />`}
     ${how === "key" && params.topic && params.name && html`<${ByKey} params=${params} />`}`;
 }
@@ -102,14 +102,14 @@ function Trace({ id }) {
   const told = asked.value;
   if (!told) return html`<h2>${t("Trace")}</h2><${Loading} asked=${asked} />`;
   if (!told.sent.length && !told.consumed.length) return html`<h2>${t("Trace")}</h2><p class="faint">${t("No client traced it")}</p>`;
-  const result = (isGood) => (isGood === null ? t("under way") : isGood ? t("done") : t("failed"));
+  const result = (isGood) => (isGood === null ? t("in progress") : isGood ? t("done") : t("failed"));
   const rows = [
     ...told.sent.map((one) => ({ ...one, what: t("Sent by"), after: "–", took: duration(one.took), result: result(one.isGood) })),
     ...told.consumed.map((one) => ({ ...one, what: t("Consumed by"), after: one.began === null ? t("unknown") : duration(one.began - told.stored), took: one.took === null ? "–" : duration(one.took), result: result(one.isGood) })),
   ];
   return html`<h2>${t("Trace")}</h2>
     <${Graph} told=${told} rows=${rows} />
-    <${Table} caption=${t("As clients told it, by their own clocks")} rows=${rows} keyOf=${(row) => `${row.what} ${row.host} ${row.began}`} columns=${[
+    <${Table} caption=${t("Reported by clients, by their own clocks")} rows=${rows} keyOf=${(row) => `${row.what} ${row.host} ${row.began}`} columns=${[
       { title: t("Step"), value: (row) => row.what },
       { title: t("Group"), value: (row) => row.group },
       { title: t("Address"), value: (row) => row.host },
@@ -118,7 +118,7 @@ function Trace({ id }) {
       { title: t("Took"), isNumber: true, value: (row) => row.took },
       { title: t("Result"), value: (row) => row.result },
     ]} />
-    ${!told.isAll && html`<p class="warn">⚠ ${t("There is more than is shown")}</p>`}`;
+    ${!told.isAll && html`<p class="warn">⚠ ${t("More results are not shown")}</p>`}`;
 }
 
 export function Message({ address }) {
@@ -136,7 +136,7 @@ export function Message({ address }) {
       [t("Stored"), `${time(told.storeTimestamp)}, ${told.storeHost}, ${number(told.physicalOffset)}`],
       [t("Tag"), told.tags || "–"],
       [t("Keys"), told.keys || "–"],
-      [t("Consumed in vain"), told.reconsumeTimes],
+      [t("Failed attempts"), told.reconsumeTimes],
       [t("Bytes"), number(told.bytes)],
     ]} />
     <h2>${t("Body")} <span class="tag">${told.form}</span></h2>
@@ -148,9 +148,9 @@ export function Message({ address }) {
       { title: t("Value"), value: (row) => row[1] },
     ]} />
     <h2>${t("Groups")}</h2>
-    <${Table} caption=${t("Which groups are past it")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
+    <${Table} caption=${t("Groups that have consumed it")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
       { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
-      { title: t("Past it"), value: (row) => (row.isPast ? t("yes") : t("no")) },
+      { title: t("Consumed"), value: (row) => (row.isPast ? t("yes") : t("no")) },
     ]} />
     <${Trace} id=${id} />`;
 }

@@ -35,7 +35,7 @@ export function Overview() {
       ...Object.entries(told.health).map(([part, check]) => [part, html`<span class=${check.ok ? "good" : "bad"}>${check.ok ? "✓" : "✗"} ${check.state}</span>`]),
     ]} />
     ${told.warnings.map((warning) => html`<p class="warn">⚠ ${
-      warning.kind === "inconsistent" ? html`${t("Members subscribe to different things")}: <a href=${link(["groups", warning.group])}>${warning.group}</a>`
+      warning.kind === "inconsistent" ? html`${t("Members have different subscriptions")}: <a href=${link(["groups", warning.group])}>${warning.group}</a>`
       : warning.kind === "flowControl" ? `${t("Requests refused")}: ${warning.cause} ${number(warning.count)}`
       : warning.cause}</p>`)}
     <h2>${t("Now")}</h2>
@@ -51,9 +51,9 @@ export function Overview() {
         { title: t("Topic"), value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
         { title: t("Rate"), isNumber: true, value: (row) => row.rate },
       ]} /></section>
-      <section><h2>${t("Furthest behind")}</h2><${Table} caption=${t("Messages that groups did not consume")} keyOf=${(row) => row.group} rows=${told.furthestBehind} columns=${[
+      <section><h2>${t("Largest lag")}</h2><${Table} caption=${t("Messages that groups did not consume")} keyOf=${(row) => row.group} rows=${told.furthestBehind} columns=${[
         { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
-        { title: t("Behind"), isNumber: true, value: (row) => number(row.behind) },
+        { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
       ]} /></section>
     </div>`;
 }

@@ -10,28 +10,28 @@ export function Pops({ address }) {
   const told = asked.value;
   if (!told) return html`<${Title}>${t("POP")}<//><${Loading} asked=${asked} />`;
   return html`<${Title}>${t("POP")}<//>
-    ${!told.isRevived && html`<p class="warn">⚠ ${t("Timers are off (timerWheelEnable): what is not acknowledged does not come again")}</p>`}
+    ${!told.isRevived && html`<p class="warn">⚠ ${t("Timers are off (timerWheelEnable): unacknowledged messages are not redelivered")}</p>`}
     <${Facts} facts=${[
       [t("Pops that wait"), number(told.waitingPops)],
       [t("Notifications that wait"), number(told.waitingNotifications)],
-      [t("Queues with messages given out"), number(told.queuesWithMessagesOut)],
+      [t("Queues with unacknowledged messages"), number(told.queuesWithMessagesOut)],
       [t("Queues popped in order"), number(told.queuesInOrder)],
     ]} />
     <${List} address=${address} path="/pops/held" caption=${t("Queues that are popped")} keyOf=${(row) => `${row.group} ${row.topic} ${row.queueId}`} columns=${[
       { title: t("Group"), sort: "name", value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Topic"), value: (row) => row.topic },
       { title: t("Queue"), isNumber: true, value: place },
-      { title: t("Given out, not acknowledged"), isNumber: true, sort: "out", value: (row) => number(row.out) },
+      { title: t("Delivered, not acknowledged"), isNumber: true, sort: "out", value: (row) => number(row.out) },
       { title: t("Pops that wait"), isNumber: true, sort: "waiting", value: (row) => number(row.waiting) },
       { title: t("Popped up to"), isNumber: true, value: (row) => (row.offset === null || row.offset < 0 ? "–" : number(row.offset)) },
       { title: t("Next offset"), isNumber: true, value: (row) => (row.maxOffset === null ? "–" : number(row.maxOffset)) },
     ]} />
     <h2>${t("Revival")}</h2>
-    <${Table} caption=${t("Check points and acknowledgements that are not done with")} rows=${told.revive} keyOf=${(row) => row.queueId} columns=${[
+    <${Table} caption=${t("Unprocessed checkpoints and acknowledgements")} rows=${told.revive} keyOf=${(row) => row.queueId} columns=${[
       { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
-      { title: t("Check points not due yet"), isNumber: true, value: (row) => number(row.checkPoints) },
-      { title: t("Behind"), isNumber: true, value: (row) => number(row.behind) },
-      { title: t("Behind by time"), isNumber: true, value: (row) => duration(row.age) },
+      { title: t("Checkpoints not due yet"), isNumber: true, value: (row) => number(row.checkPoints) },
+      { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
+      { title: t("Lag in time"), isNumber: true, value: (row) => duration(row.age) },
       ]} />`;
 }
 
@@ -49,7 +49,7 @@ export function Lites({ address }) {
     <${List} address=${address} path="/lites" caption=${t("Topics with lite topics")} keyOf=${(row) => row.topic} columns=${[
       { title: t("Topic"), value: (row) => html`<a href=${link(["lites", row.topic])}>${row.topic}</a>` },
       { title: t("Lite topics"), isNumber: true, value: (row) => number(row.liteTopics) },
-      { title: t("Kept after the last message"), isNumber: true, value: (row) => (row.minutesToLive > 0 ? `${row.minutesToLive} min` : t("for ever")) },
+      { title: t("Kept after the last message"), isNumber: true, value: (row) => (row.minutesToLive > 0 ? `${row.minutesToLive} min` : t("unlimited")) },
       { title: t("Groups"), value: (row) => row.groups.join(", ") },
     ]} />`;
 }
@@ -62,15 +62,15 @@ export function LiteParent({ address }) {
   return html`<${Title}>${name}<//>
     <${Facts} facts=${[
       [t("Lite topics"), number(told.liteTopics)],
-      [t("Kept after the last message"), told.minutesToLive > 0 ? `${told.minutesToLive} min` : t("for ever")],
+      [t("Kept after the last message"), told.minutesToLive > 0 ? `${told.minutesToLive} min` : t("unlimited")],
     ]} />
     <h2>${t("Groups")}</h2>
-    <${Table} caption=${t("How far they are behind in lite topics that they consumed")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
+    <${Table} caption=${t("Lag of groups in lite topics that they consumed")} rows=${told.groups} keyOf=${(row) => row.group} columns=${[
       { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Clients"), isNumber: true, value: (row) => number(row.clients) },
-      { title: t("Reads"), value: (row) => (row.isWildcard ? t("every lite topic") : row.isExclusive ? t("each by one client") : t("what clients subscribe to")) },
-      { title: t("Behind"), isNumber: true, value: (row) => number(row.behind) },
-      { title: t("Lite topics furthest behind"), value: (row) => row.furthestBehind.map((one) => `${one.liteTopic}: ${number(one.behind)}`).join(", ") },
+      { title: t("Reads"), value: (row) => (row.isWildcard ? t("every lite topic") : row.isExclusive ? t("each by one client") : t("subscriptions of clients")) },
+      { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
+      { title: t("Lite topics with the largest lag"), value: (row) => row.furthestBehind.map((one) => `${one.liteTopic}: ${number(one.behind)}`).join(", ") },
     ]} />
     <h2>${t("Clients")}</h2>
     <${List} address=${address} path=${`/lites/${part(name)}/clients`} caption=${t("Clients")} keyOf=${(row) => row.clientId} columns=${[

@@ -10,14 +10,14 @@ function Positions({ at }) {
   const rows = [
     [t("First byte"), at.first, ""],
     [t("In queues and index"), at.dispatched, at.end - at.dispatched],
-    [t("May be read"), at.confirmed, at.end - at.confirmed],
+    [t("Readable"), at.confirmed, at.end - at.confirmed],
     [t("On the disk for certain"), at.flushed, at.end - at.flushed],
     [t("End"), at.end, ""],
   ];
   return html`<${Table} caption=${t("Offsets in the log")} rows=${rows} keyOf=${(row) => row[0]} columns=${[
     { title: t("Position"), value: (row) => row[0] },
     { title: t("Offset"), isNumber: true, value: (row) => number(row[1]) },
-    { title: t("Behind the end"), isNumber: true, value: (row) => (row[2] === "" ? "" : bytes(row[2])) },
+    { title: t("Lag behind the end"), isNumber: true, value: (row) => (row[2] === "" ? "" : bytes(row[2])) },
   ]} />`;
 }
 
@@ -33,12 +33,12 @@ export function Store({ address }) {
       [t("Grows"), told.growth === null ? t("unknown") : `${bytes(told.growth)}/s (${t("over the last hour")})`],
       [t("Oldest message"), time(told.oldest)],
       [t("Queues"), `${number(told.queues)}${told.lightQueues ? ` (${t("Lite topics")}: ${number(told.lightQueues)})` : ""}`],
-      [t("Last stop"), told.wasClean ? t("in good order") : html`<span class="warn">${t("not in good order: the log was looked through")}</span>`],
+      [t("Last stop"), told.wasClean ? t("clean") : html`<span class="warn">${t("not clean: the log was scanned")}</span>`],
     ]} />
     <h2>${t("Positions")}</h2>
     <${Positions} at=${told.positions} />
     <h2>${t("Disks")}</h2>
-    <${Table} caption=${t("If it grows on as now and nothing is deleted")} rows=${told.disks} keyOf=${(row) => row.path} columns=${[
+    <${Table} caption=${t("If growth continues and nothing is deleted")} rows=${told.disks} keyOf=${(row) => row.path} columns=${[
       { title: t("Folder"), value: (row) => row.path },
       { title: t("Size"), isNumber: true, value: (row) => bytes(row.bytes) },
       { title: t("Disk free"), isNumber: true, value: (row) => bytes(row.freeBytes) },
@@ -46,7 +46,7 @@ export function Store({ address }) {
       { title: t("Old files go at any hour in"), isNumber: true, value: (row) => until(row.untilCleaning) },
       { title: t("Messages are refused in"), isNumber: true, value: (row) => until(row.untilRefusal) },
     ]} />
-    <h2>${t("Kept how long")}</h2>
+    <h2>${t("Retention")}</h2>
     <${Facts} facts=${[
       ["fileReservedTime", `${kept.hours} h`],
       ["deleteWhen", kept.deleteWhen],
@@ -58,9 +58,9 @@ export function Store({ address }) {
     <h2>${t("Damage")}</h2>
     ${!told.isChecked && html`<p class="warn">⚠ ${t("Records are not checked when they are read (checkCRCOnRead)")}</p>`}
     ${told.damagedRecords
-      ? html`<${Table} caption=${`${t("Damaged records that readers found, not handed out")}: ${number(told.damagedRecords)}`} rows=${told.damaged} keyOf=${(row) => row.offset} columns=${[
+      ? html`<${Table} caption=${`${t("Damaged records found by reads, not delivered")}: ${number(told.damagedRecords)}`} rows=${told.damaged} keyOf=${(row) => row.offset} columns=${[
           { title: t("Offset"), isNumber: true, value: (row) => number(row.offset) },
-          { title: t("What is wrong"), value: (row) => row.what },
+          { title: t("Problem"), value: (row) => row.what },
         ]} />`
       : html`<p class="good">✓ ${t("Readers found no damaged record since the start")}</p>`}
     <h2>${t("Files of the log")}</h2>
@@ -70,6 +70,6 @@ export function Store({ address }) {
       { title: t("On the disk for certain"), value: (row) => mark(row.isFlushed) },
       { title: t("In queues and index"), value: (row) => mark(row.isDispatched) },
       { title: t("Last written"), value: (row) => time(row.written ?? 0) },
-      { title: t("Old enough to go"), value: (row) => (row.goes === null ? "–" : time(row.goes)) },
+      { title: t("Expired"), value: (row) => (row.goes === null ? "–" : time(row.goes)) },
     ]} />`;
 }

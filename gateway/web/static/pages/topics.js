@@ -83,7 +83,7 @@ function Tail({ topic }) {
     <div class="bar">
       <button type="button" aria-pressed=${isOn} onClick=${() => setOn(!isOn)}>${isOn ? t("Stop") : t("Show messages as they arrive")}</button>
       <button type="button" onClick=${() => { setRows([]); setSkipped(0); }}>${t("Clear")}</button>
-      ${skipped > 0 && html`<span class="warn">${t("Passed over")}: ${number(skipped)}</span>`}
+      ${skipped > 0 && html`<span class="warn">${t("Skipped")}: ${number(skipped)}</span>`}
     </div>
     ${(isOn || rows.length > 0) && html`<${Table} caption=${t("Newest first")} columns=${columns} rows=${rows} keyOf=${(row) => row.id} />`}`;
 }
@@ -98,7 +98,7 @@ export function Topic({ address, session }) {
   const mayChange = can(session, "operator");
   return html`<${Title}>${name}<//>
     <div class="bar">
-      ${can(session, "reader") && html`<a class="button" href=${link(["messages"], { topic: name })}>${t("Look for messages")}</a>`}
+      ${can(session, "reader") && html`<a class="button" href=${link(["messages"], { topic: name })}>${t("Find messages")}</a>`}
       ${mayChange && html`<button type="button" onClick=${() => show("send")}>${t("Send a message")}</button><button type="button" onClick=${() => show("change")}>${t("Change")}</button>`}
       ${can(session, "admin") && !told.isSystem && html`<button type="button" class="danger" onClick=${() => show("delete")}>${t("Delete")}</button>`}
     </div>
@@ -121,11 +121,11 @@ export function Topic({ address, session }) {
     <${Table} caption=${`${t("Groups")}: ${told.consumers.length}`} rows=${told.consumers} keyOf=${(row) => row.group} columns=${[
       { title: t("Group"), value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a>` },
       { title: t("Connected"), value: (row) => (row.online ? t("yes") : t("no")) },
-      { title: t("Behind"), isNumber: true, value: (row) => number(row.behind) },
+      { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
       { title: t("Rate"), isNumber: true, value: (row) => row.rate },
     ]} />
     ${told.routes && html`<h2>${t("Routes")}</h2>
-    <${Table} caption=${t("As the name server of this process gives them")} rows=${told.routes} keyOf=${(row) => row.broker} columns=${[
+    <${Table} caption=${t("From the name server in this process")} rows=${told.routes} keyOf=${(row) => row.broker} columns=${[
       { title: t("Broker"), value: (row) => row.broker },
       { title: t("Addresses"), value: (row) => Object.entries(row.addresses).map(([id, address]) => `${id}: ${address}`).join(", ") },
       { title: t("Queues"), isNumber: true, value: (row) => `${row.readQueues} / ${row.writeQueues}` },
@@ -134,6 +134,6 @@ export function Topic({ address, session }) {
     ${can(session, "reader") && html`<${Tail} topic=${name} />`}
     ${shown === "send" && html`<${SendForm} topic=${name} close=${close} done=${asked.reload} />`}
     ${shown === "change" && html`<${TopicForm} topic=${told} close=${close} done=${asked.reload} />`}
-    ${shown === "delete" && html`<${Confirm} title=${t("Delete the topic")} name=${name} text=${t("All its messages and the offsets of its groups go, on this broker.")} button=${t("Delete")} close=${close}
+    ${shown === "delete" && html`<${Confirm} title=${t("Delete the topic")} name=${name} text=${t("Deletes all its messages and the offsets of its groups on this broker.")} button=${t("Delete")} close=${close}
       act=${async () => { await ask("DELETE", `/topics/${part(name)}`); say(t("Deleted")); go(["topics"]); }} />`}`;
 }

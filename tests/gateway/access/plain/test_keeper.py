@@ -78,7 +78,7 @@ def test_a_file_that_cannot_be_used_is_no_start() -> None:
 def test_without_accounts_the_log_says_where_they_are_written(caplog: pytest.LogCaptureFixture) -> None:
     kept = Kept(None)
     kept.keeper.load()
-    assert f"write {MAIN}" in caplog.text
+    assert f"create {MAIN}" in caplog.text
     assert put(kept, "account-9") == ""
     assert kept.names() == ["account-9"] and kept.disk.mode(MAIN) & 0o077 == 0
 
@@ -99,7 +99,7 @@ def test_a_file_that_becomes_unreadable_keeps_its_rules_and_says_so(
     assert kept.names() == ["account-1"]
     (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
     assert record.getMessage().startswith(f"{MAIN}:2: The accessKey=abc and secretKey=null")
-    assert "stay" in record.getMessage()
+    assert "remain in effect" in record.getMessage()
     kept.write(TWO)
     kept.look()
     assert kept.names() == ["account-2"]

@@ -57,8 +57,8 @@ def test_accounts_become_users_and_those_who_are_users_stay(caplog: pytest.LogCa
         for entry in policy.entries
     ] == [("Custom", "Topic:t", ["Pub"], "Allow"), ("Default", "Group:*", ["Sub"], "Allow")]
     assert users.acl("the-admin") is None
-    assert "the white address of the-admin is not taken over" in caplog.text
-    assert "globalWhiteRemoteAddresses are not taken over" in caplog.text
+    assert "the whitelisted address of the-admin is not migrated" in caplog.text
+    assert "globalWhiteRemoteAddresses are not migrated" in caplog.text
     assert migrate(rules(ACCOUNTS), users) == 0
 
 
@@ -66,7 +66,7 @@ def test_one_that_cannot_be_made_keeps_no_other(caplog: pytest.LogCaptureFixture
     _, users = tables()
     text = ACCOUNTS + "- {accessKey: one-too-many, secretKey: its-secret}\n"
     assert migrate(rules(text), users) == 3
-    assert "the account one-too-many is not taken over whole: there are 3 users already" in caplog.text
+    assert "the account one-too-many is migrated only in part: there are 3 users already" in caplog.text
 
 
 @pytest.mark.parametrize("listed", ["PUB", "SUB", "PUB|SUB", "SUB|PUB", "DENY", "what"])

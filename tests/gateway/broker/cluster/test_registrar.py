@@ -132,7 +132,7 @@ class TestAway:
             world.one().agree()
             world.time.advance(30)
         assert [record.getMessage() for record in caplog.records] == [
-            f"Name server {ONE} cannot be told of this broker: refused",
+            f"Registration with name server {ONE} failed: refused",
             f"Registered with name server {ONE}",
         ]
 

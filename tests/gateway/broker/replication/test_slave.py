@@ -106,7 +106,7 @@ def test_a_new_connection_begins_with_a_whole_record(scene: Scene) -> None:
 
 def test_bytes_that_are_no_record_are_not_written(scene: Scene) -> None:
     scene.master.send(0, b"\1" * 200)
-    assert "is no record" in scene.slave.problem
+    assert "is not a record" in scene.slave.problem
     assert scene.slave.store.raw.position == 0
 
 

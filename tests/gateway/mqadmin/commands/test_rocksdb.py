@@ -57,7 +57,7 @@ def test_files_are_not_read(tmp_path: Path) -> None:
     tool = ScriptedTool(ManualClock(), lambda address, request: RemotingCommand.response(0))
     assert tool.run(f"exportMetadataInRocksDB -p {tmp_path} -t topics") == main.FAILED
     assert (
-        tool.err.startswith("mqadmin: error: files of RocksDB are not read here")
+        tool.err.startswith("mqadmin: error: RocksDB files are not supported here")
         and tool.err.count("\n") == 1
     )
     assert tool.run(f"exportMetadataInRocksDB -p {tmp_path}/none -t topics") == main.USAGE

@@ -85,7 +85,7 @@ def test_a_move_is_made_from_its_file(tool: MemoryTool, tmp_path: Path) -> None:
     assert tool.run(again) == main.FAILED and "can not be changed" in tool.err, "it is done already"
     assert tool.run(f"{again} -fr true") == main.DONE, tool.err
     assert tool.run(f"updateStaticTopic -t Other -b broker-b -qn 1 -mf {after}") == main.USAGE
-    assert "is about the topic Static, not Other" in tool.err
+    assert "is for the topic Static, not Other" in tool.err
     assert tool.run(f"updateStaticTopic -t Static -b broker-b -qn 1 -mf {tmp_path}/none") == main.USAGE
     (tmp_path / "no-json").write_text("{")
     assert tool.run(f"remappingStaticTopic -t Static -b broker-b -mf {tmp_path}/no-json") == main.USAGE
@@ -95,8 +95,8 @@ def test_what_cannot_be_done_says_why(tool: MemoryTool) -> None:
     assert tool.run("remappingStaticTopic -t Nothing -b broker-b") == main.NOT_FOUND
     assert tool.err == "mqadmin: error: no broker has the topic Nothing\n"
     assert tool.run("updateStaticTopic -t Static -b broker-x -qn 1") == main.NOT_FOUND
-    assert tool.err == "mqadmin: error: no broker is called broker-x\n"
+    assert tool.err == "mqadmin: error: there is no broker broker-x\n"
     assert tool.run("updateStaticTopic -t Static -c Nowhere -qn 1") == main.NOT_FOUND
     assert tool.run("updateStaticTopic -t TBW102 -b broker-a -qn 1") == main.FAILED
-    assert "TBW102 is no static topic: broker broker-a has it with queues of its own" in tool.err
+    assert "TBW102 is not a static topic: broker broker-a has it with ordinary queues" in tool.err
     assert tool.run("updateStaticTopic -t Static -b broker-a -qn many") == main.USAGE

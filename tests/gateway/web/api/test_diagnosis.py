@@ -61,7 +61,7 @@ def test_nobody_is_there(browser: ConsoleBrowser) -> None:
     told = browser.get("/groups/G/diagnosis")
     assert (told["members"], told["behind"]) == (0, 2)
     (one,) = told["findings"]
-    assert one["what"] == "nobody consumes: no member of the group G is connected, and 2 messages wait"
+    assert one["what"] == "no member of the group G is connected, and 2 messages wait"
     assert one["cure"].startswith("start a consumer")
     assert browser.refused("GET", "/groups/none/diagnosis")[0] == 404
 

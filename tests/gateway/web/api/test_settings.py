@@ -10,7 +10,7 @@ def test_settings_with_what_they_mean() -> None:
     )
     assert rows["configBlackList"]["fixed"] == "on the black list"
     port = rows["consolePort"]
-    assert port["isOurs"] and port["meaning"].startswith("Port of the console")
+    assert port["isOurs"] and port["meaning"].startswith("Port of the web console")
     assert rows["maxMessageSize"]["fixed"] == "" and rows["maxMessageSize"]["unit"] == "bytes"
     assert {row["name"] for row in browser.get("/settings?search=consoleport")["rows"]} == {"consolePort"}
 
