@@ -19,7 +19,6 @@ from mqgateway.engine.message import (
     PROPERTY_REPLY_TO_CLIENT,
     Message,
     SysFlag,
-    parse_properties,
 )
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
@@ -27,7 +26,7 @@ from mqgateway.gateway.broker.clients.outgoing import PushedReply
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.message_request import MessageRequest
-from mqgateway.gateway.broker.produce.send_checks import checked_topic
+from mqgateway.gateway.broker.produce.send_checks import checked_topic, given_properties
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +74,7 @@ def send_reply(
     queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    properties = parse_properties(request.properties) if request.properties else {}
+    properties = given_properties(request)
     options = broker.options
     message = _message(broker, request, queue_id, body, dict(properties), connection)
     stored = _store(broker, message) if options.store_reply_message_enable else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mqgateway.engine.message import (
@@ -12,13 +11,12 @@ from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     RETRY_PREFIX,
-    format_properties,
 )
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.admin import topics as operations
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.produce.send import SendOutcome, send
+from mqgateway.gateway.broker.operations import NewMessage, SendOutcome, Use
 from mqgateway.gateway.web.api.behind import behind
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
@@ -217,25 +215,6 @@ def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     return {"topic": name}
 
 
-@dataclass(frozen=True)
-class TestMessage:
-    """A message from the console: `broker.message_request.MessageRequest`."""
-
-    topic: str
-    properties: str
-    born_timestamp: int
-    queue_id: int = -1
-    sys_flag: int = 0
-    reconsume_times: int | None = None
-    producer_group: str = PRODUCER_GROUP
-    default_topic: str = ""
-    default_topic_queue_nums: int = 4
-    flag: int = 0
-    unit_mode: bool | None = False
-    batch: bool | None = False
-    max_reconsume_times: int | None = None
-
-
 async def send_message(console: Console, call: Call) -> dict[str, Any]:
     """Store a message in an existing topic, as a producer would."""
     name, body = call.path["topic"], call.body
@@ -244,19 +223,22 @@ async def send_message(console: Console, call: Call) -> dict[str, Any]:
     named = {PROPERTY_TAGS: body["tags"], PROPERTY_KEYS: body["keys"]}
     if body["delayLevel"]:
         named[PROPERTY_DELAY_TIME_LEVEL] = str(body["delayLevel"])
-    properties = format_properties(given | {key: value for key, value in named.items() if value})
-    request = TestMessage(name, properties, call.now, queue_id=body["queueId"])
-    return sent(await put(console, call, request, body["body"].encode()))
+    message = NewMessage(
+        name,
+        body["body"].encode(),
+        call.now,
+        given | {key: value for key, value in named.items() if value},
+        queue_id=body["queueId"],
+        producer_group=PRODUCER_GROUP,
+    )
+    return sent(await put(console, call, message))
 
 
-async def put(console: Console, call: Call, request: TestMessage, body: bytes) -> SendOutcome:
-    """Store a message, and let those read it who wait. Raises `ApiError`."""
-    console.check_writable()
-    outcome = send(console.broker, request, body, call.connection, call.now)
-    if not isinstance(outcome, SendOutcome) and not hasattr(outcome, "addCallback"):
-        raise ApiError(400, "a batch cannot be sent from here")
-    console.broker.store.dispatch()
-    stored: SendOutcome = await settled(outcome)
+async def put(console: Console, call: Call, message: NewMessage) -> SendOutcome:
+    """Store a message. Raises `ApiError`, `OperationError`."""
+    stored: SendOutcome = await settled(
+        console.operations.produce.send(console.permit(call, Use.SEND), message)
+    )
     return stored
 
 
