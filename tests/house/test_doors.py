@@ -65,7 +65,6 @@ WALL_TIME = {
     "gateway/grpc/service/pushes.py": "told: when a message that waits a while is due",
     "gateway/grpc/service/receiving.py": "told: when messages were given out",
     "gateway/grpc/service/telemetry.py": "written: the version of a subscription",
-    "gateway/grpc/service/transactions.py": "shown: how long a transaction was open",
     "gateway/metrics/broker_reading.py": "to be compared with when messages were stored",
     "gateway/metrics/pusher.py": "written: when metrics were counted",
     "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",

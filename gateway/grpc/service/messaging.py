@@ -14,7 +14,6 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Principal, Use
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Bidirectional, Call, Methods, ServerStream, Unary
@@ -22,7 +21,7 @@ from mqgateway.gateway.grpc.service import access
 from mqgateway.gateway.grpc.service.acks import Acknowledger
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.handles import Handles
-from mqgateway.gateway.grpc.service.offsets import Offsets
+from mqgateway.gateway.grpc.service.offsets import OffsetRequests
 from mqgateway.gateway.grpc.service.pushes import reconnect
 from mqgateway.gateway.grpc.service.receiving import Receivers, end
 from mqgateway.gateway.grpc.service.routes import Routes
@@ -30,7 +29,7 @@ from mqgateway.gateway.grpc.service.sending import Senders
 from mqgateway.gateway.grpc.service.sessions import Session, Sessions
 from mqgateway.gateway.grpc.service.status import Code, Refused, status, status_of
 from mqgateway.gateway.grpc.service.telemetry import Clients, Refusal, Stream
-from mqgateway.gateway.grpc.service.transactions import Transactions
+from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 SERVICE = "apache.rocketmq.v2.MessagingService"
 PACKAGE = "apache.rocketmq.v2"
@@ -49,27 +48,26 @@ class Messaging:
 
     def __init__(
         self,
-        broker: Broker,
         operations: Operations,
         port: Callable[[], int] = lambda: 0,
     ) -> None:
-        options = broker.options
-        self._broker = broker
+        options = operations.options
+        self._operations = operations
         self._gate = operations.gate
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._handles = Handles(options.broker_name, options.receipt_handle_key)
         self.sessions = Sessions(options)
-        self.transactions = Transactions(broker)
-        self.acknowledger = Acknowledger(broker, self._handles, self.sessions)
-        self._clients = Clients(broker, self.sessions, self.transactions)
-        self._routes = Routes(broker, port)
-        self._senders = Senders(broker, operations, self.transactions)
-        self._receivers = Receivers(broker, self._handles, self.acknowledger)
-        self._offsets = Offsets(broker)
+        self.transactions = TransactionEnds(operations)
+        self.acknowledger = Acknowledger(operations, self._handles, self.sessions)
+        self._clients = Clients(operations, self.sessions, self.transactions)
+        self._routes = Routes(operations, port)
+        self._senders = Senders(operations, self.transactions)
+        self._receivers = Receivers(operations, self._handles, self.acknowledger)
+        self._offsets = OffsetRequests(operations)
 
     def tick(self) -> None:
         """Renew received messages, forget silent clients."""
-        self.sessions.tick(elapsed_millis(self._broker.clock))
+        self.sessions.tick(elapsed_millis(self._operations.clock))
         self.acknowledger.renewals.tick()
 
     def stop(self) -> None:
@@ -87,30 +85,21 @@ class Messaging:
                 Use.QUERY,
                 lambda request, caller, _: routes.query_assignment(request, caller.call),
             ),
-            "Heartbeat": (Use.CONNECT, lambda request, caller, _: clients.heartbeat(request, caller)),
+            "Heartbeat": (Use.CONNECT, clients.heartbeat),
             "SendMessage": (Use.SEND, senders.send),
-            "AckMessage": (Use.ACKNOWLEDGE, lambda request, caller, _: acks.acknowledge(request, caller)),
-            "ForwardMessageToDeadLetterQueue": (
-                Use.DEAD_LETTER,
-                lambda request, caller, _: acks.forward(request, caller),
+            "AckMessage": (Use.ACKNOWLEDGE, acks.acknowledge),
+            "ForwardMessageToDeadLetterQueue": (Use.DEAD_LETTER, acks.forward),
+            "EndTransaction": (
+                Use.END_TRANSACTION,
+                lambda request, _, permit: transactions.end(request, permit),
             ),
-            "EndTransaction": (Use.END_TRANSACTION, lambda request, caller, _: transactions.end(request)),
-            "NotifyClientTermination": (
-                Use.CONNECT,
-                lambda request, caller, _: clients.terminate(request, caller),
-            ),
-            "ChangeInvisibleDuration": (
-                Use.CHANGE_INVISIBLE_TIME,
-                lambda request, caller, _: acks.change(request, caller),
-            ),
+            "NotifyClientTermination": (Use.CONNECT, clients.terminate),
+            "ChangeInvisibleDuration": (Use.CHANGE_INVISIBLE_TIME, acks.change),
             "RecallMessage": (Use.RECALL, senders.recall),
-            "SyncLiteSubscription": (
-                Use.CONNECT,
-                lambda request, caller, _: self._sync_lite(request, caller),
-            ),
-            "UpdateOffset": (Use.COMMIT_OFFSET, lambda request, caller, _: offsets.update(request)),
-            "GetOffset": (Use.QUERY, lambda request, caller, _: offsets.get(request)),
-            "QueryOffset": (Use.QUERY, lambda request, caller, _: offsets.query(request)),
+            "SyncLiteSubscription": (Use.CONNECT, self._sync_lite),
+            "UpdateOffset": (Use.COMMIT_OFFSET, lambda request, _, permit: offsets.update(request, permit)),
+            "GetOffset": (Use.QUERY, lambda request, _, permit: offsets.get(request, permit)),
+            "QueryOffset": (Use.QUERY, lambda request, _, permit: offsets.query(request, permit)),
         }
         return {
             **{_path(name): self._unary(name, *method) for name, method in unary.items()},
@@ -145,11 +134,11 @@ class Messaging:
 
     def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
         def receive(caller: Caller, permit: Permit) -> Deferred[None] | None:
-            session = self.sessions.of(caller, elapsed_millis(self._broker.clock))
-            return self._receivers.receive(request, session, caller)
+            session = self.sessions.of(caller, elapsed_millis(self._operations.clock))
+            return self._receivers.receive(request, session, caller, permit)
 
         def refuse(caller: Caller, why: v2.Status) -> None:
-            end(caller, why, self._broker)
+            end(caller, why, self._operations)
 
         return self._stream("ReceiveMessage", request, Caller(call), Use.RECEIVE, receive, refuse)
 
@@ -159,7 +148,7 @@ class Messaging:
             caller.call.finish()
 
         def pull(caller: Caller, permit: Permit) -> Deferred[None] | None:
-            return self._offsets.pull(request, caller)
+            return self._offsets.pull(request, caller, permit)
 
         return self._stream("PullMessage", request, Caller(call), Use.PULL, pull, refuse)
 
@@ -190,23 +179,22 @@ class Messaging:
     def _telemetry(self, call: Call) -> Stream:
         caller = Caller(call)
 
-        def check(command: v2.TelemetryCommand) -> Refusal:
+        def admit(command: v2.TelemetryCommand) -> Permit | Refusal:
             try:
-                self._admit(command, f"{PACKAGE}.TelemetryCommand", caller, Use.CONNECT)
+                return self._admit(command, f"{PACKAGE}.TelemetryCommand", caller, Use.CONNECT)
             except Exception as error:
                 refusal: Refusal = _later(error, lambda why: why)
                 return refusal
-            return None
 
-        return Stream(self._clients, caller, check)
+        return Stream(self._clients, caller, admit)
 
     def _sync_lite(
-        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller
+        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
         # A client that said no settings reads nothing; its subscriptions end as those of a silent one.
         client = Session(caller, 0) if session is None else session
-        return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client))
+        return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
     def _admit(self, request: Any, name: str, caller: Caller, use: Use) -> Permit:
         """Admit a request. Raises `Refused`, `NotAdmitted`, `OperationError`."""
@@ -222,7 +210,7 @@ class Messaging:
         client_id = caller.client_id
         if not client_id.strip():
             raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
-        if len(client_id) > self._broker.options.max_name_length:
+        if len(client_id) > self._operations.options.max_name_length:
             raise Refused(Code.BAD_REQUEST, "the client id is too long")
 
 

@@ -26,7 +26,6 @@ from mqgateway.engine.message import (
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.engine.timers.messages import RecallHandle
-from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import (
     ANY_QUEUE,
     NewMessage,
@@ -55,7 +54,7 @@ from mqgateway.gateway.grpc.service.status import (
     status,
     topic_not_found,
 )
-from mqgateway.gateway.grpc.service.transactions import Transactions
+from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 _LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
     PutStatus.FLUSH_DISK_TIMEOUT: (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),
@@ -77,8 +76,8 @@ class Prepared(NamedTuple):
 class Senders:
     """Takes messages for one broker."""
 
-    def __init__(self, broker: Broker, operations: Operations, transactions: Transactions) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, transactions: TransactionEnds) -> None:
+        self._operations = operations
         self._produce = operations.produce
         self._transactions = transactions
 
@@ -105,11 +104,10 @@ class Senders:
     ) -> v2.RecallMessageResponse | Deferred[v2.RecallMessageResponse]:
         """Take back a message that is not due yet."""
         topic = checked_topic(request.topic)
-        broker = self._broker
-        config = broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
-        if broker.options.enable_topic_message_type_check:
+        if self._operations.options.enable_topic_message_type_check:
             _check_type(type_of(config), "DELAY")
         try:
             RecallHandle.decode(request.recall_handle)
@@ -123,16 +121,15 @@ class Senders:
 
     def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
         """A message, once it was looked at. Raises `Refused`."""
-        options, body = self._broker.options, message.body
+        options, body = self._operations.options, message.body
         if not body and options.enable_message_body_empty_check:
             raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
-        most = self._broker.store_options.max_message_size
+        most = self._operations.store_options.max_message_size
         if len(body) > most > 0:
             raise Refused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
         levels: tuple[int, ...] = ()
         if options.use_delay_level:
-            known = self._broker.delays.levels
-            levels = tuple(map(known.delay, range(1, known.max_level + 1)))
+            levels = self._operations.topics.delays()
         sending = Sending(now, caller.address, levels)
         properties = stored_properties(message, options, sending)
         system = message.system_properties
@@ -145,17 +142,17 @@ class Senders:
 
     def _writable(self, topic: str, message: Prepared) -> TopicConfig:
         """The topic, if a message of this type may be sent to it. Raises `Refused`."""
-        config = self._broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
         is_checked = (
-            self._broker.options.enable_topic_message_type_check
+            self._operations.options.enable_topic_message_type_check
             and PROPERTY_TRANSFER_FLAG not in message.properties
             and not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
         )
         if is_checked:
             _check_type(type_of(config), v2.MessageType.Name(message_type_of(message.properties)))
-        if not config.perm & self._broker.options.broker_permission & PERM_WRITE:
+        if not config.perm & self._operations.options.broker_permission & PERM_WRITE:
             raise refused_by_proxy(Code.FORBIDDEN, "no writable queue")
         return config
 

@@ -107,7 +107,6 @@ class Service:
         self.broker = self.memory.broker
         self.loop = Clock()
         self.service = Messaging(
-            self.broker,
             Operations(self.broker, LongWork(self.loop), admission=admission),
             lambda: PORT,
         )
