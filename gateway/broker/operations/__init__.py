@@ -1,14 +1,16 @@
 """Operations of the broker: the only part of it that a protocol front end imports.
 
-    gate          admission: principal, rights, lease, role; the end of a turn
-    messages      messages as front ends hand them over
-    produce       sends and recalls
-    consume       pulls
-    offsets       committed offsets, ends of queues, offsets of times
-    pop           popped messages
-    transactions  ends of transactions
-    clients       members of groups, lite subscriptions
-    tables        topics and groups as they are configured
+    gate            admission: principal, rights, lease, role; the end of a turn
+    messages        messages as front ends hand them over
+    produce         sends and recalls
+    consume         pulls
+    offsets         committed offsets, ends of queues, offsets of times
+    pop             popped messages
+    transactions    ends of transactions
+    clients         members of groups, lite subscriptions
+    queries         messages by key and by position
+    administration  changes of topics, groups, offsets and settings
+    tables          topics and groups as they are configured
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
 Deferred of one. It raises `OperationError`. Names of other packages of the broker that are part of a
@@ -21,6 +23,7 @@ from collections.abc import Callable
 
 from mqgateway.gateway.access.asker import Admission
 from mqgateway.gateway.access.errors import NotAdmitted
+from mqgateway.gateway.broker.admin.progress import Restart
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import (
     ClientAnswer,
@@ -36,12 +39,13 @@ from mqgateway.gateway.broker.clients.table import (
     GRPC,
     Client,
 )
-from mqgateway.gateway.broker.connection import ClientConnection
+from mqgateway.gateway.broker.connection import ClientConnection, MayUse
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import PopLiteOutcome
 from mqgateway.gateway.broker.lite.state import LiteClient
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange
+from mqgateway.gateway.broker.operations.administration import Administration
 from mqgateway.gateway.broker.operations.clients import Clients
 from mqgateway.gateway.broker.operations.consume import Consume, Fetch
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, Use
@@ -49,6 +53,7 @@ from mqgateway.gateway.broker.operations.messages import ANY_QUEUE, NewMessage
 from mqgateway.gateway.broker.operations.offsets import Offsets
 from mqgateway.gateway.broker.operations.pop import Delivery, Pop, Receive
 from mqgateway.gateway.broker.operations.produce import Produce
+from mqgateway.gateway.broker.operations.queries import Queries
 from mqgateway.gateway.broker.operations.tables import Groups, Topics
 from mqgateway.gateway.broker.operations.transactions import HalfPlace, Transactions
 from mqgateway.gateway.broker.outcomes import then
@@ -65,6 +70,7 @@ __all__ = [
     "CONSUME_PASSIVELY",
     "GRPC",
     "Action",
+    "Administration",
     "Client",
     "ClientAnswer",
     "ClientConnection",
@@ -77,6 +83,7 @@ __all__ = [
     "Groups",
     "HalfPlace",
     "LiteClient",
+    "MayUse",
     "NewMessage",
     "NotAdmitted",
     "NotAnswered",
@@ -94,10 +101,12 @@ __all__ = [
     "PullOutcome",
     "PullStatus",
     "PushedReply",
+    "Queries",
     "Reason",
     "RecallOutcome",
     "Receive",
     "Resolution",
+    "Restart",
     "Runner",
     "SendOutcome",
     "Sent",
@@ -135,6 +144,8 @@ class Operations:
         self.pop = Pop(broker, gate)
         self.transactions = Transactions(broker, gate)
         self.clients = Clients(broker, gate)
+        self.queries = Queries(broker, gate)
+        self.administration = Administration(broker, gate)
         self.topics = Topics(broker)
         self.groups = Groups(broker)
         self._environment = broker.environment

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import run
+from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients import heartbeats
+from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.lite.state import LiteClient
@@ -53,3 +55,10 @@ class Clients:
         """Change the lite topics that a client reads. Fails with `OperationError`."""
         self._gate.enter(permit, Use.CONNECT)
         return change_subscriptions(self._broker, changes, client)
+
+    def running_info(
+        self, permit: Permit, group: str, client_id: str, *, with_stacks: bool = False
+    ) -> Deferred[ClientAnswer]:
+        """Ask a member of a group what it is doing. Raises `OperationError`, and fails with it."""
+        self._gate.enter(permit, Use.QUERY)
+        return consumers.running_info(self._broker, group, client_id, jstack=with_stacks)

@@ -42,6 +42,8 @@ class Use(Enum):
     COMMIT_OFFSET = "commit an offset", Needs.NOT_FENCED
     QUERY = "query", Needs.NOTHING
     CONNECT = "connect", Needs.NOTHING
+    ADMINISTER = "administer", Needs.NOT_FENCED
+    CONFIGURE = "configure", Needs.NOTHING
 
     def __init__(self, label: str, needs: Needs) -> None:
         self.label = label

@@ -100,7 +100,7 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
         await breathe()
         try:
             # The caller may read what is given up by the group: another message is refused below.
-            stored = await find(console, str(message_id), None)
+            stored = await find(console, call, str(message_id), None)
             if stored.topic != DLQ_PREFIX + group:
                 raise ApiError(400, f"it is no dead letter of {group}")
             target = _target(stored, group, call.body["to"])

@@ -14,7 +14,6 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin import topics as operations
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import NewMessage, SendOutcome, Use
 from mqgateway.gateway.web.api.behind import behind
@@ -116,9 +115,8 @@ def _row(broker: Broker, config: TopicConfig, groups: int) -> dict[str, Any]:
 def topic(console: Console, call: Call) -> dict[str, Any]:
     """One topic: its settings, queues, routes, groups, and who sends to it now."""
     broker, name = console.broker, call.path["topic"]
-    config = operations.topic_config(broker, name).config
-    groups = sorted(operations.groups_of_topic(broker, name))
-    stats = operations.topic_stats(broker, name)
+    known = console.operations.topics
+    config, groups, stats = known.known(name), sorted(known.groups_of(name)), known.stats(name)
     return {
         **_row(broker, config, len(groups)),
         "order": config.order,
@@ -175,11 +173,11 @@ async def create_topic(console: Console, call: Call) -> dict[str, Any]:
 async def change_topic(console: Console, call: Call) -> dict[str, Any]:
     """Change a topic: what is not given stays."""
     name = call.path["topic"]
-    return await _put_topic(console, call, name, operations.topic_config(console.broker, name).config)
+    return await _put_topic(console, call, name, console.operations.topics.known(name))
 
 
 async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig | None) -> dict[str, Any]:
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     body, before = call.body, known or TopicConfig(name, 8, 8)
     attributes: Mapping[str, Any] = body["attributes"] or {}
     changed = {key: value for key, value in attributes.items() if value != before.attributes.get(key)}
@@ -194,8 +192,8 @@ async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig
         attributes={f"+{key}": str(value) for key, value in changed.items()},
     )
     call.before = None if known is None else known.to_json()
-    await settled(operations.update_topic(console.broker, config))
-    call.after = operations.topic_config(console.broker, name).config.to_json()
+    await settled(console.operations.administration.put_topic(permit, config))
+    call.after = console.operations.topics.known(name).to_json()
     return {"topic": name}
 
 
@@ -205,10 +203,10 @@ def _given(value: Any, otherwise: Any) -> Any:
 
 def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     """Delete a topic with all its messages and offsets on this broker."""
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     name = call.path["topic"]
-    call.before = operations.topic_config(console.broker, name).config.to_json()
-    operations.delete_topic(console.broker, name)
+    call.before = console.operations.topics.known(name).to_json()
+    console.operations.administration.delete_topic(permit, name)
     server, options = console.name_server, console.broker.options
     if server is not None and set(server.tables.topic_queues.get(name, ())) <= {options.broker_name}:
         server.tables.delete_topic(name, options.broker_cluster_name)
@@ -218,7 +216,7 @@ def delete_topic(console: Console, call: Call) -> dict[str, Any]:
 async def send_message(console: Console, call: Call) -> dict[str, Any]:
     """Store a message in an existing topic, as a producer would."""
     name, body = call.path["topic"], call.body
-    operations.topic_config(console.broker, name)
+    console.operations.topics.known(name)
     given = {str(key): str(value) for key, value in (body["properties"] or {}).items()}
     named = {PROPERTY_TAGS: body["tags"], PROPERTY_KEYS: body["keys"]}
     if body["delayLevel"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqgateway.engine.lite.subscriptions import Subscriber
 from mqgateway.gateway.broker.operations import (
     CLUSTERING,
@@ -9,6 +11,8 @@ from mqgateway.gateway.broker.operations import (
     GRPC,
     Action,
     Client,
+    OperationError,
+    Reason,
     SubscriptionChange,
     Use,
 )
@@ -56,3 +60,10 @@ def test_lite_subscriptions_of_a_client_are_removed() -> None:
     permit = operated.permit(Use.CONNECT)
     done = operated.operations.clients.change_lite_subscriptions(permit, [change], client)  # type: ignore[arg-type]
     assert done.called
+
+
+def test_running_info_of_an_unknown_member_is_refused() -> None:
+    operated = OperatedBroker()
+    with pytest.raises(OperationError) as refused:
+        operated.operations.clients.running_info(operated.permit(Use.QUERY), "G", "c1")
+    assert refused.value.reason is Reason.SYSTEM_ERROR

@@ -82,7 +82,7 @@ def test_fenced_broker_admits_reads_only(use: Use) -> None:
     scene = Scene()
     scene.memory.broker.role.become(RoleKind.FENCED)
     scene.memory.broker.store.gate = closed_gate(RoleKind.FENCED)
-    reads = {Use.PULL, Use.QUERY, Use.CONNECT}
+    reads = {Use.PULL, Use.QUERY, Use.CONNECT, Use.CONFIGURE}
     try:
         scene.gate.admit(principal(), use)
         assert use in reads
