@@ -19,6 +19,7 @@ from mqgateway.engine.message import (
     PROPERTY_REPLY_TO_CLIENT,
     Message,
     SysFlag,
+    parse_properties,
 )
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
@@ -26,7 +27,7 @@ from mqgateway.gateway.broker.clients.outgoing import PushedReply
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.message_request import MessageRequest
-from mqgateway.gateway.broker.produce.send_checks import checked_topic, given_properties
+from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,8 @@ def send_reply(
     queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    properties = given_properties(request)
+    given = request.properties
+    properties = parse_properties(given) if isinstance(given, str) else given or {}
     options = broker.options
     message = _message(broker, request, queue_id, body, dict(properties), connection)
     stored = _store(broker, message) if options.store_reply_message_enable else None

@@ -42,6 +42,7 @@ from mqgateway.engine.message import (
     TYPED,
     Message,
     SysFlag,
+    parse_properties,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.large_batch import LARGE, LargeBatch
@@ -55,7 +56,7 @@ from mqgateway.gateway.broker.flow_control import OVERLOAD
 from mqgateway.gateway.broker.message_request import MessageRequest
 from mqgateway.gateway.broker.produce.durability import STORED
 from mqgateway.gateway.broker.produce.new_topics import once_registered
-from mqgateway.gateway.broker.produce.send_checks import checked_topic, given_properties
+from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 log = logging.getLogger(__name__)
 
@@ -230,7 +231,8 @@ def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, qu
 def _stored_properties(broker: Broker, request: MessageRequest) -> dict[str, str]:
     """The client's properties as they are stored: with what the broker adds, without what is its own."""
     options = broker.options
-    properties = given_properties(request)
+    given = request.properties
+    properties = parse_properties(given) if isinstance(given, str) else given or {}
     properties[PROPERTY_MSG_REGION] = options.region_id
     properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
     properties[PROPERTY_CLUSTER] = options.broker_cluster_name

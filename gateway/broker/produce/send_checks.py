@@ -5,12 +5,7 @@ Standard: `AbstractSendMessageProcessor.msgCheck`.
 
 from datetime import datetime
 
-from mqgateway.engine.message import (
-    RETRY_PREFIX,
-    SEND_FORBIDDEN_TOPICS,
-    parse_properties,
-    validate_topic,
-)
+from mqgateway.engine.message import RETRY_PREFIX, SEND_FORBIDDEN_TOPICS, validate_topic
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
@@ -53,14 +48,6 @@ def checked_topic(
             f"request queueId[{queue_id}] is illegal, {topic_config} Producer: {connection.address}",
         )
     return topic_config
-
-
-def given_properties(request: MessageRequest) -> dict[str, str]:
-    """The properties of a request, which the caller may change."""
-    given = request.properties
-    if not given:
-        return {}
-    return parse_properties(given) if isinstance(given, str) else given
 
 
 def _local_time(millis: int) -> str:
