@@ -227,7 +227,6 @@ INSIDE = {
     "gateway.grpc.door": 1,
     "gateway.testing.server": 2,
     "gateway.web.api.behind": 1,
-    "gateway.web.api.cluster": 2,
     "gateway.web.api.connections": 1,
     "gateway.web.api.diagnosis": 3,
     "gateway.web.api.groups": 1,

@@ -13,6 +13,8 @@ from mqgateway.gateway.broker.admin import broker as settings
 from mqgateway.gateway.broker.admin import groups, progress, topics
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Use
+from mqgateway.gateway.broker.replication.status import ha_status
+from mqgateway.gateway.codec.bodies import HARuntimeInfo
 
 
 class Administration:
@@ -64,3 +66,11 @@ class Administration:
         """Change settings, all or none, and return a note for the administrator. Raises `OperationError`."""
         self._gate.enter(permit, Use.CONFIGURE)
         return settings.update_settings(self._broker, changes, permit.now)
+
+    def runtime_info(self) -> dict[str, str]:
+        """Return the figures of the broker by name."""
+        return settings.runtime_info(self._broker)
+
+    def replication(self) -> HARuntimeInfo | None:
+        """Return the state of the replicas, None for a broker that has joined no group yet."""
+        return None if self._broker.replication is None else ha_status(self._broker)

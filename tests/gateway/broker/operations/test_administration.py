@@ -56,6 +56,12 @@ def test_settings_are_changed_or_refused(operated: OperatedBroker) -> None:
     assert refused.value.reason is Reason.INVALID_PARAMETER
 
 
+def test_figures_are_shown_without_replicas(operated: OperatedBroker) -> None:
+    administration = operated.operations.administration
+    assert administration.runtime_info()["brokerActive"] == "true"
+    assert administration.replication() is None
+
+
 def test_fenced_broker_refuses_changes_of_tables(operated: OperatedBroker) -> None:
     permit = operated.permit(Use.ADMINISTER)
     operated.broker.role.become(RoleKind.FENCED)
