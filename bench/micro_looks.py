@@ -66,7 +66,9 @@ def looks_work(folder: Path) -> list[Work]:
     observed.is_started = True
     MetricsService(options, [observed], reactor=server.reactor, clock=clock).start()
     options.console_port = CONSOLE_PORT
-    console = ConsoleService(broker, server.service.server, reactor=server.reactor, clock=clock)
+    console = ConsoleService(
+        broker, server.service.operations, server.service.server, reactor=server.reactor, clock=clock
+    )
     console.start()
     fill(console.console)
     scraper = Looker(server, options.metrics_prom_exporter_port)

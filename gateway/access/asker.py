@@ -32,5 +32,5 @@ class Admission(Protocol):
 
     def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
         """Refuse who is not who it says, and who may not do what `needs` says; that is asked once it is known
-        who asks, if it matters then, and may refuse by itself. Raises `RequestError`."""
+        who asks, if it matters then, and may refuse by itself. Raises `NotAdmitted`."""
         ...

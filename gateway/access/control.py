@@ -23,6 +23,7 @@ from mqgateway.gateway.access.allowed import Allowed, Watched
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
+from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.memory import Outcomes
 from mqgateway.gateway.access.needs import Fields, Need, Row, needs_in
 from mqgateway.gateway.access.resources import (
@@ -167,17 +168,17 @@ class AccessControl:
             refusal = self._asker_refusal(asker)
             if refusal:
                 until = self.late_refusals.until_for(asker.ip) if asker.name else None
-                raise RequestError(ResponseCode.NO_PERMISSION, refusal, until=until)
+                raise NotAdmitted(refusal, until)
         if not settings.authorizes:
             return
         asked = needs()
         name = asker.name if settings.authenticates or not settings.is_strict else None
         if asked and not name:
-            raise RequestError(ResponseCode.NO_PERMISSION, UNKNOWN_SUBJECT)
+            raise NotAdmitted(UNKNOWN_SUBJECT)
         for need in dict.fromkeys(asked):
             refusal = self._decision(name or "", need, asker.ip, asker.address, asker.request)
             if refusal:
-                raise RequestError(ResponseCode.NO_PERMISSION, refusal)
+                raise NotAdmitted(refusal)
 
     # Who asks.
 

@@ -33,6 +33,8 @@ class Reason(Enum):
     NO_MESSAGE = auto()
     RECEIPT_STALE = auto()
     """Ours: the receipt of a popped message is not current any more."""
+    PROPERTIES_TOO_LARGE = auto()
+    """Ours: the properties of a message in a batch take more bytes than a record holds."""
     POLLING_TIMEOUT = auto()
     CONSUMER_NOT_ONLINE = auto()
     CONSUME_MSG_TIMEOUT = auto()

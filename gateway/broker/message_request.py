@@ -43,8 +43,9 @@ class MessageRequest(Protocol):
         """Bits that are the application's own."""
 
     @property
-    def properties(self) -> str | None:
-        """Its properties as a record holds them: name \\x01 value \\x02 ..."""
+    def properties(self) -> str | dict[str, str] | None:
+        """Its properties as a record holds them, name \\x01 value \\x02 ..., or by name; the operation may
+        keep and change a dictionary."""
 
     @property
     def reconsume_times(self) -> int | None:

@@ -6,7 +6,10 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.remoting.call import Reply
 
-_OURS = {Reason.RECEIPT_STALE: ResponseCode.NO_MESSAGE}
+_OURS = {
+    Reason.RECEIPT_STALE: ResponseCode.NO_MESSAGE,
+    Reason.PROPERTIES_TOO_LARGE: ResponseCode.MESSAGE_ILLEGAL,
+}
 CODES: dict[Reason, int] = {
     reason: _OURS[reason] if reason in _OURS else ResponseCode[reason.name] for reason in Reason
 }

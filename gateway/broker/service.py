@@ -51,6 +51,7 @@ from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
 from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
@@ -85,9 +86,9 @@ class BrokerService:
     Names and addresses in the options must have been filled in. `settings` are all options of the process as
     properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
     another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. `admission` lets callers in who come by another door than the remoting ports; None where everybody
-    is let in. `neighbours` is what the broker signs with where settings name nobody: servers of this
-    process, which share its users, believe that. After `start`, `port` and `fast_port` are the ports in use.
+    told. `operations` are for front ends other than the remoting ports. `neighbours` is what the broker signs
+    with where settings name nobody: servers of this process, which share its users, believe that. After
+    `start`, `port` and `fast_port` are the ports in use.
     """
 
     def __init__(
@@ -145,21 +146,19 @@ class BrokerService:
         self._access = _control(self.broker, access, self._schedule.pause)
         self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
         guard = self._access if access.is_on else None
-        self.admission, table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
+        admission, table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         self.dispatcher, self.fast_dispatcher = _dispatchers(
             self.broker, table, remoting, clock, [*hooks, *guards]
         )
-        ports, cluster = (self.dispatcher, self.fast_dispatcher), options.broker_cluster_name
-        DetailedStats(self.broker.stats, clock, ports, cluster, self._schedule.later)
+        ports = self.dispatcher, self.fast_dispatcher
+        DetailedStats(self.broker.stats, clock, ports, options.broker_cluster_name, self._schedule.later)
+        after_read = _after_read(self.broker, self.group.after_read)
         self.server = RemotingServer(
-            reactor,
-            self.dispatcher,
-            remoting,
-            tls=ServerTls(tls, disk),
-            after_read=_after_read(self.broker, self.group.after_read),
+            reactor, self.dispatcher, remoting, tls=ServerTls(tls, disk), after_read=after_read
         )
+        self.operations = _operations(self.broker, self.server, admission, after_read)
 
     @property
     def entries(self) -> int:
@@ -456,6 +455,14 @@ def _after_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], No
         dispatch()
 
     return settle_and_dispatch
+
+
+def _operations(
+    broker: Broker, server: RemotingServer, admission: Admission | None, end_turn: Callable[[], None]
+) -> Operations:
+    """Return the operations for front ends that share the turns of the remoting server."""
+    work, turn = server.terms.long_work, server.terms.turn
+    return Operations(broker, work, admission=admission, is_turn=lambda: turn.is_open, end_turn=end_turn)
 
 
 def _workers(

@@ -190,6 +190,7 @@ class Both:
         name_server = None if self.namesrv is None else self.namesrv.namesrv
         self.console = ConsoleService(
             self.broker.broker,
+            self.broker.operations,
             self.broker.server,
             reactor=self._reactor,
             clock=self.clock,

@@ -78,10 +78,7 @@ class GrpcDoor:
         from mqgateway.gateway.grpc.service.messaging import TICK_SECONDS, Messaging
 
         service = self._service
-        work = service.server.terms.long_work
-        self._messaging = messaging = Messaging(
-            service.broker, work, admission=service.admission, port=lambda: self._server.port
-        )
+        self._messaging = messaging = Messaging(service.operations, port=lambda: self._server.port)
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, messaging.tick)
         methods = messaging.methods()
         return methods if self._before is None else self._before(methods)

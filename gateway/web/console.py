@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mqgateway.gateway.broker.operations import Principal, Use
 from mqgateway.gateway.broker.stats import (
     BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC,
     BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
@@ -20,6 +21,7 @@ from mqgateway.gateway.web.route import ApiError
 if TYPE_CHECKING:
     from mqgateway.engine.clock import Clock
     from mqgateway.gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.operations import Operations, Permit
     from mqgateway.gateway.namesrv.name_server import NameServer
     from mqgateway.gateway.remoting.server import RemotingServer
     from mqgateway.gateway.web.call import Call
@@ -57,12 +59,13 @@ class Counts(NamedTuple):
 
 
 class Console:
-    """One console. `server` has the broker's connections; `name_server` is that of the same process, if
-    there is one."""
+    """One console of a broker. `server` has the broker's connections; `name_server` is that of the same
+    process, if there is one."""
 
     def __init__(
         self,
         broker: Broker,
+        operations: Operations,
         server: RemotingServer,
         entrance: Entrance,
         schedule: Schedule,
@@ -70,6 +73,7 @@ class Console:
         name_server: NameServer | None = None,
     ) -> None:
         self.broker = broker
+        self.operations = operations
         self.server = server
         self.entrance = entrance
         self.schedule = schedule
@@ -108,6 +112,12 @@ class Console:
         broker = self.broker
         if broker.store.gate is not None or not broker.role.is_master:
             raise ApiError(409, f"this broker is a {broker.role.state.kind.value} now: ask the master")
+
+    def permit(self, call: Call, use: Use) -> Permit:
+        """Return a permit for an authenticated caller. Raises `ApiError`, `OperationError`."""
+        if use in (Use.SEND, Use.ADMINISTER):
+            self.check_writable()
+        return self.operations.gate.admit(Principal(call.connection, None), use)
 
     def note(self, call: Call, action: str, shown: dict[str, Any], refusal: str) -> None:
         """Tell the audit of a write, whether it was carried out or refused."""

@@ -17,6 +17,7 @@ from twisted.internet.protocol import Factory
 
 from mqgateway.engine.clock import Clock
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
@@ -45,6 +46,7 @@ class ConsoleService:
     def __init__(
         self,
         broker: Broker,
+        operations: Operations,
         server: RemotingServer,
         *,
         reactor: Reactor,
@@ -56,7 +58,7 @@ class ConsoleService:
         self._reactor = reactor
         self._schedule = Schedule(reactor)
         self._entrance = Entrance(options, broker.access, clock)
-        self.console = Console(broker, server, self._entrance, self._schedule, clock, name_server)
+        self.console = Console(broker, operations, server, self._entrance, self._schedule, clock, name_server)
         self._guard = Guard(options.console_hosts)
         self._pages: ConsolePages | None = None
         self._listening: ListeningPort | None = None

@@ -18,7 +18,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 from twisted.web.server import Request as TwistedRequest
 
-from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.operations import OperationError, Reason
 from mqgateway.gateway.web import openapi
 from mqgateway.gateway.web.api.routes import routes as api_routes
 from mqgateway.gateway.web.call import Call, Caller

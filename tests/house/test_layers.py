@@ -1,12 +1,16 @@
 """Who may import whom; the first rule whose place contains a module is its law."""
 
+import ast
+
 from tests.house.source import (
     PACKAGES,
+    import_graph,
     imported_modules,
     imports_as_written,
     module_name,
     python_files,
     source_files,
+    tree,
 )
 
 NOUNS = (
@@ -215,3 +219,46 @@ def test_codec_is_pure() -> None:
             wrong = set(imported_modules(path)) & {"time", "os", "io", "pathlib", "socket"}
             assert not wrong, f"{path} imports {sorted(wrong)}"
             assert not any(name.startswith("twisted") for name in imported_modules(path)), path
+
+
+FRONT_ENDS = ("gateway.grpc", "gateway.web", "gateway.testing")
+OPERATIONS = "gateway.broker.operations"
+INSIDE = {
+    "gateway.grpc.door": 1,
+    "gateway.testing.server": 2,
+    "gateway.web.api.behind": 1,
+    "gateway.web.api.connections": 1,
+    "gateway.web.api.diagnosis": 3,
+    "gateway.web.api.groups": 1,
+    "gateway.web.api.lites": 2,
+    "gateway.web.api.overview": 1,
+    "gateway.web.api.pops": 1,
+    "gateway.web.api.topics": 1,
+    "gateway.web.console": 2,
+    "gateway.web.scan": 3,
+    "gateway.web.service": 1,
+}
+"""Modules of front ends that import other modules of the broker than its operations, and how many."""
+
+
+def test_front_ends_import_only_operations_of_the_broker() -> None:
+    """The table of exceptions only shrinks."""
+    graph = import_graph()
+    inside_of = {
+        module: sorted(
+            name for name in graph[module] if inside(name, "gateway.broker") and not inside(name, OPERATIONS)
+        )
+        for module in graph
+        if any(inside(module, place) for place in FRONT_ENDS)
+    }
+    assert {module: len(names) for module, names in inside_of.items() if names} == INSIDE, inside_of
+
+
+def test_permits_are_made_by_the_gate() -> None:
+    making = {
+        str(path)
+        for path in source_files()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Permit"
+    }
+    assert making == {"gateway/broker/operations/gate.py"}

@@ -11,14 +11,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
-from twisted.internet.defer import Deferred
-
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.audit import Audit
+from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.accounts import Account, Permission
 from mqgateway.gateway.access.plain.keeper import Keeper
@@ -57,17 +56,17 @@ class PlainControl:
         if rules.is_white(asker.ip):
             return
         if not asker.name:
-            raise _refused("No accessKey is configured")
+            raise NotAdmitted("No accessKey is configured")
         account = rules.account(asker.name)
         if account is None:
             self._audit.authenticated(asker.name, asker.address, asker.request, "No acl config")
-            raise _refused(f"No acl config for {asker.name}", self.late_refusals.until_for(asker.ip))
+            raise NotAdmitted(f"No acl config for {asker.name}", self.late_refusals.until_for(asker.ip))
         if account.white_addresses.match(asker.ip):
             return
         if not asker.proof(account.secret_key):
             self._audit.authenticated(asker.name, asker.address, asker.request, "check signature failed")
             until = self.late_refusals.until_for(asker.ip)
-            raise _refused(f"Check signature failed for accessKey={asker.name}", until)
+            raise NotAdmitted(f"Check signature failed for accessKey={asker.name}", until)
         if self._audit.is_verbose:
             self._audit.authenticated(asker.name, asker.address, asker.request, "")
         asked = [PlainNeed(one.resource, _permission(one.actions)) for one in needs()]
@@ -76,7 +75,7 @@ class PlainControl:
             resource, action = shown(refused.resource), refused.permission.name or ""
             sentence = f"No default permission for {resource}"
             self._audit.authorized(asker.name, asker.address, asker.request, action, resource, sentence)
-            raise _refused(sentence)
+            raise NotAdmitted(sentence)
 
     # As a hook.
 
@@ -188,10 +187,6 @@ class PlainControl:
 def _permission(actions: Sequence[Action]) -> Permission:
     """What version 4 calls it; who may do one of several may do the first."""
     return Permission.PUB if actions[0] is Action.PUB else Permission.SUB
-
-
-def _refused(sentence: str, until: Deferred[None] | None = None) -> RequestError:
-    return RequestError(ResponseCode.NO_PERMISSION, sentence, until=until)
 
 
 _MANAGER = "PlainPermissionManager"

@@ -75,7 +75,8 @@ def send_reply(
     queue_id = request.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    properties = parse_properties(request.properties) if request.properties else {}
+    given = request.properties
+    properties = parse_properties(given) if isinstance(given, str) else given or {}
     options = broker.options
     message = _message(broker, request, queue_id, body, dict(properties), connection)
     stored = _store(broker, message) if options.store_reply_message_enable else None

@@ -231,7 +231,8 @@ def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, qu
 def _stored_properties(broker: Broker, request: MessageRequest) -> dict[str, str]:
     """The client's properties as they are stored: with what the broker adds, without what is its own."""
     options = broker.options
-    properties = parse_properties(request.properties) if request.properties else {}
+    given = request.properties
+    properties = parse_properties(given) if isinstance(given, str) else given or {}
     properties[PROPERTY_MSG_REGION] = options.region_id
     properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
     properties[PROPERTY_CLUSTER] = options.broker_cluster_name

@@ -1,7 +1,7 @@
 """One table for all roles: who the broker is decides with each request what it answers.
 
 The tables of the rooms say what each request needs of the role (`broker.needs`). A master, whose log may be
-written, answers everything by itself. A slave refuses what needs a master (`slave_requests`). A broker that
+written, answers everything by itself. A slave refuses what needs a master (`role_checks`). A broker that
 is fenced, or about to be the master, is asked in vain for whatever would have to last: another one may be
 the master already, and what is acknowledged here would not be known there. That is every message, pop,
 acknowledgement, end of a transaction, offset, lock and table. It goes on serving what only reads: messages
@@ -17,9 +17,8 @@ from typing import Any
 
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import pull_request
-from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.replication.slave_requests import SLAVE_CHECKS
+from mqgateway.gateway.broker.replication.role_checks import check_role
 from mqgateway.gateway.remoting.call import Call
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
@@ -46,21 +45,6 @@ def _of_all_roles(master: AnyRequestFunction, needs: Needs) -> AnyRequestFunctio
         return master(broker, call)
 
     return serve
-
-
-def check_role(broker: Broker, needs: Needs) -> None:
-    """Refuse what the broker may not answer in the role that it has now. Raises `OperationError`.
-
-    Who reads without a trace (`NO_TRACE`) has to see to that itself.
-    """
-    if broker.store.gate is None or needs in (Needs.NOTHING, Needs.NO_TRACE):
-        return
-    if not broker.role.is_slave:
-        refusal = broker.store.refusal
-        raise OperationError(Reason.SERVICE_NOT_AVAILABLE, f"service not available now. Here: {refusal}.")
-    check = SLAVE_CHECKS.get(needs)
-    if check is not None:
-        check(broker)
 
 
 def _pull_only(master: AnyRequestFunction) -> AnyRequestFunction:

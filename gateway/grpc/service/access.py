@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from mqgateway.gateway.access.asker import Admission, Asker
+from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group as group_resource
 from mqgateway.gateway.access.policies import topic as topic_resource
@@ -61,16 +61,15 @@ def _unauthorized(message: str) -> Refused:
     return Refused(Code.UNAUTHORIZED, message)
 
 
-def check(admission: Admission, caller: Caller, request: Any, *, is_strict: bool, name: str) -> None:
-    """Refuse a request whose caller is not let in. Raises `Refused`, or `RequestError`."""
+def asker_of(caller: Caller, name: str) -> Asker:
+    """Return the credentials of a call whose request has this name. Raises `Refused`."""
     signed = signed_by(caller)
 
     def proof(secret: str) -> bool:
         digest = hmac.digest(secret.encode("utf-8", "replace"), signed.content.encode(), hashlib.sha1)
         return hmac.compare_digest(digest, signed.signature)
 
-    asker = Asker(signed.name, proof, caller.address, name)
-    admission.admit(asker, lambda: needs_of(request, is_strict))
+    return Asker(signed.name, proof, caller.address, name)
 
 
 def needs_of(request: Any, is_strict: bool) -> Sequence[Need]:

@@ -6,18 +6,21 @@ Standard: the activities of the same names, `ConsumerProcessor`, `ProducerProces
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.pop import Receipt
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.outcomes import then
-from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time, check_receipt
-from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
+from mqgateway.gateway.broker.operations import (
+    Delivery,
+    OperationError,
+    Operations,
+    Permit,
+    Reason,
+    Use,
+    then,
+)
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.handles import Handle, Handles
@@ -39,70 +42,30 @@ from mqgateway.gateway.grpc.service.status import (
     status_of_all,
 )
 
-DEAD = -1
-"""The delay level of a message that is to become a dead letter."""
 
-
-@dataclass(frozen=True, slots=True)
-class OfMessage:
-    """An `InvisibleTimeRequest` about one message."""
-
-    consumer_group: str
-    topic: str
-    queue_id: int
-    extra_info: str
-    offset: int
-    lite_topic: str | None
-    invisible_time: int = 0
-    suspend: bool = False
-
-    @classmethod
-    def by_handle(
-        cls,
-        handle: Handle,
-        topic: str,
-        group: str,
-        lite_topic: str | None,
-        invisible_time: int = 0,
-        *,
-        suspend: bool = False,
-    ) -> OfMessage:
-        """About the message that a handle is of, received from a topic by a group."""
-        stored = handle.topic(topic, group)
-        place = handle.queue_id, handle.pop_text, handle.offset
-        return cls(group, stored, *place, lite_topic, invisible_time, suspend)
-
-
-class Nobody:
-    """A `ClientConnection` for what the broker does for clients that have gone."""
-
-    address = "-"
-    host_bytes = b"\0" * 8
-    is_open = True
-
-    def close(self, reason: str) -> None:
-        """There is nothing to close."""
-
-    def on_lost(self, callback: object) -> None:
-        """It is never lost."""
+def delivery_of(handle: Handle, topic: str, group: str, lite_topic: str | None) -> Delivery:
+    """Return the delivery that a handle is of, to a group from a topic."""
+    stored = handle.topic(topic, group)
+    return Delivery(group, stored, handle.queue_id, handle.pop_text, handle.offset, lite_topic)
 
 
 class Acknowledger:
     """Answers for one broker."""
 
-    def __init__(self, broker: Broker, handles: Handles, sessions: Sessions) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, handles: Handles, sessions: Sessions) -> None:
+        self._gate, self._pop = operations.gate, operations.pop
+        self._options, self._steady = operations.options, operations.steady
         self._handles = handles
         self._sessions = sessions
-        self.renewals = Renewals(broker, self._renew)
+        self.renewals = Renewals(operations, self._renew)
 
     def acknowledge(
-        self, request: v2.AckMessageRequest, caller: Caller
+        self, request: v2.AckMessageRequest, caller: Caller, permit: Permit
     ) -> v2.AckMessageResponse | Deferred[v2.AckMessageResponse]:
         """Messages were consumed; each has a result of its own."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
         session = self._sessions.get(caller.client_id)
-        results = [self._result(session, topic, group, entry, caller) for entry in request.entries]
+        results = [self._result(session, topic, group, entry, permit) for entry in request.entries]
         there = [result for result in results if not isinstance(result, Deferred)]
         if len(there) == len(results):
             return _acknowledged(there)
@@ -110,7 +73,7 @@ class Acknowledger:
         return gatherResults(asked).addCallback(_acknowledged)
 
     def _result(
-        self, session: Session | None, topic: str, group: str, entry: v2.AckMessageEntry, caller: Caller
+        self, session: Session | None, topic: str, group: str, entry: v2.AckMessageEntry, permit: Permit
     ) -> v2.AckMessageResultEntry | Deferred[v2.AckMessageResultEntry]:
         def result(status: v2.Status) -> v2.AckMessageResultEntry:
             return v2.AckMessageResultEntry(
@@ -120,7 +83,7 @@ class Acknowledger:
         lite_topic = entry.lite_topic or None
         try:
             handle = self._current(session, topic, group, entry.message_id, entry.receipt_handle)
-            done = then(handle, lambda one: self._done(one, topic, group, lite_topic, caller))
+            done = then(handle, lambda one: self._done(one, topic, group, lite_topic, permit))
         except Exception as error:
             return result(status_of(error))
         if isinstance(done, Deferred):
@@ -134,30 +97,29 @@ class Acknowledger:
         given = self._handles.read(text, topic, group)
 
         def checked(handle: Handle) -> Handle:
-            self._handles.check_current(handle, self._broker.store.steady.now())
+            self._handles.check_current(handle, self._steady.now())
             return handle
 
         return then(self.renewals.take(session, Key(group, message_id, text), given), checked)
 
     def _done(
-        self, handle: Handle, topic: str, group: str, lite_topic: str | None, caller: Caller | Nobody
+        self, handle: Handle, topic: str, group: str, lite_topic: str | None, permit: Permit
     ) -> Deferred[None] | None:
-        request = OfMessage.by_handle(handle, topic, group, lite_topic)
-        return acknowledge(self._broker, request, caller)
+        return self._pop.acknowledge(permit, delivery_of(handle, topic, group, lite_topic))
 
     def change(
-        self, request: v2.ChangeInvisibleDurationRequest, caller: Caller
+        self, request: v2.ChangeInvisibleDurationRequest, caller: Caller, permit: Permit
     ) -> v2.ChangeInvisibleDurationResponse | Deferred[v2.ChangeInvisibleDurationResponse]:
         """A message is to come again at another time."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
         millis = millis_of(request.invisible_duration)
-        check_invisible_time(millis, 0, self._broker.options)
+        check_invisible_time(millis, 0, self._options)
         session = self._sessions.get(caller.client_id)
         lite_topic, suspend = request.lite_topic or None, request.suspend
         current = self._current(session, topic, group, request.message_id, request.receipt_handle)
 
         def change(handle: Handle) -> Handle | Deferred[Handle]:
-            return self._hide(handle, topic, group, millis, lite_topic, suspend=suspend)
+            return self._hide(permit, handle, topic, group, millis, lite_topic, suspend=suspend)
 
         def changed(handle: Handle) -> v2.ChangeInvisibleDurationResponse:
             text = self._handles.text(handle, topic, group)
@@ -167,6 +129,7 @@ class Acknowledger:
 
     def _hide(
         self,
+        permit: Permit,
         handle: Handle,
         topic: str,
         group: str,
@@ -176,7 +139,6 @@ class Acknowledger:
         suspend: bool = False,
     ) -> Handle | Deferred[Handle]:
         """Make a message invisible for so long: its handle from now on."""
-        request = OfMessage.by_handle(handle, topic, group, lite_topic, millis, suspend=suspend)
 
         def changed(receipt: Receipt | None) -> Handle:
             if receipt is None:
@@ -185,21 +147,26 @@ class Acknowledger:
                 )
             return handle._replace(receipt=receipt)
 
-        outcome: Any = change_invisible_time(self._broker, request, Nobody())
+        delivery = delivery_of(handle, topic, group, lite_topic)
+        outcome: Any = self._pop.change_invisible_time(permit, delivery, millis, is_suspended=suspend)
         hidden: Handle | Deferred[Handle] = then(outcome, changed)
         return hidden
 
     def come_again(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
         """A received message could not be given to its client: it comes again soon."""
-        millis = self._broker.options.invisible_time_millis_when_clear
-        hidden = maybeDeferred(self._hide, handle, topic, group, millis, lite_topic)
+        millis = self._options.invisible_time_millis_when_clear
+        permit = self._gate.internal(Use.CHANGE_INVISIBLE_TIME)
+        hidden = maybeDeferred(self._hide, permit, handle, topic, group, millis, lite_topic)
         hidden.addErrback(_ignored)
 
     def _renew(self, received: Received, millis: int) -> Handle | Deferred[Handle]:
-        return self._hide(received.handle, received.topic, received.group, millis, received.lite_topic)
+        permit = self._gate.internal(Use.CHANGE_INVISIBLE_TIME)
+        return self._hide(
+            permit, received.handle, received.topic, received.group, millis, received.lite_topic
+        )
 
     def forward(
-        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: Caller
+        self, request: v2.ForwardMessageToDeadLetterQueueRequest, caller: Caller, permit: Permit
     ) -> v2.ForwardMessageToDeadLetterQueueResponse | Deferred[v2.ForwardMessageToDeadLetterQueueResponse]:
         """A message is given up."""
         topic, group = checked_topic(request.topic), checked_group(request.group)
@@ -210,9 +177,9 @@ class Acknowledger:
         lite_topic = request.lite_topic or None
 
         def forward(handle: Handle) -> Deferred[None] | None:
-            self._handles.check_current(handle, self._broker.store.steady.now())
-            check_receipt(self._broker, OfMessage.by_handle(handle, topic, group, lite_topic))
-            return self.bury(handle, topic, group, lite_topic)
+            self._handles.check_current(handle, self._steady.now())
+            self._pop.check_receipt(permit, delivery_of(handle, topic, group, lite_topic))
+            return self.dead_letter(permit, handle, topic, group, lite_topic)
 
         return _both(
             current,
@@ -220,27 +187,26 @@ class Acknowledger:
             lambda _: v2.ForwardMessageToDeadLetterQueueResponse(status=status(Code.OK, "0")),
         )
 
-    def bury(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> Deferred[None] | None:
-        """Make a message a dead letter of its group; once it is, it counts as consumed."""
+    def dead_letter(
+        self, permit: Permit, handle: Handle, topic: str, group: str, lite_topic: str | None
+    ) -> Deferred[None] | None:
+        """Move a message to the DLQ of its group, and acknowledge it. Raises `Refused`, `OperationError`."""
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
-        expected = handle.topic(topic, group)
         try:
-            buried = send_back(
-                self._broker,
-                SendBack(group, handle.log_offset, DEAD, 0),
-                lambda stored_topic: stored_topic == expected,
-            )
+            stored = self._pop.dead_letter(permit, group, handle.topic(topic, group), handle.log_offset)
         except OperationError as error:
             if error.reason is not Reason.NO_PERMISSION:
                 raise
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, error.message) from None
-        self.consumed(handle, topic, group, lite_topic)
-        return buried
+        self.consumed(permit, handle, topic, group, lite_topic)
+        return stored
 
-    def consumed(self, handle: Handle, topic: str, group: str, lite_topic: str | None) -> None:
-        """A message counts as consumed, whether its client knows of it or not."""
-        done = maybeDeferred(self._done, handle, topic, group, lite_topic, Nobody())
+    def consumed(
+        self, permit: Permit, handle: Handle, topic: str, group: str, lite_topic: str | None
+    ) -> None:
+        """Acknowledge a message that its client does not get, or gave up."""
+        done = maybeDeferred(self._done, handle, topic, group, lite_topic, permit)
         done.addErrback(_ignored)
 
 

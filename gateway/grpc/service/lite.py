@@ -11,9 +11,14 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.lite.subscriptions import Start, Subscriber
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.lite.state import LiteClient
-from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
+from mqgateway.gateway.broker.operations import (
+    Action,
+    LiteClient,
+    Operations,
+    Permit,
+    SubscriptionChange,
+    Use,
+)
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import checked_group, checked_lite_topic, checked_topic
 from mqgateway.gateway.grpc.service.sessions import Session
@@ -35,16 +40,16 @@ _ACTIONS = {
 class LiteSubscribers:
     """Answers for one broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
         self._second = 0
         self._in_second = 0
 
     def sync(
-        self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient
+        self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         """Change what a client reads. Raises `Refused`."""
-        options = self._broker.options
+        options = self._operations.options
         topic, group = checked_topic(request.topic), checked_group(request.group)
         action = _ACTIONS.get(request.action)
         if action is None:
@@ -52,7 +57,7 @@ class LiteSubscribers:
         if action is Action.PARTIAL_ADD:
             for name in request.lite_topic_set:
                 checked_lite_topic(name, options)
-        quota = lite_quota(checked_bound(self._broker, group, topic))
+        quota = lite_quota(checked_bound(self._operations, group, topic))
         if len(request.lite_topic_set) > quota + QUOTA_SLACK >= QUOTA_SLACK:
             raise Refused(Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"lite subscription quota exceeded: {quota}")
         if action is Action.PARTIAL_ADD:
@@ -60,7 +65,7 @@ class LiteSubscribers:
         change = SubscriptionChange(
             action, Subscriber(client_id, group), topic, frozenset(request.lite_topic_set), _start(request)
         )
-        changed = change_subscriptions(self._broker, [change], client)
+        changed = self._operations.clients.change_lite_subscriptions(permit, [change], client)
         return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=OK))
 
     def left(self, session: Session, client: LiteClient) -> None:
@@ -68,23 +73,24 @@ class LiteSubscribers:
         subscriber = Subscriber(session.client_id, session.group)
         topics = [one.topic for one in session.subscriptions] or [""]
         change = SubscriptionChange(Action.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
-        change_subscriptions(self._broker, [change], client)
+        permit = self._operations.gate.internal(Use.CONNECT)
+        self._operations.clients.change_lite_subscriptions(permit, [change], client)
 
     def _check_rate(self) -> None:
-        second = elapsed_millis(self._broker.clock) // SECOND_MILLIS
+        second = elapsed_millis(self._operations.clock) // SECOND_MILLIS
         if second != self._second:
             self._second, self._in_second = second, 0
         self._in_second += 1
-        if self._in_second > self._broker.options.max_sync_lite_subscription_rate:
+        if self._in_second > self._operations.options.max_sync_lite_subscription_rate:
             raise Refused(Code.TOO_MANY_REQUESTS, "too many lite subscriptions are added")
 
 
-def checked_bound(broker: Broker, group: str, topic: str) -> SubscriptionGroupConfig:
+def checked_bound(operations: Operations, group: str, topic: str) -> SubscriptionGroupConfig:
     """The group, if it consumes the lite topics of this parent. Raises `Refused`."""
-    config = broker.tables.groups.find(group)
+    config = operations.groups.find(group)
     if config is None:
         raise Refused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
-    bound = broker.lite.rules.bound_topic(group)
+    bound = operations.groups.bound_topic(group)
     if bound != topic:
         raise Refused(
             Code.ILLEGAL_TOPIC,

@@ -14,17 +14,14 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options.access import AuthorizationProfile
-from mqgateway.gateway.access.asker import Admission
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs
-from mqgateway.gateway.broker.replication.role_requests import check_role
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Permit, Principal, Use
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Bidirectional, Call, Methods, ServerStream, Unary
 from mqgateway.gateway.grpc.service import access
 from mqgateway.gateway.grpc.service.acks import Acknowledger
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.handles import Handles
-from mqgateway.gateway.grpc.service.offsets import Offsets
+from mqgateway.gateway.grpc.service.offsets import OffsetRequests
 from mqgateway.gateway.grpc.service.pushes import reconnect
 from mqgateway.gateway.grpc.service.receiving import Receivers, end
 from mqgateway.gateway.grpc.service.routes import Routes
@@ -32,9 +29,7 @@ from mqgateway.gateway.grpc.service.sending import Senders
 from mqgateway.gateway.grpc.service.sessions import Session, Sessions
 from mqgateway.gateway.grpc.service.status import Code, Refused, status, status_of
 from mqgateway.gateway.grpc.service.telemetry import Clients, Refusal, Stream
-from mqgateway.gateway.grpc.service.transactions import Transactions
-from mqgateway.gateway.remoting.call import RequestError
-from mqgateway.gateway.remoting.long_work import LongWork
+from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 SERVICE = "apache.rocketmq.v2.MessagingService"
 PACKAGE = "apache.rocketmq.v2"
@@ -42,40 +37,37 @@ TICK_SECONDS = 1.0
 
 NO_CLIENT = status(Code.CLIENT_ID_REQUIRED, "client id cannot be empty")
 
-Answer = Callable[[Any, Caller], Any]
+Answer = Callable[[Any, Caller, Permit], Any]
 
 
 class Messaging:
     """The service over one broker. `tick` every `TICK_SECONDS`; `stop` before the broker stops.
 
-    `work` does what takes long in steps; `admission` lets callers in, everybody where it is None; `port` is
-    the one that the service is reached on.
+    `port` returns the port that clients reach the service on.
     """
 
     def __init__(
         self,
-        broker: Broker,
-        work: LongWork,
-        admission: Admission | None = None,
+        operations: Operations,
         port: Callable[[], int] = lambda: 0,
     ) -> None:
-        options = broker.options
-        self._broker = broker
-        self._admission = admission
+        options = operations.options
+        self._operations = operations
+        self._gate = operations.gate
         self._is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         self._handles = Handles(options.broker_name, options.receipt_handle_key)
         self.sessions = Sessions(options)
-        self.transactions = Transactions(broker)
-        self.acknowledger = Acknowledger(broker, self._handles, self.sessions)
-        self._clients = Clients(broker, self.sessions, self.transactions)
-        self._routes = Routes(broker, port)
-        self._senders = Senders(broker, self.transactions, work)
-        self._receivers = Receivers(broker, self._handles, self.acknowledger)
-        self._offsets = Offsets(broker)
+        self.transactions = TransactionEnds(operations)
+        self.acknowledger = Acknowledger(operations, self._handles, self.sessions)
+        self._clients = Clients(operations, self.sessions, self.transactions)
+        self._routes = Routes(operations, port)
+        self._senders = Senders(operations, self.transactions)
+        self._receivers = Receivers(operations, self._handles, self.acknowledger)
+        self._offsets = OffsetRequests(operations)
 
     def tick(self) -> None:
         """Renew received messages, forget silent clients."""
-        self.sessions.tick(elapsed_millis(self._broker.clock))
+        self.sessions.tick(elapsed_millis(self._operations.clock))
         self.acknowledger.renewals.tick()
 
     def stop(self) -> None:
@@ -87,25 +79,27 @@ class Messaging:
         """All methods, by path."""
         routes, senders, acks = self._routes, self._senders, self.acknowledger
         clients, offsets, transactions = self._clients, self._offsets, self.transactions
-        written, acknowledged = Needs.NOT_FENCED, Needs.MASTER_OR_ACTING
-        unary: dict[str, tuple[Needs, Answer]] = {
-            "QueryRoute": (Needs.NOTHING, lambda request, one: routes.query_route(request, one.call)),
+        unary: dict[str, tuple[Use, Answer]] = {
+            "QueryRoute": (Use.QUERY, lambda request, caller, _: routes.query_route(request, caller.call)),
             "QueryAssignment": (
-                Needs.NOTHING,
-                lambda request, one: routes.query_assignment(request, one.call),
+                Use.QUERY,
+                lambda request, caller, _: routes.query_assignment(request, caller.call),
             ),
-            "Heartbeat": (Needs.NOTHING, clients.heartbeat),
-            "SendMessage": (Needs.MASTER, senders.send),
-            "AckMessage": (acknowledged, acks.acknowledge),
-            "ForwardMessageToDeadLetterQueue": (Needs.MASTER_OR_OTHER, acks.forward),
-            "EndTransaction": (written, lambda request, _: transactions.end(request)),
-            "NotifyClientTermination": (Needs.NOTHING, clients.terminate),
-            "ChangeInvisibleDuration": (acknowledged, acks.change),
-            "RecallMessage": (written, senders.recall),
-            "SyncLiteSubscription": (Needs.NOTHING, self._sync_lite),
-            "UpdateOffset": (written, lambda request, _: offsets.update(request)),
-            "GetOffset": (Needs.NOTHING, lambda request, _: offsets.get(request)),
-            "QueryOffset": (Needs.NOTHING, lambda request, _: offsets.query(request)),
+            "Heartbeat": (Use.CONNECT, clients.heartbeat),
+            "SendMessage": (Use.SEND, senders.send),
+            "AckMessage": (Use.ACKNOWLEDGE, acks.acknowledge),
+            "ForwardMessageToDeadLetterQueue": (Use.DEAD_LETTER, acks.forward),
+            "EndTransaction": (
+                Use.END_TRANSACTION,
+                lambda request, _, permit: transactions.end(request, permit),
+            ),
+            "NotifyClientTermination": (Use.CONNECT, clients.terminate),
+            "ChangeInvisibleDuration": (Use.CHANGE_INVISIBLE_TIME, acks.change),
+            "RecallMessage": (Use.RECALL, senders.recall),
+            "SyncLiteSubscription": (Use.CONNECT, self._sync_lite),
+            "UpdateOffset": (Use.COMMIT_OFFSET, lambda request, _, permit: offsets.update(request, permit)),
+            "GetOffset": (Use.QUERY, lambda request, _, permit: offsets.get(request, permit)),
+            "QueryOffset": (Use.QUERY, lambda request, _, permit: offsets.query(request, permit)),
         }
         return {
             **{_path(name): self._unary(name, *method) for name, method in unary.items()},
@@ -114,7 +108,7 @@ class Messaging:
             _path("Telemetry"): Bidirectional(v2.TelemetryCommand, self._telemetry),
         }
 
-    def _unary(self, name: str, needs: Needs, answer: Answer) -> Unary:
+    def _unary(self, name: str, use: Use, answer: Answer) -> Unary:
         request_type, answer_type = getattr(v2, f"{name}Request"), getattr(v2, f"{name}Response")
         full_name = f"{PACKAGE}.{name}Request"
         echoes = name == "ChangeInvisibleDuration"
@@ -127,8 +121,8 @@ class Messaging:
         def serve(request: Any, call: Call) -> Any:
             caller = Caller(call)
             try:
-                self._check(request, full_name, caller, needs)
-                outcome = answer(request, caller)
+                permit = self._admit(request, full_name, caller, use)
+                outcome = answer(request, caller, permit)
             except Exception as error:
                 return _later(error, lambda why: refused(why, request))
             return outcome.addErrback(failed, request) if isinstance(outcome, Deferred) else outcome
@@ -139,39 +133,38 @@ class Messaging:
         return Unary(request_type, serve)
 
     def _receive(self, request: v2.ReceiveMessageRequest, call: Call) -> Deferred[None] | None:
-        def receive(caller: Caller) -> Deferred[None] | None:
-            session = self.sessions.of(caller, elapsed_millis(self._broker.clock))
-            return self._receivers.receive(request, session, caller)
+        def receive(caller: Caller, permit: Permit) -> Deferred[None] | None:
+            session = self.sessions.of(caller, elapsed_millis(self._operations.clock))
+            return self._receivers.receive(request, session, caller, permit)
 
         def refuse(caller: Caller, why: v2.Status) -> None:
-            end(caller, why, self._broker)
+            end(caller, why, self._operations)
 
-        needs = Needs.MASTER_OR_ACTING
-        return self._stream("ReceiveMessage", request, Caller(call), needs, receive, refuse)
+        return self._stream("ReceiveMessage", request, Caller(call), Use.RECEIVE, receive, refuse)
 
     def _pull(self, request: v2.PullMessageRequest, call: Call) -> Deferred[None] | None:
         def refuse(caller: Caller, why: v2.Status) -> None:
             caller.call.send(v2.PullMessageResponse(status=why))
             caller.call.finish()
 
-        def pull(caller: Caller) -> Deferred[None] | None:
-            return self._offsets.pull(request, caller)
+        def pull(caller: Caller, permit: Permit) -> Deferred[None] | None:
+            return self._offsets.pull(request, caller, permit)
 
-        return self._stream("PullMessage", request, Caller(call), Needs.NO_TRACE, pull, refuse)
+        return self._stream("PullMessage", request, Caller(call), Use.PULL, pull, refuse)
 
     def _stream(
         self,
         name: str,
         request: Any,
         caller: Caller,
-        needs: Needs,
-        serve: Callable[[Caller], Deferred[None] | None],
+        use: Use,
+        serve: Callable[[Caller, Permit], Deferred[None] | None],
         refuse: Callable[[Caller, v2.Status], None],
     ) -> Deferred[None] | None:
         """A call with a stream of answers, which ends with what was wrong, if anything was."""
         try:
-            self._check(request, f"{PACKAGE}.{name}Request", caller, needs)
-            outcome = serve(caller)
+            permit = self._admit(request, f"{PACKAGE}.{name}Request", caller, use)
+            outcome = serve(caller, permit)
         except Exception as error:
             waiting = _later(error, lambda why: refuse(caller, why))
             return waiting if isinstance(waiting, Deferred) else None
@@ -186,39 +179,39 @@ class Messaging:
     def _telemetry(self, call: Call) -> Stream:
         caller = Caller(call)
 
-        def check(command: v2.TelemetryCommand) -> Refusal:
+        def admit(command: v2.TelemetryCommand) -> Permit | Refusal:
             try:
-                self._check(command, f"{PACKAGE}.TelemetryCommand", caller, Needs.NOTHING)
+                return self._admit(command, f"{PACKAGE}.TelemetryCommand", caller, Use.CONNECT)
             except Exception as error:
                 refusal: Refusal = _later(error, lambda why: why)
                 return refusal
-            return None
 
-        return Stream(self._clients, caller, check)
+        return Stream(self._clients, caller, admit)
 
     def _sync_lite(
-        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller
+        self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
         # A client that said no settings reads nothing; its subscriptions end as those of a silent one.
         client = Session(caller, 0) if session is None else session
-        return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client))
+        return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
-    def _check(self, request: Any, name: str, caller: Caller, needs: Needs) -> None:
-        """What stands before every method. Raises `Refused`, `OperationError`."""
-        if self._admission is not None:
-            try:
-                access.check(self._admission, caller, request, is_strict=self._is_strict, name=name)
-            except RequestError as refusal:
-                raise _NotAdmitted(refusal.remark, refusal.until) from None
+    def _admit(self, request: Any, name: str, caller: Caller, use: Use) -> Permit:
+        """Admit a request. Raises `Refused`, `NotAdmitted`, `OperationError`."""
+        return self._gate.admit(
+            Principal(caller, lambda: access.asker_of(caller, name)),
+            use,
+            lambda: access.needs_of(request, self._is_strict),
+            lambda: self._check_client(caller),
+        )
+
+    def _check_client(self, caller: Caller) -> None:
+        """Refuse a request that does not name its client. Raises `Refused`."""
         client_id = caller.client_id
         if not client_id.strip():
             raise Refused(Code.CLIENT_ID_REQUIRED, NO_CLIENT.message)
-        if len(client_id) > self._broker.options.max_name_length:
+        if len(client_id) > self._operations.options.max_name_length:
             raise Refused(Code.BAD_REQUEST, "the client id is too long")
-        if self._broker.controlled is not None:
-            self._broker.controlled.is_authorized()
-        check_role(self._broker, needs)
 
 
 def _path(name: str) -> str:
@@ -231,17 +224,9 @@ def _status_of(failure: Failure) -> v2.Status:
     return status_of(error)
 
 
-class _NotAdmitted(Refused):
-    """A caller that is not let in, and is told so when `until` fires."""
-
-    def __init__(self, message: str, until: Deferred[None] | None) -> None:
-        super().__init__(Code.UNAUTHORIZED, message)
-        self.until = until
-
-
 def _later(error: Exception, answer: Callable[[v2.Status], Any]) -> Any:
     """What is made of the status of an error; of some refusals of access control only after a while."""
     why = status_of(error)
-    if isinstance(error, _NotAdmitted) and error.until is not None:
+    if isinstance(error, NotAdmitted) and error.until is not None:
         return error.until.addCallback(lambda _: answer(why))
     return answer(why)

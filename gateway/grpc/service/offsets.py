@@ -5,24 +5,22 @@ A queue is one of this broker's, by its number; a message comes with its queue a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import SubscriptionData
 from mqgateway.engine.pop.names import MESSAGES_MAX
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume.pull_request import (
-    FLAG_SUBSCRIPTION,
-    FLAG_SUSPEND,
+from mqgateway.gateway.broker.operations import (
+    Fetch,
+    OperationError,
+    Operations,
+    Permit,
     PullOutcome,
     PullStatus,
+    Reason,
+    then,
 )
-from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.outcomes import then
-from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.names import checked_group, checked_topic, is_time, millis_of
@@ -34,34 +32,13 @@ DEADLINE_RESERVE_MILLIS = 100
 """How long before its deadline a pull is answered."""
 
 
-@dataclass(slots=True)
-class Pull:
-    """A `PullRequest`."""
-
-    consumer_group: str
-    topic: str
-    queue_id: int
-    queue_offset: int
-    max_msg_nums: int
-    suspend_timeout_millis: int
-    subscription: str | None
-    expression_type: str | None
-    sys_flag: int = FLAG_SUSPEND | FLAG_SUBSCRIPTION
-    lite_topic: str | None = None
-    commit_offset: int = 0
-    sub_version: int = 0
-    max_msg_bytes: int | None = None
-    request_source: int | None = None
-    proxy_froward_client_id: str | None = None
-
-
-class Offsets:
+class OffsetRequests:
     """Answers for one broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations) -> None:
+        self._operations = operations
 
-    def pull(self, request: v2.PullMessageRequest, caller: Caller) -> Deferred[None] | None:
+    def pull(self, request: v2.PullMessageRequest, caller: Caller, permit: Permit) -> Deferred[None] | None:
         """Messages from an offset on, or where to go on instead. Raises `Refused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
@@ -70,7 +47,7 @@ class Offsets:
             raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
         if request.offset < 0:
             raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
-        wish = Pull(
+        fetch = Fetch(
             group,
             topic,
             request.message_queue.id,
@@ -81,7 +58,7 @@ class Offsets:
             subscription.expression_type,
         )
         caller.watch()
-        outcome = OF_ANY_TOPIC.pull(self._broker, wish, caller, is_lite=True)
+        outcome = self._operations.consume.pull(permit, fetch)
         if not isinstance(outcome, Deferred):
             self._give(caller, subscription, outcome)
             return None
@@ -93,26 +70,24 @@ class Offsets:
         return outcome.addCallbacks(lambda found: self._give(caller, subscription, found), failed)
 
     def update(
-        self, request: v2.UpdateOffsetRequest
+        self, request: v2.UpdateOffsetRequest, permit: Permit
     ) -> v2.UpdateOffsetResponse | Deferred[v2.UpdateOffsetResponse]:
         """Commit how far a group has come."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         if request.offset < 0:
             raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
-        if self._broker.tables.groups.find(group) is None:
+        if self._operations.groups.find(group) is None:
             raise Refused(Code.CONSUMER_GROUP_NOT_FOUND, f"Group {group} not exist!")
-        done = OF_ANY_TOPIC.update_offset(
-            self._broker, group, topic, request.message_queue.id, request.offset
-        )
+        done = self._operations.offsets.commit(permit, group, topic, request.message_queue.id, request.offset)
         return then(done, lambda _: v2.UpdateOffsetResponse(status=OK))
 
-    def get(self, request: v2.GetOffsetRequest) -> v2.GetOffsetResponse | Deferred[v2.GetOffsetResponse]:
-        """How far a group has committed that it has come."""
+    def get(
+        self, request: v2.GetOffsetRequest, permit: Permit
+    ) -> v2.GetOffsetResponse | Deferred[v2.GetOffsetResponse]:
+        """Return the offset that a group committed. Raises `Refused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
-            offset = OF_ANY_TOPIC.query_offset(
-                self._broker, group, topic, request.message_queue.id, set_zero_if_not_found=False
-            )
+            offset = self._operations.offsets.committed(permit, group, topic, request.message_queue.id)
         except OperationError as error:
             if error.reason is Reason.QUERY_NOT_FOUND:
                 raise Refused(Code.OFFSET_NOT_FOUND, error.message) from None
@@ -120,24 +95,25 @@ class Offsets:
         return then(offset, lambda one: v2.GetOffsetResponse(status=OK, offset=one))
 
     def query(
-        self, request: v2.QueryOffsetRequest
+        self, request: v2.QueryOffsetRequest, permit: Permit
     ) -> v2.QueryOffsetResponse | Deferred[v2.QueryOffsetResponse]:
         """An end of a queue, or the offset of a time."""
         topic, queue_id = self._topic(request.message_queue), request.message_queue.id
+        offsets = self._operations.offsets
         if request.query_offset_policy == v2.QueryOffsetPolicy.END:
-            offset = OF_ANY_TOPIC.max_offset(self._broker, topic, queue_id)
+            offset = offsets.end(permit, topic, queue_id)
         elif request.query_offset_policy == v2.QueryOffsetPolicy.TIMESTAMP:
             if not request.HasField("timestamp") or not is_time(request.timestamp):
                 raise Refused(Code.BAD_REQUEST, "there is no time to look for")
-            offset = OF_ANY_TOPIC.search_offset(self._broker, topic, queue_id, millis_of(request.timestamp))
+            offset = offsets.at_time(permit, topic, queue_id, millis_of(request.timestamp))
         else:
-            offset = OF_ANY_TOPIC.min_offset(self._broker, topic, queue_id)
+            offset = offsets.earliest(permit, topic, queue_id)
         return then(offset, lambda one: v2.QueryOffsetResponse(status=OK, offset=one))
 
     def _topic(self, queue: v2.MessageQueue) -> str:
         """The topic of a queue that is there. Raises `Refused`."""
         topic = checked_topic(queue.topic)
-        config = self._broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
         if not 0 <= queue.id < config.read_queue_nums:
@@ -145,7 +121,7 @@ class Offsets:
         return topic
 
     def _poll_time(self, request: v2.PullMessageRequest, caller: Caller) -> int:
-        longest = self._broker.options.grpc_client_consumer_max_long_polling_timeout_millis
+        longest = self._operations.options.grpc_client_consumer_max_long_polling_timeout_millis
         remaining = caller.call.remaining()
         if remaining is not None:
             longest = min(longest, int(remaining * 1000) - DEADLINE_RESERVE_MILLIS)
@@ -158,7 +134,10 @@ class Offsets:
             for stored in records_in(outcome.body):
                 if not is_tagged(subscription, stored):  # another tag of the same hash
                     continue
-                now, inflated_max = self._broker.clock.millis(), self._broker.options.max_inflated_body
+                now, inflated_max = (
+                    self._operations.clock.millis(),
+                    self._operations.options.max_inflated_body,
+                )
                 call.send(v2.PullMessageResponse(message=received_message(stored, now, inflated_max)))
         elif outcome.status is PullStatus.OFFSET_MOVED:
             why = status(Code.ILLEGAL_OFFSET, f"the queue goes on at {outcome.next_offset}")

@@ -14,12 +14,12 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.lite.subscriptions import Subscriber
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.transactions import CheckBack
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.outgoing import (
+from mqgateway.gateway.broker.operations import (
     ClientAnswer,
     DirectConsumption,
     NotAnswered,
     OffsetReset,
+    Operations,
     PushedReply,
 )
 from mqgateway.gateway.codec.bodies import MessageQueue
@@ -43,8 +43,10 @@ _RESULTS: dict[int, CMResult] = {
 class GrpcOutgoing:
     """The way to one client. `on_check` is told of each transaction that the client is asked about."""
 
-    def __init__(self, broker: Broker, session: Session, on_check: Callable[[CheckBack], None]) -> None:
-        self._broker = broker
+    def __init__(
+        self, operations: Operations, session: Session, on_check: Callable[[CheckBack], None]
+    ) -> None:
+        self._operations = operations
         self._session = session
         self._on_check = on_check
 
@@ -107,13 +109,15 @@ class GrpcOutgoing:
         self._session.tell(v2.TelemetryCommand(notify_unsubscribe_lite_command=command))
 
     def _message(self, record: bytes, topic: str) -> v2.Message:
-        broker = self._broker
         return received_message(
-            decode(record), broker.clock.millis(), broker.options.max_inflated_body, topic=topic
+            decode(record),
+            self._operations.clock.millis(),
+            self._operations.options.max_inflated_body,
+            topic=topic,
         )
 
     def _now(self) -> int:
-        return elapsed_millis(self._broker.clock)
+        return elapsed_millis(self._operations.clock)
 
 
 def reconnect(session: Session) -> None:

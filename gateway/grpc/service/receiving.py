@@ -9,7 +9,6 @@ restart of the broker, is served by those of its group, unless that reads lite t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
@@ -23,10 +22,14 @@ from mqgateway.engine.pop.names import MESSAGES_MAX, NORMAL, ORDER_REVIVE_QUEUE
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, pop_lite
-from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.pop.pop import PopOutcome, pop
+from mqgateway.gateway.broker.operations import (
+    Operations,
+    Permit,
+    PollingStatus,
+    PopLiteOutcome,
+    PopOutcome,
+    Receive,
+)
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.acks import Acknowledger
 from mqgateway.gateway.grpc.service.caller import Caller
@@ -52,9 +55,6 @@ from mqgateway.gateway.grpc.service.status import (
     topic_not_found,
 )
 
-FROM_THE_LATEST = 1
-"""Where a new group begins. Standard: `ConsumeInitMode.MAX`."""
-ANY_QUEUE = -1
 REQUEST_TIMEOUT = 3000
 """How long clients wait for answers unless they are told to wait for another time, ms."""
 ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
@@ -62,30 +62,6 @@ ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
 TOGETHER_BYTES = 64 * 1024
 """Answers of so many bytes are sent together: fewer frames, and no second copy of all that was received."""
 TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A `PopRequest` and a `PopLiteRequest`. Times in ms."""
-
-    client_id: str
-    consumer_group: str
-    topic: str
-    max_msg_nums: int
-    invisible_time: int
-    poll_time: int
-    exp_type: str
-    exp: str
-    order: bool
-    attempt_id: str | None
-    queue_id: int = ANY_QUEUE
-    init_mode: int = FROM_THE_LATEST
-    born_time: int = 0
-
-    @property
-    def max_msg_num(self) -> int:
-        """How the pop of lite topics calls it."""
-        return self.max_msg_nums
 
 
 class Popped(NamedTuple):
@@ -97,13 +73,14 @@ class Popped(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a client asked for, and who it is."""
+    """A request to receive, and its client."""
 
     session: Session
     caller: Caller
+    permit: Permit
     group: SubscriptionGroupConfig
     subscription: SubscriptionData
-    wish: Wish
+    wanted: Receive
     renews: bool
 
 
@@ -116,22 +93,23 @@ def subscription_of(topic: str, expression: v2.FilterExpression) -> Subscription
 class Receivers:
     """Gives out the messages of one broker."""
 
-    def __init__(self, broker: Broker, handles: Handles, acknowledger: Acknowledger) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, handles: Handles, acknowledger: Acknowledger) -> None:
+        self._operations = operations
         self._handles = handles
         self._acknowledger = acknowledger
 
     def receive(
-        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller
+        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
     ) -> Deferred[None] | None:
         """Messages, or that there are none, as soon as that is known. Raises `Refused`."""
-        asked = self._asked(request, session, caller)
+        asked = self._asked(request, session, caller, permit)
         caller.watch()
+        pop = self._operations.pop
         outcome: PopOutcome | PopLiteOutcome | Deferred[PopOutcome] | Deferred[PopLiteOutcome]
         if session.is_lite:
-            outcome = pop_lite(self._broker, asked.wish, caller)
+            outcome = pop.receive_lite(permit, asked.wanted)
         else:
-            outcome = pop(self._broker, asked.wish, caller)
+            outcome = pop.receive(permit, asked.wanted)
         if not isinstance(outcome, Deferred):
             self._give(asked, outcome)
             return None
@@ -141,11 +119,13 @@ class Receivers:
             lambda found: self._give(asked, found), lambda failure: _refuse(caller, failure)
         )
 
-    def _asked(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> Asked:
+    def _asked(
+        self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
+    ) -> Asked:
         """The request, checked in the standard's order. Raises `Refused`."""
-        options = self._broker.options
-        group = group_of(self._broker, session.group if session.has_settings else request.group.name)
-        if not session.has_settings and self._broker.lite.rules.bound_topic(group.group_name) is not None:
+        options = self._operations.options
+        group = group_of(self._operations, session.group if session.has_settings else request.group.name)
+        if not session.has_settings and self._operations.groups.bound_topic(group.group_name) is not None:
             raise no_settings()
         poll_time = self._poll_time(request, session, caller)
         topic, name = checked_topic(request.message_queue.topic), checked_group(request.group)
@@ -169,23 +149,23 @@ class Receivers:
                     Code.TOO_MANY_REQUESTS,
                     "too many messages are renewed, no more are allowed (maxRenewedMessages)",
                 )
-        wish = Wish(
+        wanted = Receive(
             client_id=session.client_id,
-            consumer_group=name,
+            group=name,
             topic=topic,
-            max_msg_nums=most,
+            max_messages=most,
             invisible_time=invisible,
-            poll_time=poll_time,
-            exp_type=subscription.expression_type,
-            exp=subscription.sub_string,
-            order=group.consume_message_orderly,
+            max_wait=poll_time,
+            expression_type=subscription.expression_type,
+            expression=subscription.sub_string,
+            is_ordered=group.consume_message_orderly,
             attempt_id=request.attempt_id if request.HasField("attempt_id") else None,
         )
-        return Asked(session, caller, group, subscription, wish, renews)
+        return Asked(session, caller, permit, group, subscription, wanted, renews)
 
     def _poll_time(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> int:
         """How long to wait, ms: as long as the client says, and its deadline allows. Raises `Refused`."""
-        options = self._broker.options
+        options = self._operations.options
         shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
         longest = options.grpc_client_consumer_max_long_polling_timeout_millis
         remaining = caller.call.remaining()
@@ -205,11 +185,10 @@ class Receivers:
         raise Refused(Code.ILLEGAL_POLLING_TIME if knows else Code.BAD_REQUEST, TOO_SHORT)
 
     def _check_topic(self, topic: str) -> None:
-        broker = self._broker
-        config = broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
-        if not config.perm & broker.options.broker_permission & PERM_READ:
+        if not config.perm & self._operations.options.broker_permission & PERM_READ:
             raise refused_by_proxy(Code.FORBIDDEN, "no readable queue")
 
     def _check_lite(self, session: Session) -> None:
@@ -217,7 +196,7 @@ class Receivers:
         if not session.has_stream:
             raise Refused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
         count = self._acknowledger.renewals.count(session)
-        if count > self._broker.options.max_lite_renew_num_per_channel:
+        if count > self._operations.options.max_lite_renew_num_per_channel:
             raise Refused(
                 Code.FORBIDDEN,
                 f"The client [{session.client_id}] has too many unacked messages. Unacked count: {count}",
@@ -227,21 +206,21 @@ class Receivers:
         """Answer with what a pop found."""
         caller, call = asked.caller, asked.caller.call
         if outcome.status is PollingStatus.POLLING_FULL:
-            end(caller, status(Code.TOO_MANY_REQUESTS, "polling full"), self._broker)
+            end(caller, status(Code.TOO_MANY_REQUESTS, "polling full"), self._operations)
             return
         if not outcome.is_found:
-            end(caller, status(Code.MESSAGE_NOT_FOUND, "no new message"), self._broker)
+            end(caller, status(Code.MESSAGE_NOT_FOUND, "no new message"), self._operations)
             return
         found = [one for one in self._popped(outcome) if self._is_wanted(asked, one)]
         if not found:
-            end(caller, status(Code.MESSAGE_NOT_FOUND, "no match message"), self._broker)
+            end(caller, status(Code.MESSAGE_NOT_FOUND, "no match message"), self._operations)
             return
-        topic, name = asked.wish.topic, asked.wish.consumer_group
+        topic, name = asked.wanted.topic, asked.wanted.group
         if not caller.is_open:
             for one in found:
                 self._acknowledger.come_again(one.handle, topic, name, _lite_topic(one.stored))
             return
-        now, inflated_max = self._broker.clock.millis(), self._broker.options.max_inflated_body
+        now, inflated_max = self._operations.clock.millis(), self._operations.options.max_inflated_body
         answers, size = [v2.ReceiveMessageResponse(status=OK)], 0
         for one in found:
             text = self._handles.text(one.handle, topic, name)
@@ -255,24 +234,24 @@ class Receivers:
                 answers, size = [], 0
             if asked.renews:
                 self._renew(asked, one, message.system_properties.message_id, text)
-        call.send(*answers, _given_out(self._broker))
+        call.send(*answers, _given_out(self._operations))
         call.finish()
 
     def _renew(self, asked: Asked, one: Popped, message_id: str, text: str) -> None:
-        wish = asked.wish
+        wanted = asked.wanted
         received = Received(
-            wish.consumer_group,
-            wish.topic,
+            wanted.group,
+            wanted.topic,
             one.handle,
             one.times,
             one.handle.receipt.pop_time,
             _lite_topic(one.stored),
         )
-        self._acknowledger.renewals.add(asked.session, Key(wish.consumer_group, message_id, text), received)
+        self._acknowledger.renewals.add(asked.session, Key(wanted.group, message_id, text), received)
 
     def _popped(self, outcome: PopOutcome | PopLiteOutcome) -> Iterator[Popped]:
         """Each message that a pop gave, with its handle."""
-        broker_name = self._broker.options.broker_name
+        broker_name = self._operations.options.broker_name
         times = outcome.pop_time, outcome.invisible_time
         if isinstance(outcome, PopLiteOutcome):
             for lite in outcome.finds:
@@ -293,14 +272,14 @@ class Receivers:
 
     def _is_wanted(self, asked: Asked, one: Popped) -> bool:
         """Whether a message is for the client; what is not is dealt with here."""
-        topic, name = asked.wish.topic, asked.wish.consumer_group
+        topic, name = asked.wanted.topic, asked.wanted.group
         lite_topic = _lite_topic(one.stored)
         if not is_tagged(asked.subscription, one.stored):
-            self._acknowledger.consumed(one.handle, topic, name, lite_topic)
+            self._acknowledger.consumed(asked.permit, one.handle, topic, name, lite_topic)
             return False
         if one.times > asked.group.retry_max_times:
             try:
-                self._acknowledger.bury(one.handle, topic, name, lite_topic)
+                self._acknowledger.dead_letter(asked.permit, one.handle, topic, name, lite_topic)
             except Exception as error:
                 status_of(error)  # what nobody meant is logged; the message comes again
             return False
@@ -330,12 +309,12 @@ def _refuse(caller: Caller, failure: Failure) -> Failure | None:
     return failure if caller.is_open else None
 
 
-def end(caller: Caller, why: v2.Status, broker: Broker) -> None:
+def end(caller: Caller, why: v2.Status, operations: Operations) -> None:
     """Answer with a status and no messages."""
-    caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(broker))
+    caller.call.send(v2.ReceiveMessageResponse(status=why), _given_out(operations))
     caller.call.finish()
 
 
-def _given_out(broker: Broker) -> v2.ReceiveMessageResponse:
+def _given_out(operations: Operations) -> v2.ReceiveMessageResponse:
     """The last answer, which says when messages were given out."""
-    return v2.ReceiveMessageResponse(delivery_timestamp=timestamp(broker.clock.millis()))
+    return v2.ReceiveMessageResponse(delivery_timestamp=timestamp(operations.clock.millis()))

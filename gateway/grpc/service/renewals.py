@@ -16,9 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.operations import OperationError, Operations, Reason, then
 from mqgateway.gateway.grpc.service.handles import Handle
 from mqgateway.gateway.grpc.service.sessions import Session
 from mqgateway.gateway.grpc.service.settings import RetryPolicy
@@ -77,9 +75,9 @@ Change = Callable[[Received, int], "Handle | Deferred[Handle]"]
 class Renewals:
     """All messages of all sessions that are renewed; at most `maxRenewedMessages`."""
 
-    def __init__(self, broker: Broker, change: Change) -> None:
-        self._broker = broker
-        self._options = broker.options
+    def __init__(self, operations: Operations, change: Change) -> None:
+        self._operations = operations
+        self._options = operations.options
         self._change = change
         self._of: dict[Session, dict[Key, Received]] = {}
         self._count = 0
@@ -117,11 +115,11 @@ class Renewals:
 
     def tick(self) -> None:
         """Renew what is due, every `renewSchedulePeriodMillis`."""
-        elapsed = elapsed_millis(self._broker.clock)
+        elapsed = elapsed_millis(self._operations.clock)
         if elapsed < self._next_look:
             return
         self._next_look = elapsed + self._options.renew_schedule_period_millis
-        now = self._broker.store.steady.now()
+        now = self._operations.steady.now()
         for session, key, received in list(self._all()):
             is_due = received.handle.visible_at - now <= self._options.renew_ahead_time_millis
             if is_due and received.renewing is None:
@@ -142,7 +140,7 @@ class Renewals:
             return
         if now - received.since >= options.renew_max_time_millis:
             self._pop(session, key)
-            group = self._broker.tables.groups.get(received.group)
+            group = self._operations.groups.get(received.group)
             if group is not None:
                 self._hide(received, RetryPolicy(group).delay(received.turns))
             return

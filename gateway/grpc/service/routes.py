@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.codec.bodies import QueueData, TopicRouteData
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Call
@@ -47,16 +47,14 @@ def type_of(config: TopicConfig | None) -> str:
 class Routes:
     """Answers for one broker; `port` says on which port it serves gRPC."""
 
-    def __init__(self, broker: Broker, port: Callable[[], int]) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, port: Callable[[], int]) -> None:
+        self._operations = operations
         self._port = port
 
     def query_route(self, request: v2.QueryRouteRequest, call: Call) -> Deferred[v2.QueryRouteResponse]:
         """Every queue of a topic, on every broker that has it."""
         topic = checked_topic(request.topic)
-        accepted = ACCEPTED.get(
-            type_of(self._broker.tables.topics.get(topic)), [_Type.MESSAGE_TYPE_UNSPECIFIED]
-        )
+        accepted = ACCEPTED.get(type_of(self._operations.topics.get(topic)), [_Type.MESSAGE_TYPE_UNSPECIFIED])
 
         def answered(route: TopicRouteData | None) -> v2.QueryRouteResponse:
             brokers = self._brokers(_there(route, topic), request.endpoints, call)
@@ -74,16 +72,16 @@ class Routes:
             ]
             return v2.QueryRouteResponse(status=OK, message_queues=queues)
 
-        return self._broker.cluster.routes.route(topic).addCallback(answered)
+        return self._operations.topics.route(topic).addCallback(answered)
 
     def query_assignment(
         self, request: v2.QueryAssignmentRequest, call: Call
     ) -> Deferred[v2.QueryAssignmentResponse]:
         """What a consumer asks for messages: each master, or each queue where the group consumes in order."""
         topic, name = checked_topic(request.topic), checked_group(request.group)
-        group = self._broker.tables.groups.get(name)
+        group = self._operations.groups.get(name)
         in_order = group is not None and group.consume_message_orderly
-        by_queue = in_order and self._broker.lite.rules.bound_topic(name) is None
+        by_queue = in_order and self._operations.groups.bound_topic(name) is None
 
         def answered(route: TopicRouteData | None) -> v2.QueryAssignmentResponse:
             brokers = self._brokers(_there(route, topic), request.endpoints, call)
@@ -101,7 +99,7 @@ class Routes:
             assignments = [v2.Assignment(message_queue=queue) for queue in queues]
             return v2.QueryAssignmentResponse(status=OK, assignments=assignments)
 
-        return self._broker.cluster.routes.route(topic).addCallback(answered)
+        return self._operations.topics.route(topic).addCallback(answered)
 
     def _brokers(
         self, route: TopicRouteData, asked: v2.Endpoints, call: Call
@@ -119,13 +117,13 @@ class Routes:
         return found
 
     def _is_own(self, name: str, broker_id: int, address: str) -> bool:
-        options = self._broker.options
+        options = self._operations.options
         is_named = (name, broker_id) == (options.broker_name, options.broker_id)
-        return is_named or address == self._broker.environment.address
+        return is_named or address == self._operations.address
 
     def _own_endpoints(self, asked: v2.Endpoints, call: Call) -> v2.Endpoints:
         """Where this client reaches this broker."""
-        options = self._broker.options
+        options = self._operations.options
         advertised = _host_and_port(options.grpc_advertised_address)
         if advertised is not None:
             return _endpoints([advertised])

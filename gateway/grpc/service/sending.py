@@ -7,8 +7,6 @@ says, so that all of one group lie in one. Standard: `SendMessageActivity`, `Pro
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
@@ -16,7 +14,6 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.lite.names import bucket
 from mqgateway.engine.message import (
-    DEFAULT_TOPIC,
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_LITE_TOPIC,
@@ -25,19 +22,19 @@ from mqgateway.engine.message import (
     PROPERTY_TRANSFER_FLAG,
     RETRY_PREFIX,
     SysFlag,
-    format_properties,
-    properties_text,
 )
-from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.tables.topics import PERM_WRITE, TopicConfig
 from mqgateway.engine.timers.messages import RecallHandle
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.outcomes import then
-from mqgateway.gateway.broker.produce import timers
-from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
-from mqgateway.gateway.broker.static_topics.messages import send
-from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.broker.operations import (
+    ANY_QUEUE,
+    NewMessage,
+    Operations,
+    Permit,
+    SendOutcome,
+    Sent,
+    then,
+)
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service import bodies
 from mqgateway.gateway.grpc.service.caller import Caller
@@ -57,20 +54,14 @@ from mqgateway.gateway.grpc.service.status import (
     status,
     topic_not_found,
 )
-from mqgateway.gateway.grpc.service.transactions import Transactions
-from mqgateway.gateway.remoting.long_work import LongWork
+from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
-ANY_QUEUE = -1
-NEW_TOPIC_QUEUES = 4
 _LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
     PutStatus.FLUSH_DISK_TIMEOUT: (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),
     PutStatus.FLUSH_SLAVE_TIMEOUT: (Code.SLAVE_PERSISTENCE_TIMEOUT, "FLUSH_SLAVE_TIMEOUT"),
     PutStatus.SLAVE_NOT_AVAILABLE: (Code.HA_NOT_AVAILABLE, "SLAVE_NOT_AVAILABLE"),
 }
 """What is answered when a message is stored, but less safely than configured."""
-_ELEMENT = struct.Struct(">iiiii")
-_PROPERTIES_LENGTH = struct.Struct(">h")
-_PROPERTIES_MAX = 0x7FFF
 
 
 class Prepared(NamedTuple):
@@ -82,68 +73,47 @@ class Prepared(NamedTuple):
     sys_flag: int
 
 
-@dataclass(slots=True)
-class SentMessage:
-    """A `MessageRequest` of a gRPC client."""
-
-    producer_group: str
-    topic: str
-    queue_id: int
-    sys_flag: int
-    born_timestamp: int
-    properties: str
-    reconsume_times: int
-    batch: bool
-    default_topic: str = DEFAULT_TOPIC
-    default_topic_queue_nums: int = NEW_TOPIC_QUEUES
-    flag: int = 0
-    unit_mode: bool = False
-    max_reconsume_times: int | None = None
-
-
 class Senders:
-    """Takes messages for one broker; what takes long is done by `work` in steps."""
+    """Takes messages for one broker."""
 
-    def __init__(self, broker: Broker, transactions: Transactions, work: LongWork) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, transactions: TransactionEnds) -> None:
+        self._operations = operations
+        self._produce = operations.produce
         self._transactions = transactions
-        self._work = work
 
     def send(
-        self, request: v2.SendMessageRequest, caller: Caller
+        self, request: v2.SendMessageRequest, caller: Caller, permit: Permit
     ) -> v2.SendMessageResponse | Deferred[v2.SendMessageResponse]:
         """Store one message, or several of one topic together."""
         if not request.messages:
             raise Refused(Code.MESSAGE_CORRUPTED, "no message to send")
         first = request.messages[0]
         topic = checked_topic(first.topic)
-        now = self._broker.clock.millis()
+        now = permit.now
         prepared = [self._prepared(first, caller, now)]
         for message in request.messages[1:]:
             if message.topic != first.topic:
                 raise Refused(Code.MESSAGE_CORRUPTED, "topic in message is not same")
             prepared.append(self._prepared(message, caller, now))
         config = self._writable(topic, prepared[0])
-        sent = self._store(topic, config, prepared, caller, now)
+        sent = self._store(topic, config, prepared, permit)
         return then(sent, lambda outcome: self._answer(prepared, outcome))
 
     def recall(
-        self, request: v2.RecallMessageRequest, caller: Caller
+        self, request: v2.RecallMessageRequest, caller: Caller, permit: Permit
     ) -> v2.RecallMessageResponse | Deferred[v2.RecallMessageResponse]:
         """Take back a message that is not due yet."""
         topic = checked_topic(request.topic)
-        broker = self._broker
-        config = broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
-        if broker.options.enable_topic_message_type_check:
+        if self._operations.options.enable_topic_message_type_check:
             _check_type(type_of(config), "DELAY")
         try:
             RecallHandle.decode(request.recall_handle)
         except MessageIllegal as error:
             raise refused_by_proxy(Code.INTERNAL_SERVER_ERROR, str(error)) from None
-        now = broker.clock.millis()
-        recalled = timers.recall(broker, topic, request.recall_handle, None, caller, now)
+        recalled = self._produce.recall(permit, topic, request.recall_handle)
         return then(
             recalled,
             lambda outcome: v2.RecallMessageResponse(status=OK, message_id=outcome.message_id),
@@ -151,16 +121,15 @@ class Senders:
 
     def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
         """A message, once it was looked at. Raises `Refused`."""
-        options, body = self._broker.options, message.body
+        options, body = self._operations.options, message.body
         if not body and options.enable_message_body_empty_check:
             raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
-        most = self._broker.store_options.max_message_size
+        most = self._operations.store_options.max_message_size
         if len(body) > most > 0:
             raise Refused(Code.MESSAGE_BODY_TOO_LARGE, f"message body cannot exceed the max {most}")
         levels: tuple[int, ...] = ()
         if options.use_delay_level:
-            known = self._broker.delays.levels
-            levels = tuple(map(known.delay, range(1, known.max_level + 1)))
+            levels = self._operations.topics.delays()
         sending = Sending(now, caller.address, levels)
         properties = stored_properties(message, options, sending)
         system = message.system_properties
@@ -173,40 +142,31 @@ class Senders:
 
     def _writable(self, topic: str, message: Prepared) -> TopicConfig:
         """The topic, if a message of this type may be sent to it. Raises `Refused`."""
-        config = self._broker.tables.topics.get(topic)
+        config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
         is_checked = (
-            self._broker.options.enable_topic_message_type_check
+            self._operations.options.enable_topic_message_type_check
             and PROPERTY_TRANSFER_FLAG not in message.properties
             and not topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
         )
         if is_checked:
             _check_type(type_of(config), v2.MessageType.Name(message_type_of(message.properties)))
-        if not config.perm & self._broker.options.broker_permission & PERM_WRITE:
+        if not config.perm & self._operations.options.broker_permission & PERM_WRITE:
             raise refused_by_proxy(Code.FORBIDDEN, "no writable queue")
         return config
 
-    def _store(
-        self, topic: str, config: TopicConfig, messages: list[Prepared], caller: Caller, now: int
-    ) -> Sent:
-        first = messages[0]
-        properties = dict(first.properties)
-        times = int(properties.pop(PROPERTY_RECONSUME_TIME)) if topic.startswith(RETRY_PREFIX) else 0
-        is_batch = len(messages) > 1
-        request = SentMessage(
-            producer_group=topic,
-            topic=topic,
-            queue_id=ANY_QUEUE if is_batch else _queue_of(first.properties, config.write_queue_nums),
-            sys_flag=first.sys_flag,
-            born_timestamp=int(properties[PROPERTY_BORN_TIMESTAMP]),
-            properties=format_properties(properties),
-            reconsume_times=times,
-            batch=is_batch,
-        )
-        body = b"".join(map(_element, messages)) if is_batch else first.body
-        outcome = send(self._broker, request, body, caller, now)
-        return outcome if isinstance(outcome, SendOutcome | Deferred) else _in_steps(self._work, outcome)
+    def _store(self, topic: str, config: TopicConfig, messages: list[Prepared], permit: Permit) -> Sent:
+        if len(messages) > 1:
+            for message in messages:
+                if PROPERTY_DELAY_TIME_LEVEL in message.properties:
+                    raise Refused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
+            return self._produce.send_batch(permit, [_new(topic, message) for message in messages])
+        new = _new(topic, messages[0])
+        new.queue_id = _queue_of(new.properties, config.write_queue_nums)
+        if topic.startswith(RETRY_PREFIX):
+            new.reconsume_times = int(new.properties.pop(PROPERTY_RECONSUME_TIME))
+        return self._produce.send(permit, new)
 
     def _answer(self, messages: list[Prepared], outcome: SendOutcome) -> v2.SendMessageResponse:
         if outcome.status is not PutStatus.PUT_OK:
@@ -241,34 +201,12 @@ def _queue_of(properties: dict[str, str], queues: int) -> int:
     return bucket(key, queues) if key else ANY_QUEUE
 
 
-def _in_steps(work: LongWork, steps: Steps[Sent]) -> Deferred[SendOutcome]:
-    sent: Deferred[SendOutcome] = Deferred()
-
-    def caught() -> Steps[Sent | Exception]:
-        try:
-            return (yield from steps)
-        except Exception as error:
-            return error
-
-    def done(outcome: Sent | Exception) -> None:
-        if isinstance(outcome, Deferred):
-            outcome.chainDeferred(sent)
-        elif isinstance(outcome, Exception):
-            sent.errback(outcome)
-        else:
-            sent.callback(outcome)
-
-    work.add(RequestCode.SEND_BATCH_MESSAGE, caught(), done)
-    return sent
-
-
-def _element(message: Prepared) -> bytes:
-    """A message in the body of a batch. Standard: `MessageDecoder.encodeMessage`."""
-    if PROPERTY_DELAY_TIME_LEVEL in message.properties:
-        raise Refused(Code.MESSAGE_CORRUPTED, "messages with a delay level go by themselves")
-    properties = properties_text(message.properties)
-    if len(properties) > _PROPERTIES_MAX:
-        raise Refused(Code.MESSAGE_PROPERTIES_TOO_LARGE, "the properties of a message are too large")
-    size = _ELEMENT.size + len(message.body) + _PROPERTIES_LENGTH.size + len(properties)
-    head = _ELEMENT.pack(size, 0, 0, 0, len(message.body))
-    return b"".join((head, message.body, _PROPERTIES_LENGTH.pack(len(properties)), properties))
+def _new(topic: str, message: Prepared) -> NewMessage:
+    return NewMessage(
+        topic,
+        message.body,
+        int(message.properties[PROPERTY_BORN_TIMESTAMP]),
+        message.properties,
+        sys_flag=message.sys_flag,
+        producer_group=topic,
+    )

@@ -15,7 +15,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.broker.clients.outgoing import NotAnswered
+from mqgateway.gateway.broker.operations import NotAnswered
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.caller import Caller

@@ -11,7 +11,7 @@ from typing import Any
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.messaging import MetricCollectorMode
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.names import duration
 
@@ -75,9 +75,9 @@ def _whole_numbers(given: object) -> dict[str, int]:
     return {name: value for name, value in given.items() if isinstance(value, int) and value >= 0}
 
 
-def group_of(broker: Broker, name: str) -> SubscriptionGroupConfig:
+def group_of(operations: Operations, name: str) -> SubscriptionGroupConfig:
     """The settings of a group; of one that is not there, what it would begin with."""
-    return broker.tables.groups.get(name) or SubscriptionGroupConfig(name)
+    return operations.groups.get(name) or SubscriptionGroupConfig(name)
 
 
 def lite_quota(group: SubscriptionGroupConfig) -> int:
@@ -86,14 +86,14 @@ def lite_quota(group: SubscriptionGroupConfig) -> int:
     return int(text) if text.lstrip("-").isdigit() else QUOTA_DEFAULT
 
 
-def answered(broker: Broker, settings: v2.Settings) -> v2.Settings:
+def answered(operations: Operations, settings: v2.Settings) -> v2.Settings:
     """The settings as the client is told them now: groups may have changed since it sent them."""
-    told, options = v2.Settings(), broker.options
+    told, options = v2.Settings(), operations.options
     told.CopyFrom(settings)
     if told.HasField("publishing"):
-        _tell_producer(told, options, broker.store_options.max_message_size)
+        _tell_producer(told, options, operations.store_options.max_message_size)
     else:
-        _tell_consumer(told, options, group_of(broker, told.subscription.group.name))
+        _tell_consumer(told, options, group_of(operations, told.subscription.group.name))
     told.metric.Clear()
     told.metric.SetInParent()
     _tell_metric(told, options)

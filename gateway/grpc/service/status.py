@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Reason
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.remoting.call import RequestError
 
@@ -18,6 +18,7 @@ CODES: dict[Reason, v2.Code] = {
     Reason.TOPIC_NOT_EXIST: Code.TOPIC_NOT_FOUND,
     Reason.SUBSCRIPTION_GROUP_NOT_EXIST: Code.CONSUMER_GROUP_NOT_FOUND,
     Reason.RECEIPT_STALE: Code.INVALID_RECEIPT_HANDLE,
+    Reason.PROPERTIES_TOO_LARGE: Code.MESSAGE_PROPERTIES_TOO_LARGE,
     Reason.LMQ_QUOTA_EXCEEDED: Code.LITE_TOPIC_QUOTA_EXCEEDED,
     Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED: Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED,
 }
@@ -65,6 +66,8 @@ def status_of(error: BaseException) -> v2.Status:
         return status(error.code, error.message)
     if isinstance(error, OperationError):
         return status(CODES.get(error.reason, Code.INTERNAL_SERVER_ERROR), error.message)
+    if isinstance(error, NotAdmitted):
+        return status(Code.UNAUTHORIZED, error.message)
     if isinstance(error, RequestError):
         return status(Code.INTERNAL_SERVER_ERROR, error.remark)
     log.error("a request of a gRPC client failed", exc_info=error)

@@ -13,17 +13,16 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.steps import run
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients import heartbeats
-from mqgateway.gateway.broker.clients.table import (
+from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
     GRPC,
     Client,
+    OperationError,
+    Operations,
+    Permit,
 )
-from mqgateway.gateway.broker.errors import OperationError
 from mqgateway.gateway.codec.bodies.heartbeat import (
     ConsumerData,
     HeartbeatData,
@@ -47,7 +46,7 @@ from mqgateway.gateway.grpc.service.sessions import (
 )
 from mqgateway.gateway.grpc.service.settings import answered
 from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status
-from mqgateway.gateway.grpc.service.transactions import Transactions
+from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
 """What a version must look like to be shown."""
@@ -62,22 +61,23 @@ _CLIENT_FAULTS = range(Code.BAD_REQUEST, Code.INTERNAL_ERROR)
 class Clients:
     """The clients of one broker; see the module."""
 
-    def __init__(self, broker: Broker, sessions: Sessions, transactions: Transactions) -> None:
-        self._broker = broker
+    def __init__(self, operations: Operations, sessions: Sessions, transactions: TransactionEnds) -> None:
+        self._operations = operations
+        self._clients = operations.clients
         self._sessions = sessions
         self._transactions = transactions
-        self.lite = LiteSubscribers(broker)
+        self.lite = LiteSubscribers(operations)
 
     def outgoing(self, session: Session) -> GrpcOutgoing:
         """The way to a client."""
-        return GrpcOutgoing(self._broker, session, self._transactions.asked)
+        return GrpcOutgoing(self._operations, session, self._transactions.asked)
 
-    def settings(self, settings: v2.Settings, caller: Caller) -> Session:
+    def settings(self, settings: v2.Settings, caller: Caller, permit: Permit) -> Session:
         """A client says its settings: it is a member of its groups from now on, and is told by this stream.
 
         Raises `Refused`, and `OperationError`.
         """
-        now = elapsed_millis(self._broker.clock)
+        now = elapsed_millis(self._operations.clock)
         if settings.HasField("publishing"):
             for topic in settings.publishing.topics:
                 checked_topic(topic)
@@ -88,9 +88,9 @@ class Clients:
         before = _groups(session.settings)
         session.settings.CopyFrom(settings)
         session.subscriptions = subscriptions
-        self._leave(session, before - _groups(settings))
+        self._leave(session, before - _groups(settings), permit)
         try:
-            self._register(session)
+            self._register(session, permit)
         except OperationError:
             session.close("it cannot be a member of its groups")
             raise
@@ -99,7 +99,7 @@ class Clients:
 
     def tell(self, session: Session) -> bool:
         """Tell a client its settings, as they are for it now; False where there is no way."""
-        told = answered(self._broker, session.settings)
+        told = answered(self._operations, session.settings)
         return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
     def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
@@ -108,7 +108,7 @@ class Clients:
         if session is not None:
             session.answer(nonce, status, text)
 
-    def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller) -> v2.HeartbeatResponse:
+    def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller, permit: Permit) -> v2.HeartbeatResponse:
         """A client is there. Raises `Refused`, and `OperationError`.
 
         With its first heartbeat it is told its settings again: Node's client (1.0.8) waits for them only
@@ -120,20 +120,20 @@ class Clients:
             checked_group(request.group)
         elif settings.client_type != v2.ClientType.PRODUCER:
             raise Refused(Code.UNRECOGNIZED_CLIENT_TYPE, v2.ClientType.Name(settings.client_type))
-        session.heard(caller, elapsed_millis(self._broker.clock))
-        self._register(session)
+        session.heard(caller, elapsed_millis(self._operations.clock))
+        self._register(session, permit)
         if not session.was_told_again:
             session.was_told_again = self.tell(session)
         return v2.HeartbeatResponse(status=OK)
 
     def terminate(
-        self, request: v2.NotifyClientTerminationRequest, caller: Caller
+        self, request: v2.NotifyClientTerminationRequest, caller: Caller, permit: Permit
     ) -> v2.NotifyClientTerminationResponse:
         """A client goes. Raises `Refused`."""
         session = self._sessions.get(caller.client_id)
         if session is None:
             raise no_settings()
-        self._leave(session, _groups(session.settings))
+        self._leave(session, _groups(session.settings), permit)
         session.close("it has gone")
         if not session.has_settings:
             raise no_settings()
@@ -149,24 +149,24 @@ class Clients:
 
     def _subscriptions(self, settings: v2.Settings) -> list[SubscriptionData]:
         """What a consumer subscribes to. Raises `Refused`."""
-        broker, subscription = self._broker, settings.subscription
+        operations, subscription = self._operations, settings.subscription
         group = checked_group(subscription.group)
         if settings.client_type not in CONSUMERS:
             kind = v2.ClientType.Name(settings.client_type)
             raise Refused(Code.INTERNAL_SERVER_ERROR, f"Client type is not consumer, type: {kind}")
         is_lite = settings.client_type in LITE_CONSUMERS
-        if is_lite != (broker.lite.rules.bound_topic(group) is not None):
+        if is_lite != (operations.groups.bound_topic(group) is not None):
             why = (
                 f"regular group cannot use LITE mode: {group}"
                 if is_lite
                 else f"lite group must use LITE mode: {group}"
             )
             raise Refused(Code.ILLEGAL_CONSUMER_GROUP, why)
-        now, told = broker.clock.millis(), []
+        now, told = operations.clock.millis(), []
         for entry in subscription.subscriptions:
             topic = entry.topic.name
             if is_lite:
-                checked_bound(broker, group, topic)
+                checked_bound(operations, group, topic)
             try:
                 one = subscription_of(topic, entry.expression)
             except FilterError as error:
@@ -175,15 +175,15 @@ class Clients:
             told.append(SubscriptionData(topic, one.sub_string, now, one.expression_type, tags, codes))
         return told
 
-    def _leave(self, session: Session, groups: Iterable[Membership]) -> None:
+    def _leave(self, session: Session, groups: Iterable[Membership], permit: Permit) -> None:
         """A client is a member of these groups no more."""
         for consumes, name in groups:
             if consumes:
-                heartbeats.unregister_consumer(self._broker, session, session.client_id, name)
+                self._clients.leave_consumers(permit, session, session.client_id, name)
             else:
-                heartbeats.unregister_producer(self._broker, session, name)
+                self._clients.leave_producers(permit, session, name)
 
-    def _register(self, session: Session) -> None:
+    def _register(self, session: Session, permit: Permit) -> None:
         """Put a client into the tables, or renew that it is there. Raises `OperationError`."""
         heartbeat = HeartbeatData(session.client_id)
         settings = session.settings
@@ -209,7 +209,7 @@ class Clients:
             version, may_use = CURRENT_VERSION, published.__contains__
             return Client(session, client_id, session.language, version, outgoing, GRPC, release, may_use)
 
-        run(heartbeats.heart_beat(self._broker, session, heartbeat, client))
+        self._clients.register(permit, session, heartbeat, client)
 
 
 Membership = tuple[bool, str]
@@ -223,30 +223,30 @@ def _groups(settings: v2.Settings) -> set[Membership]:
     return {(False, topic.name) for topic in settings.publishing.topics}
 
 
-Refusal = v2.Status | Deferred[v2.Status] | None
-"""Why a client may not say something, perhaps told a little later; None where it may."""
+Refusal = v2.Status | Deferred[v2.Status]
+"""The refusal of a command, which may be sent a little later."""
 
 
 class Stream:
-    """One Telemetry: what its client says. `check` says what it may not."""
+    """One Telemetry: the commands of its client, each of which `admit` accepts or refuses."""
 
     def __init__(
-        self, clients: Clients, caller: Caller, check: Callable[[v2.TelemetryCommand], Refusal]
+        self, clients: Clients, caller: Caller, admit: Callable[[v2.TelemetryCommand], Permit | Refusal]
     ) -> None:
         self._clients = clients
         self._caller = caller
-        self._check = check
+        self._admit = admit
         caller.on_lost(clients.lost)
 
     def received(self, command: v2.TelemetryCommand) -> None:
         """The client says something. Raises `CallFailed`."""
-        refusal = self._check(command)
-        if isinstance(refusal, Deferred):
-            refusal.addCallback(self._refuse)
-        elif refusal is not None:
-            self._refuse(refusal)
+        admitted = self._admit(command)
+        if isinstance(admitted, Permit):
+            self._take(command, admitted)
+        elif isinstance(admitted, Deferred):
+            admitted.addCallback(self._refuse)
         else:
-            self._take(command)
+            self._refuse(admitted)
 
     def half_closed(self) -> None:
         """The client has nothing more to say, and hears nothing more."""
@@ -256,21 +256,21 @@ class Stream:
         self._caller.call.send(v2.TelemetryCommand(status=refusal))
         self._caller.call.finish()
 
-    def _take(self, command: v2.TelemetryCommand) -> None:
+    def _take(self, command: v2.TelemetryCommand, permit: Permit) -> None:
         kind, clients, caller = command.WhichOneof("command"), self._clients, self._caller
         if kind == "settings":
-            self._settings(command.settings)
+            self._settings(command.settings, permit)
         elif kind == "thread_stack_trace":
             trace = command.thread_stack_trace
             clients.answered(caller, trace.nonce, command.status, trace.thread_stack_trace)
         elif kind == "verify_message_result":
             clients.answered(caller, command.verify_message_result.nonce, command.status, "")
 
-    def _settings(self, settings: v2.Settings) -> None:
+    def _settings(self, settings: v2.Settings, permit: Permit) -> None:
         if settings.WhichOneof("pub_sub") is None:
             raise CallFailed(Status.INVALID_ARGUMENT, NO_SETTINGS)
         try:
-            session = self._clients.settings(settings, self._caller)
+            session = self._clients.settings(settings, self._caller, permit)
         except Refused as refusal:
             kind = Status.INVALID_ARGUMENT if refusal.code in _CLIENT_FAULTS else Status.INTERNAL
             raise CallFailed(kind, FAILED + refusal.message) from None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin.broker import runtime_info
-from mqgateway.gateway.broker.replication.status import ha_status
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import Call
@@ -30,7 +28,7 @@ def cluster(console: Console, call: Call) -> dict[str, Any]:
         ],
         "brokers": _brokers(console),
         "replication": _replication(console),
-        "runtime": dict(sorted(runtime_info(broker).items())),
+        "runtime": dict(sorted(console.operations.administration.runtime_info().items())),
     }
 
 
@@ -55,9 +53,9 @@ def _brokers(console: Console) -> list[dict[str, Any]] | None:
 
 
 def _replication(console: Console) -> dict[str, Any]:
-    if console.broker.replication is None:
+    status = console.operations.administration.replication()
+    if status is None:
         return {}
-    status = ha_status(console.broker)
     return {
         "isMaster": status.master,
         "maxOffset": status.master_commit_log_max_offset,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import Client
+from mqgateway.gateway.broker.operations import Client
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.server import OpenConnection

@@ -11,15 +11,14 @@ from mqgateway.engine.message import (
     RETRY_PREFIX,
     StoredMessage,
     SysFlag,
-    format_properties,
 )
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.broker.errors import OperationError
+from mqgateway.gateway.broker.operations import NewMessage, OperationError
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
-from mqgateway.gateway.web.api.topics import TestMessage, put
+from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
@@ -101,14 +100,14 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
         await breathe()
         try:
             # The caller may read what is given up by the group: another message is refused below.
-            stored = await find(console, str(message_id), None)
+            stored = await find(console, call, str(message_id), None)
             if stored.topic != DLQ_PREFIX + group:
                 raise ApiError(400, f"it is no dead letter of {group}")
             target = _target(stored, group, call.body["to"])
             if target.startswith(DLQ_PREFIX) or target not in console.broker.tables.topics:
                 raise ApiError(404, f"there is no topic {target} to send it to")
             _check_may_send(console, call, target)
-            outcome = await put(console, call, _again(stored, target, call.now), stored.body)
+            outcome = await put(console, call, _again(stored, target, call.now))
         except (ApiError, OperationError) as error:
             results.append({"id": message_id, "error": error.message})
         else:
@@ -127,20 +126,20 @@ def _target(stored: StoredMessage, group: str, to: str) -> str:
     return stored.properties.get(PROPERTY_RETRY_TOPIC) or stored.properties.get("DLQ_ORIGIN_TOPIC", "")
 
 
-def _again(stored: StoredMessage, target: str, now: int) -> TestMessage:
+def _again(stored: StoredMessage, target: str, now: int) -> NewMessage:
     properties = {name: value for name, value in stored.properties.items() if name not in _OF_THE_SYSTEM}
     properties[REPLAYED_FROM] = stored.message_id
-    is_retry = target.startswith(RETRY_PREFIX)
-    if is_retry:
+    if target.startswith(RETRY_PREFIX):
         properties[PROPERTY_RETRY_TOPIC] = stored.properties.get(PROPERTY_RETRY_TOPIC, "")
     kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
-    return TestMessage(
+    return NewMessage(
         target,
-        format_properties({name: value for name, value in properties.items() if value}),
+        stored.body,
         now,
+        properties,
         sys_flag=kept,
         flag=stored.flag,
-        reconsume_times=0 if is_retry else None,
+        producer_group=PRODUCER_GROUP,
     )
 
 

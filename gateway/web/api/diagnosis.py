@@ -14,11 +14,10 @@ from twisted.internet.defer import DeferredList, maybeDeferred
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import PERM_READ
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin import consumers
-from mqgateway.gateway.broker.admin import groups as operations
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import Client, ConsumerGroup
+from mqgateway.gateway.broker.clients.table import ConsumerGroup
 from mqgateway.gateway.broker.consume import query
+from mqgateway.gateway.broker.operations import Client, Use
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.doctor.checks import examine
@@ -46,7 +45,7 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
     online = broker.clients.consumer_group(name)
     if online is None and name not in broker.tables.groups:
         raise ApiError(404, f"there is no group {name} on this broker")
-    members = [] if online is None else await _members(broker, online)
+    members = [] if online is None else await _members(console, call, online)
     found = await _gathered(console, call, members)
     return {
         "group": name,
@@ -65,12 +64,13 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def _members(broker: Broker, online: ConsumerGroup) -> list[Member]:
+async def _members(console: Console, call: Call, online: ConsumerGroup) -> list[Member]:
     """All members; what each says of itself, of so many."""
     clients = list(online.clients.values())
     asked = clients[:MEMBERS_ASKED_MAX]
+    ask, permit = console.operations.clients.running_info, console.permit(call, Use.QUERY)
     answers: list[tuple[bool, Any]] = await DeferredList(
-        [maybeDeferred(consumers.running_info, broker, online.name, one.client_id) for one in asked],
+        [maybeDeferred(ask, permit, online.name, one.client_id) for one in asked],
         consumeErrors=True,
     )
     told = [_told(one, *answer) for one, answer in zip(asked, answers, strict=True)]
@@ -99,7 +99,7 @@ async def _gathered(console: Console, call: Call, members: list[Member]) -> Grou
     for topic in names:
         await breathe()
         born = [half.stored.born_timestamp for half in halves if half.topic == topic]
-        topics[topic] = _topic(broker, name, topic, born)
+        topics[topic] = _topic(console, name, topic, born)
         queues += await _queues(broker, name, topic, wanted.get(topic))
     modes = (broker.tables.request_modes.get(topic, name) for topic in names)
     dead = DLQ_PREFIX + name
@@ -118,14 +118,15 @@ async def _gathered(console: Console, call: Call, members: list[Member]) -> Grou
     )
 
 
-def _topic(broker: Broker, group: str, topic: str, born: list[int]) -> Topic:
+def _topic(console: Console, group: str, topic: str, born: list[int]) -> Topic:
+    broker = console.broker
     config = broker.tables.topics.get(topic)
     if config is None:
         return Topic(topic, has_route=False)
     return Topic(
         topic,
         is_readable=bool(config.perm & PERM_READ),
-        is_allowed=operations.is_readable(broker, group, topic),
+        is_allowed=console.operations.groups.is_readable(group, topic),
         incoming=broker.stats.put_tps(topic),
         open_transactions=len(born),
         oldest_transaction=min(born, default=None),

@@ -9,11 +9,8 @@ import orjson
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin import consumers
-from mqgateway.gateway.broker.admin import groups as operations
-from mqgateway.gateway.broker.admin.topics import time_spans
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
+from mqgateway.gateway.broker.operations import ClientAnswer, Use
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.web.api.behind import behind
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
@@ -98,7 +95,7 @@ def group(console: Console, call: Call) -> dict[str, Any]:
             for topic, one in sorted(online.subscriptions.items())
         ],
         "clients": [] if online is None else [_member(client) for client in online.clients.values()],
-        "progress": [_progress(broker, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
+        "progress": [_progress(console, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
         "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
     }
 
@@ -114,10 +111,12 @@ def _member(client: Any) -> dict[str, Any]:
     }
 
 
-def _progress(broker: Broker, name: str, topic: str, now: int) -> dict[str, Any]:
+def _progress(console: Console, name: str, topic: str, now: int) -> dict[str, Any]:
     """How far the group is in a topic, by queue; `delay` in ms is how old the next message is."""
+    broker = console.broker
     store, offsets = broker.store, broker.tables.offsets
-    delays = {span.message_queue.queue_id: span.delay_time for span in time_spans(broker, topic, name, now)}
+    spans = console.operations.topics.time_spans(topic, name, now)
+    delays = {span.message_queue.queue_id: span.delay_time for span in spans}
     queues = []
     for queue_id, committed in sorted(offsets.queues_of(name, topic).items()):
         end = store.max_offset(topic, queue_id)
@@ -137,7 +136,7 @@ def _progress(broker: Broker, name: str, topic: str, now: int) -> dict[str, Any]
         "topic": topic,
         "behind": behind(broker, topic, name),
         "rate": round(broker.stats.get_tps(name, topic), 2),
-        "mayRead": operations.is_readable(broker, name, topic),
+        "mayRead": console.operations.groups.is_readable(name, topic),
         "queues": queues,
     }
 
@@ -145,8 +144,11 @@ def _progress(broker: Broker, name: str, topic: str, now: int) -> dict[str, Any]
 async def running(console: Console, call: Call) -> dict[str, Any]:
     """What a member is doing, told by itself; with the stacks of its threads if so wished."""
     answer: ClientAnswer = await settled(
-        consumers.running_info(
-            console.broker, call.path["group"], call.path["client"], jstack=call.query["stacks"]
+        console.operations.clients.running_info(
+            console.permit(call, Use.QUERY),
+            call.path["group"],
+            call.path["client"],
+            with_stacks=call.query["stacks"],
         )
     )
     if answer.code:
@@ -168,31 +170,31 @@ def create_group(console: Console, call: Call) -> dict[str, Any]:
 
 def change_group(console: Console, call: Call) -> dict[str, Any]:
     """Change a group: what is not given stays."""
-    known = operations.group_config(console.broker, call.path["group"])
+    known = console.operations.groups.known(call.path["group"])
     call.before = known.to_json()
     return _put_group(console, call, SubscriptionGroupConfig.from_json(known.to_json()))
 
 
 def _put_group(console: Console, call: Call, config: SubscriptionGroupConfig) -> dict[str, Any]:
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     body = call.body
     for name, attribute in _CHANGEABLE.items():
         if body[name] is not None:
             setattr(config, attribute, body[name])
     config.attributes = {}
-    operations.update_group(console.broker, config)
-    call.after = operations.group_config(console.broker, config.group_name).to_json()
+    console.operations.administration.put_group(permit, config)
+    call.after = console.operations.groups.known(config.group_name).to_json()
     return {"group": config.group_name}
 
 
 def delete_group(console: Console, call: Call) -> dict[str, Any]:
     """Delete a group; with its offsets if so wished."""
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     name = call.path["group"]
     if name not in console.broker.tables.groups:
         raise ApiError(404, f"there is no group {name} on this broker")
-    call.before = operations.group_config(console.broker, name).to_json()
-    operations.delete_group(console.broker, name, with_offsets=call.query["offsets"])
+    call.before = console.operations.groups.known(name).to_json()
+    console.operations.administration.delete_group(permit, name, with_offsets=call.query["offsets"])
     return {"group": name}
 
 

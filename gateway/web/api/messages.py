@@ -11,12 +11,12 @@ from mqgateway.engine.message import (
     parse_offset_message_id,
 )
 from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.access.resources import needs_of_record
-from mqgateway.gateway.broker.connection import MayUse
-from mqgateway.gateway.broker.consume import query as queries
+from mqgateway.gateway.broker.operations import MayUse, Use
 from mqgateway.gateway.codec.traces import trace_records
 from mqgateway.gateway.web import messages as shown
 from mqgateway.gateway.web.api.needs import of_topic
@@ -26,7 +26,6 @@ from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 from mqgateway.gateway.web.scan import Wanted, scan, settled
 from mqgateway.gateway.web.timeline import Told, timeline
 
-FOREVER = 2**62
 KEY_MAX = 64
 BUDGET_MAX = 100_000
 
@@ -62,13 +61,13 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
 async def by_key(console: Console, call: Call) -> dict[str, Any]:
     """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
-    found = (await settled(queries.query_message(console.broker, topic, key, 0, FOREVER, KEY_MAX))).records
+    found = (await _by_key(console, call, topic, key)).records
     return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
 
 
 async def message(console: Console, call: Call) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
-    stored = await find(console, call.path["id"], _may_read(console, call))
+    stored = await find(console, call, call.path["id"], _may_read(console, call))
     offsets = console.broker.tables.offsets
     groups = sorted(offsets.groups_of(stored.topic))
     return {
@@ -86,12 +85,12 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
 async def trace(console: Console, call: Call) -> dict[str, Any]:
     """What clients said of a message that they traced; times are in ms since the epoch."""
     broker = console.broker
-    stored = await find(console, call.path["id"], _may_read(console, call))
+    stored = await find(console, call, call.path["id"], _may_read(console, call))
     topic = broker.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
     told: list[Told] = []
-    result = await settled(queries.query_message(broker, topic, key, 0, FOREVER, KEY_MAX)) if key else None
+    result = await _by_key(console, call, topic, key) if key else None
     for record in () if result is None else result.records:
         message = decode(record)
         told += [
@@ -107,6 +106,12 @@ async def trace(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
+async def _by_key(console: Console, call: Call, topic: str, key: str) -> QueryResult:
+    permit = console.permit(call, Use.QUERY)
+    found: QueryResult = await settled(console.operations.queries.by_key(permit, topic, key, KEY_MAX))
+    return found
+
+
 def _may_read(console: Console, call: Call) -> MayUse:
     """Return what decides whether the caller may read messages of a topic."""
 
@@ -120,13 +125,15 @@ def _may_read(console: Console, call: Call) -> MayUse:
     return may_use
 
 
-async def find(console: Console, message_id: str, may_use: MayUse | None) -> StoredMessage:
+async def find(console: Console, call: Call, message_id: str, may_use: MayUse | None) -> StoredMessage:
     """Return the message with an id of ours. Raises `ApiError`, and `OperationError` for a refusal."""
     try:
         offset = parse_offset_message_id(message_id)[2]
     except ValueError:
         raise ApiError(400, f"{message_id} is not an offset id; search for it by key in its topic") from None
-    record = await settled(queries.view_message(console.broker, offset, may_use))
+    record = await settled(
+        console.operations.queries.by_position(console.permit(call, Use.QUERY), offset, may_use)
+    )
     stored = decode(record)
     if stored.message_id != message_id.upper():
         raise ApiError(404, f"there is no message {message_id} on this broker")

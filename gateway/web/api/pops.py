@@ -7,7 +7,7 @@ from typing import Any
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
+from mqgateway.gateway.broker.operations import ANY_QUEUE
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console

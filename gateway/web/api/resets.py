@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin.progress import Restart, restart_targets, set_offsets
+from mqgateway.gateway.broker.operations import Permit, Restart, Use
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -19,18 +19,18 @@ BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
 
 def preview(console: Console, call: Call) -> dict[str, Any]:
     """Where the group is and where it would go on, by queue. Nothing is changed."""
-    targets = _targets(console, call.path["group"], call.query)
+    targets = _targets(console, console.permit(call, Use.QUERY), call.path["group"], call.query)
     return {"queues": _rows(console, call.path["group"], call.query["topic"], targets)}
 
 
 def reset(console: Console, call: Call) -> dict[str, Any]:
     """Let the group go on there: with its next pull, or when it comes back. `id` undoes it."""
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     group, topic = call.path["group"], call.body["topic"]
-    targets = _targets(console, group, call.body)
+    targets = _targets(console, permit, group, call.body)
     rows = _rows(console, group, topic, targets)
     before = {row["queueId"]: row["offset"] for row in rows if row["offset"] >= 0}
-    set_offsets(console.broker, group, topic, targets)
+    console.operations.administration.set_offsets(permit, group, topic, targets)
     call.before, call.after = before, targets
     return {"id": console.keep_reset(call, group, topic, before, targets), "queues": rows}
 
@@ -40,7 +40,7 @@ def undo(console: Console, call: Call) -> dict[str, Any]:
 
     Of queues in which it had no offset the new one stays, unless it had none at all.
     """
-    console.check_writable()
+    permit, administration = console.permit(call, Use.ADMINISTER), console.operations.administration
     number = call.path["id"]
     done = console.resets.get(int(number)) if number.isdecimal() else None
     if done is None:
@@ -50,9 +50,9 @@ def undo(console: Console, call: Call) -> dict[str, Any]:
     call.before = {queue: offsets.query(done.group, done.topic, queue) for queue in done.before}
     call.after = done.before
     if done.before:
-        set_offsets(console.broker, done.group, done.topic, done.before)
+        administration.set_offsets(permit, done.group, done.topic, done.before)
     else:
-        offsets.remove(done.group, done.topic)
+        administration.forget_offsets(permit, done.group, done.topic)
     del console.resets[done.id]
     return {"group": done.group, "topic": done.topic, "offsets": done.before}
 
@@ -71,13 +71,13 @@ def _of_group(call: Call, group: str) -> Call:
     return Call(call.caller, call.now, call.cluster, path={"group": group})
 
 
-def _targets(console: Console, group: str, given: dict[str, Any]) -> dict[int, int]:
+def _targets(console: Console, permit: Permit, group: str, given: dict[str, Any]) -> dict[int, int]:
     to, queue_id = given["to"], given["queueId"]
     if to == OFFSET and queue_id < 0:
         raise ApiError(400, "an offset is of one queue: say which by queueId")
     timestamp = {BEGINNING: 0, END: -1, TIME: given["time"]}.get(to, 0)
     restart = Restart(group, given["topic"], timestamp, queue_id, given["offset"] if to == OFFSET else None)
-    targets = restart_targets(console.broker, restart)
+    targets = console.operations.administration.restart_targets(permit, restart)
     if to != BEGINNING:
         return targets
     return {queue: console.broker.store.min_offset(given["topic"], queue) for queue in targets}

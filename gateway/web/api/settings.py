@@ -6,7 +6,7 @@ from typing import Any
 
 from mqgateway.engine.options import Setting
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin.broker import update_settings
+from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -53,7 +53,7 @@ def change_settings(console: Console, call: Call) -> dict[str, Any]:
     shown = {name: value for name, value, _, _ in configuration.effective()}
     call.before = {name: shown.get(name, "") for name in changes}
     found = [Setting(name, value, 0, "console") for name, value in changes.items()]
-    note = update_settings(console.broker, found, call.now)
+    note = console.operations.administration.change_settings(console.permit(call, Use.CONFIGURE), found)
     now = {name: value for name, value, _, _ in configuration.effective()}
     call.after = {name: now.get(name, "") for name in changes}
     return {"before": call.before, "after": call.after, "note": note}

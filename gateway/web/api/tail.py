@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.record import decode
-from mqgateway.gateway.broker.admin.topics import topic_config
 from mqgateway.gateway.web import messages
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -22,7 +21,7 @@ A_LOOK_MAX = 100
 def tail(console: Console, call: Call) -> Source:
     """Events called `message`, and `skipped` where more arrive than a person could read."""
     broker, topic = console.broker, call.path["topic"]
-    topic_config(broker, topic)
+    console.operations.topics.known(topic)
     wanted = Wanted(topic, tag=call.query["tag"], text=call.query["text"])
     seen = {queue: broker.store.max_offset(topic, queue) for queue in broker.store.queues().get(topic, ())}
 

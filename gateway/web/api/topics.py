@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mqgateway.engine.message import (
@@ -12,13 +11,11 @@ from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     RETRY_PREFIX,
-    format_properties,
 )
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.admin import topics as operations
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.produce.send import SendOutcome, send
+from mqgateway.gateway.broker.operations import NewMessage, SendOutcome, Use
 from mqgateway.gateway.web.api.behind import behind
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
@@ -118,9 +115,8 @@ def _row(broker: Broker, config: TopicConfig, groups: int) -> dict[str, Any]:
 def topic(console: Console, call: Call) -> dict[str, Any]:
     """One topic: its settings, queues, routes, groups, and who sends to it now."""
     broker, name = console.broker, call.path["topic"]
-    config = operations.topic_config(broker, name).config
-    groups = sorted(operations.groups_of_topic(broker, name))
-    stats = operations.topic_stats(broker, name)
+    known = console.operations.topics
+    config, groups, stats = known.known(name), sorted(known.groups_of(name)), known.stats(name)
     return {
         **_row(broker, config, len(groups)),
         "order": config.order,
@@ -177,11 +173,11 @@ async def create_topic(console: Console, call: Call) -> dict[str, Any]:
 async def change_topic(console: Console, call: Call) -> dict[str, Any]:
     """Change a topic: what is not given stays."""
     name = call.path["topic"]
-    return await _put_topic(console, call, name, operations.topic_config(console.broker, name).config)
+    return await _put_topic(console, call, name, console.operations.topics.known(name))
 
 
 async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig | None) -> dict[str, Any]:
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     body, before = call.body, known or TopicConfig(name, 8, 8)
     attributes: Mapping[str, Any] = body["attributes"] or {}
     changed = {key: value for key, value in attributes.items() if value != before.attributes.get(key)}
@@ -196,8 +192,8 @@ async def _put_topic(console: Console, call: Call, name: str, known: TopicConfig
         attributes={f"+{key}": str(value) for key, value in changed.items()},
     )
     call.before = None if known is None else known.to_json()
-    await settled(operations.update_topic(console.broker, config))
-    call.after = operations.topic_config(console.broker, name).config.to_json()
+    await settled(console.operations.administration.put_topic(permit, config))
+    call.after = console.operations.topics.known(name).to_json()
     return {"topic": name}
 
 
@@ -207,56 +203,40 @@ def _given(value: Any, otherwise: Any) -> Any:
 
 def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     """Delete a topic with all its messages and offsets on this broker."""
-    console.check_writable()
+    permit = console.permit(call, Use.ADMINISTER)
     name = call.path["topic"]
-    call.before = operations.topic_config(console.broker, name).config.to_json()
-    operations.delete_topic(console.broker, name)
+    call.before = console.operations.topics.known(name).to_json()
+    console.operations.administration.delete_topic(permit, name)
     server, options = console.name_server, console.broker.options
     if server is not None and set(server.tables.topic_queues.get(name, ())) <= {options.broker_name}:
         server.tables.delete_topic(name, options.broker_cluster_name)
     return {"topic": name}
 
 
-@dataclass(frozen=True)
-class TestMessage:
-    """A message from the console: `broker.message_request.MessageRequest`."""
-
-    topic: str
-    properties: str
-    born_timestamp: int
-    queue_id: int = -1
-    sys_flag: int = 0
-    reconsume_times: int | None = None
-    producer_group: str = PRODUCER_GROUP
-    default_topic: str = ""
-    default_topic_queue_nums: int = 4
-    flag: int = 0
-    unit_mode: bool | None = False
-    batch: bool | None = False
-    max_reconsume_times: int | None = None
-
-
 async def send_message(console: Console, call: Call) -> dict[str, Any]:
     """Store a message in an existing topic, as a producer would."""
     name, body = call.path["topic"], call.body
-    operations.topic_config(console.broker, name)
+    console.operations.topics.known(name)
     given = {str(key): str(value) for key, value in (body["properties"] or {}).items()}
     named = {PROPERTY_TAGS: body["tags"], PROPERTY_KEYS: body["keys"]}
     if body["delayLevel"]:
         named[PROPERTY_DELAY_TIME_LEVEL] = str(body["delayLevel"])
-    properties = format_properties(given | {key: value for key, value in named.items() if value})
-    request = TestMessage(name, properties, call.now, queue_id=body["queueId"])
-    return sent(await put(console, call, request, body["body"].encode()))
+    message = NewMessage(
+        name,
+        body["body"].encode(),
+        call.now,
+        given | {key: value for key, value in named.items() if value},
+        queue_id=body["queueId"],
+        producer_group=PRODUCER_GROUP,
+    )
+    return sent(await put(console, call, message))
 
 
-async def put(console: Console, call: Call, request: TestMessage, body: bytes) -> SendOutcome:
-    """Store a message, and let those read it who wait. Raises `ApiError`."""
-    console.check_writable()
-    outcome = send(console.broker, request, body, call.connection, call.now)
-    if not isinstance(outcome, SendOutcome) and not hasattr(outcome, "addCallback"):
-        raise ApiError(400, "a batch cannot be sent from here")
-    console.broker.store.dispatch()
-    stored: SendOutcome = await settled(outcome)
+async def put(console: Console, call: Call, message: NewMessage) -> SendOutcome:
+    """Store a message. Raises `ApiError`, `OperationError`."""
+    stored: SendOutcome = await settled(
+        console.operations.produce.send(console.permit(call, Use.SEND), message)
+    )
     return stored
 
 

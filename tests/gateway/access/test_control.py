@@ -16,6 +16,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.asker import Asker
 from mqgateway.gateway.access.control import AccessControl
+from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import (
     Action,
@@ -34,7 +35,7 @@ from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserStatus, UserType
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.support.gateway.broker.helpers import FakePeer
 
@@ -351,8 +352,8 @@ def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
     """Why somebody is not let in; empty for who is."""
     try:
         made.admit(who, lambda: needs)
-    except RequestError as refusal:
-        return refusal.remark
+    except NotAdmitted as refusal:
+        return refusal.message
     return ""
 
 

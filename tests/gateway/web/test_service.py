@@ -6,10 +6,12 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.task import Clock
 
 from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.web.rings import STEP_SECONDS
 from mqgateway.gateway.web.service import ConsoleService
 from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.operating import InlineRunner
 from tests.support.gateway.web import Browser
 
 
@@ -50,7 +52,8 @@ class Listening(Clock):
 def service(reactor: Listening) -> ConsoleService:
     memory = MemoryBroker(options={"console_port": 8099})
     server = RemotingServer(reactor, memory.dispatcher, RemotingOptions())
-    return ConsoleService(memory.broker, server, reactor=reactor, clock=memory.clock)
+    operations = Operations(memory.broker, InlineRunner(memory))
+    return ConsoleService(memory.broker, operations, server, reactor=reactor, clock=memory.clock)
 
 
 def test_it_listens_samples_and_stops() -> None:

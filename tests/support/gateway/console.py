@@ -17,6 +17,7 @@ from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import UserType
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.http import LimitedSite
@@ -27,6 +28,7 @@ from mqgateway.gateway.web.guard import Guard
 from mqgateway.gateway.web.route import PREFIX
 from mqgateway.gateway.web.site import ConsolePages, LimitedRequest
 from tests.support.gateway.broker.helpers import MemoryBroker
+from tests.support.gateway.broker.operating import InlineRunner
 from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.web import Browser, Response
 
@@ -75,7 +77,14 @@ class ConsoleWorld:
         self.clockwork = Clock()
         self.entrance = Entrance(self.memory.options, self.broker.access, self.memory.clock)
         schedule = Schedule(self.clockwork)
-        self.console = Console(self.broker, self.server, self.entrance, schedule, self.memory.clock)
+        self.console = Console(
+            self.broker,
+            Operations(self.broker, InlineRunner(self.memory)),
+            self.server,
+            self.entrance,
+            schedule,
+            self.memory.clock,
+        )
         self.pages = ConsolePages(self.console, Guard(hosts), port=8088, version="1")
         self.site = LimitedSite(self.pages, LimitedRequest)
 

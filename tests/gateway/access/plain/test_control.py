@@ -17,6 +17,7 @@ from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import Keeper
@@ -26,7 +27,7 @@ from mqgateway.gateway.access.slowing import AT_ONCE, WAIT_MAX_MILLIS
 from mqgateway.gateway.codec.codes import V4_9_8, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command
 from mqgateway.gateway.codec.version_4 import AclRequestCode
-from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from tests.support.gateway.broker.helpers import FakePeer
 
@@ -358,6 +359,6 @@ def test_who_asks_by_a_door_without_commands(
     control, said = Served().control, ""
     try:
         control.admit(Asker(name, secret.__eq__, address, "Request"), lambda: [needed])
-    except RequestError as refusal:
-        said = refusal.remark
+    except NotAdmitted as refusal:
+        said = refusal.message
     assert said == why

@@ -11,13 +11,12 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options.access import AuthorizationProfile
 from mqgateway.gateway.access.asker import Admission, Asker
+from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.needs import PUB, SUB, Need
 from mqgateway.gateway.access.policies import group, topic
-from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.access import needs_of
 from mqgateway.gateway.grpc.service.status import Refused
-from mqgateway.gateway.remoting.call import RequestError
 from tests.support.gateway.grpc.messaging import Service, message
 
 TIME = "20261124T235959Z"
@@ -35,10 +34,10 @@ class Guard:
     def admit(self, asker: Asker, needs: Any) -> None:
         """As `Admission`."""
         if asker.name != "alice" or not asker.proof("secret"):
-            raise RequestError(ResponseCode.NO_PERMISSION, "check signature failed.", until=self.until)
+            raise NotAdmitted("check signature failed.", self.until)
         self.asked.append((asker, list(needs())))
         if not self.allowed:
-            raise RequestError(ResponseCode.NO_PERMISSION, "no permission")
+            raise NotAdmitted("no permission")
 
 
 def signed(secret: str = "secret", name: str = "alice") -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from mqgateway.gateway.broker.operations import HalfPlace
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.grpc.service.transactions import Place
 from tests.support.gateway.grpc.messaging import ID, Service
 
 COMMIT, ROLLBACK = v2.TransactionResolution.COMMIT, v2.TransactionResolution.ROLLBACK
@@ -123,7 +123,7 @@ def test_transaction_of_another_topic_is_not_ended() -> None:
     made.topic("Y", "TRANSACTION", queues=1)
     properties = {"TRAN_MSG": "true", "PGROUP": "Y", "UNIQ_KEY": "K2"}
     half = made.memory.send("X", b"other", properties=properties, sys_flag=4, queue_id=0)
-    place = Place(int(half.ext["queueOffset"]), int(half.ext["msgId"][-16:], 16))
+    place = HalfPlace(int(half.ext["queueOffset"]), int(half.ext["msgId"][-16:], 16))
     made.service.transactions._places["K2"] = place
     request = v2.EndTransactionRequest(topic=v2.Resource(name="Y"), transaction_id="K2", resolution=COMMIT)
     assert made.ask(request).status.code == v2.Code.INTERNAL_SERVER_ERROR

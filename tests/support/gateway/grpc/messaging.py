@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.asker import Admission
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Peer, ServerStream, Status, Unary
 from mqgateway.gateway.grpc.service.messaging import SERVICE, Messaging
@@ -105,7 +106,10 @@ class Service:
         self.memory.chance = 0
         self.broker = self.memory.broker
         self.loop = Clock()
-        self.service = Messaging(self.broker, LongWork(self.loop), admission, lambda: PORT)
+        self.service = Messaging(
+            Operations(self.broker, LongWork(self.loop), admission=admission),
+            lambda: PORT,
+        )
         self.methods = self.service.methods()
 
     def begin(self, request: Any, client_id: str = "c1", **headers: str) -> tuple[FakeCall, list[Any]]:

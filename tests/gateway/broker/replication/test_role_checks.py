@@ -1,4 +1,4 @@
-"""What a slave answers, while its master is there and while it is not."""
+"""Answers of a slave with and without a connected master."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_readers_are_sent_back_to_the_master(scene: Scene) -> None:
     assert suggested(scene.slave.pull(0)) == (0, "0", "3")
 
 
-def test_who_finds_nothing_goes_to_the_master_at_once(scene: Scene) -> None:
+def test_reader_at_the_end_of_a_queue_goes_to_the_master_at_once(scene: Scene) -> None:
     assert suggested(scene.slave.pull(3, SUBSCRIBES | SUSPENDS)) == (20, "0", "3")
 
 

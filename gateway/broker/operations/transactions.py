@@ -1,0 +1,64 @@
+"""Ends of transactions, and the half messages they are about."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.message import PROPERTY_UNIQ_KEY, TRANS_HALF_TOPIC
+from mqgateway.engine.store.key_query import INDEX_UNIQUE
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.store.results import QueryResult
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.consume.query import query_message
+from mqgateway.gateway.broker.operations.gate import Gate, Permit, Use
+from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.records import half_at
+from mqgateway.gateway.broker.transactions.ends import TransactionEnd, end_transaction
+
+FOREVER = 2**62
+COPIES_MAX = 64
+"""Half messages of one key that are looked through: each check of the producer makes a copy."""
+
+
+class HalfPlace(NamedTuple):
+    """The offsets of a half message in its queue and in the log."""
+
+    queue_offset: int
+    physical_offset: int
+
+
+class Transactions:
+    """Transactions of one broker."""
+
+    def __init__(self, broker: Broker, gate: Gate) -> None:
+        self._broker = broker
+        self._gate = gate
+
+    def end(self, permit: Permit, end: TransactionEnd, topic: str) -> None:
+        """Commit a half message of a topic, roll it back, or leave it open. Raises `OperationError`."""
+        self._gate.enter(permit, Use.END_TRANSACTION)
+        # The principal was authorized for this topic; the offsets may be of another topic's message.
+        end_transaction(self._broker, end, permit.now, lambda stored: stored == topic)
+        self._gate.leave(None)
+
+    def find_half(
+        self, permit: Permit, topic: str, key: str
+    ) -> HalfPlace | Deferred[HalfPlace | None] | None:
+        """Return the newest half message of a topic with a unique key, by the index; None if there is
+        none."""
+        self._gate.enter(permit, Use.END_TRANSACTION)
+        found = query_message(self._broker, TRANS_HALF_TOPIC, key, 0, FOREVER, COPIES_MAX, INDEX_UNIQUE)
+        return then(found, lambda result: self._newest(result, topic, key))
+
+    def _newest(self, found: QueryResult, topic: str, key: str) -> HalfPlace | None:
+        newest: HalfPlace | None = None
+        for record in found.records:
+            stored = decode(record)
+            half = half_at(self._broker, stored.physical_offset, None)
+            if half is None or half.topic != topic or stored.properties.get(PROPERTY_UNIQ_KEY) != key:
+                continue
+            if newest is None or stored.queue_offset > newest.queue_offset:
+                newest = HalfPlace(stored.queue_offset, stored.physical_offset)
+        return newest

@@ -1,0 +1,122 @@
+"""Admission of requests: order of the checks, one use a permit, and the end of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.options import BrokerRole
+from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.needs import PUB, Need
+from mqgateway.gateway.access.policies import topic
+from mqgateway.gateway.broker.operations import Gate, NotAdmitted, OperationError, Principal, Reason, Use
+from mqgateway.gateway.broker.operations.gate import InternalConnection
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
+from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
+from tests.support.gateway.broker.operating import principal
+
+RIGHTS = [Need(topic("T"), (PUB,))]
+
+
+class Scene:
+    """A gate with access control that accepts alice; `steps` holds what was checked, in order."""
+
+    def __init__(self, **store_options: Any) -> None:
+        self.memory = MemoryBroker(store_options=store_options, options={"broker_id": len(store_options)})
+        self.steps: list[str] = []
+        self.turns = 0
+        self.is_turn = False
+        self.gate = Gate(
+            self.memory.broker, admission=self, is_turn=lambda: self.is_turn, end_turn=self._end_turn
+        )
+
+    def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
+        """As `Admission`."""
+        self.steps.append(f"admit {asker.name} {[str(need.resource) for need in needs()]}")
+        if asker.name != "alice":
+            raise NotAdmitted("unknown user")
+
+    def is_authorized(self) -> bool:
+        """As `Controlled`."""
+        self.steps.append("lease")
+        return True
+
+    def principal(self, name: str = "alice") -> Principal:
+        """A principal that signs."""
+        return Principal(FakePeer(), lambda: Asker(name, str.isascii, "10.0.0.1:1", "Request"))
+
+    def _end_turn(self) -> None:
+        self.turns += 1
+
+
+def test_admit_checks_rights_then_protocol_then_lease_then_role() -> None:
+    scene = Scene(broker_role=BrokerRole.SLAVE)
+    scene.memory.broker.controlled = scene  # type: ignore[assignment]  # a lease that is noted
+    with pytest.raises(OperationError) as refused:
+        scene.gate.admit(scene.principal(), Use.SEND, lambda: RIGHTS, lambda: scene.steps.append("validate"))
+    assert refused.value.reason is Reason.SYSTEM_BUSY
+    assert scene.steps == ["admit alice ['Topic:T']", "validate", "lease"]
+
+
+def test_admit_of_an_unknown_user_ends_before_other_checks() -> None:
+    scene = Scene()
+    with pytest.raises(NotAdmitted, match="unknown user"):
+        scene.gate.admit(
+            scene.principal("mallory"), Use.SEND, validate=lambda: scene.steps.append("validate")
+        )
+    assert scene.steps == ["admit mallory []"]
+
+
+def test_admit_of_an_authenticated_principal_skips_access_control() -> None:
+    scene = Scene()
+    peer = FakePeer()
+    permit = scene.gate.admit(principal(peer), Use.SEND)
+    assert (permit.connection, permit.now, scene.steps) == (peer, scene.memory.clock.millis(), [])
+
+
+@pytest.mark.parametrize("use", Use)
+def test_fenced_broker_admits_reads_only(use: Use) -> None:
+    scene = Scene()
+    scene.memory.broker.role.become(RoleKind.FENCED)
+    scene.memory.broker.store.gate = closed_gate(RoleKind.FENCED)
+    reads = {Use.PULL, Use.QUERY, Use.CONNECT, Use.CONFIGURE}
+    try:
+        scene.gate.admit(principal(), use)
+        assert use in reads
+    except OperationError as refusal:
+        assert use not in reads and refusal.reason is Reason.SERVICE_NOT_AVAILABLE
+
+
+def test_permit_serves_its_own_use_only() -> None:
+    scene = Scene()
+    permit = scene.gate.admit(principal(), Use.QUERY)
+    with pytest.raises(ValueError, match="a permit to query does not allow to send"):
+        scene.gate.enter(permit, Use.SEND)
+    scene.gate.enter(permit, Use.SEND, Use.QUERY)
+
+
+def test_permit_of_a_former_master_is_refused() -> None:
+    scene = Scene()
+    permit = scene.gate.admit(principal(), Use.SEND)
+    scene.memory.broker.role.become(RoleKind.FENCED)
+    scene.memory.broker.store.gate = closed_gate(RoleKind.FENCED)
+    with pytest.raises(OperationError):
+        scene.gate.enter(permit, Use.SEND)
+
+
+def test_internal_permit_is_bound_to_no_client() -> None:
+    permit = Scene().gate.internal(Use.ACKNOWLEDGE)
+    assert isinstance(permit.connection, InternalConnection) and permit.connection.is_open
+    permit.connection.on_lost(print)
+    permit.connection.close("")
+
+
+@pytest.mark.parametrize("is_turn", [True, False])
+def test_leave_ends_the_turn_unless_one_is_open(is_turn: bool) -> None:
+    scene = Scene()
+    scene.is_turn = is_turn
+    assert scene.gate.leave("outcome") == "outcome"
+    assert scene.turns == (not is_turn)

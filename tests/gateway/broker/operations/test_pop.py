@@ -1,0 +1,89 @@
+"""Popped messages through operations: delivered, acknowledged, hidden, dead-lettered."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.engine.pop import Receipt
+from mqgateway.gateway.broker.operations import (
+    Delivery,
+    OperationError,
+    PollingStatus,
+    PopOutcome,
+    Reason,
+    Receive,
+    Use,
+)
+from tests.support.gateway.broker.helpers import split_records
+from tests.support.gateway.broker.operating import OperatedBroker
+from tests.support.gateway.broker.producing import outcome_of
+
+WANTED = Receive("c1", "G", "T", 32, 60_000, 0, "*", "TAG", False, None)
+
+
+@pytest.fixture
+def operated() -> OperatedBroker:
+    """A broker with messages a and b."""
+    operated = OperatedBroker()
+    operated.memory.chance = 0
+    operated.send(b"a")
+    operated.send(b"b")
+    return operated
+
+
+def received(operated: OperatedBroker) -> PopOutcome:
+    outcome = operated.operations.pop.receive(operated.permit(Use.RECEIVE), WANTED)
+    return outcome_of(outcome)
+
+
+def delivery(outcome: PopOutcome, offset: int) -> Delivery:
+    (find,) = outcome.finds
+    times = outcome.pop_time, outcome.invisible_time
+    made = Receipt(find.start_offset, *times, outcome.revive_queue_id, "0", "broker-a")
+    return Delivery("G", "T", find.queue_id, made.of_message(find.queue_id, offset), offset, None)
+
+
+def test_received_messages_are_acknowledged_and_hidden(operated: OperatedBroker) -> None:
+    found, pop = received(operated), operated.operations.pop
+    assert [message.body for message in split_records(found.finds[0].body)] == [b"a", b"b"]
+    assert pop.acknowledge(operated.permit(Use.ACKNOWLEDGE), delivery(found, 0)) is None
+    permit = operated.permit(Use.CHANGE_INVISIBLE_TIME)
+    assert isinstance(pop.change_invisible_time(permit, delivery(found, 1), 90_000), Receipt)
+    assert received(operated).status is PollingStatus.POLLING_TIMEOUT
+
+
+def test_receipt_of_an_acknowledged_message_is_stale(operated: OperatedBroker) -> None:
+    found, pop = received(operated), operated.operations.pop
+    pop.check_receipt(operated.permit(Use.DEAD_LETTER), delivery(found, 0))
+    pop.acknowledge(operated.permit(Use.ACKNOWLEDGE), delivery(found, 0))
+    with pytest.raises(OperationError) as refused:
+        pop.check_receipt(operated.permit(Use.DEAD_LETTER), delivery(found, 0))
+    assert refused.value.reason is Reason.RECEIPT_STALE
+
+
+@pytest.mark.parametrize("use", [Use.DEAD_LETTER, Use.RECEIVE])
+def test_dead_lettered_message_is_stored_in_the_dlq(operated: OperatedBroker, use: Use) -> None:
+    (message, _) = operated.memory.stored("T")
+    pop = operated.operations.pop
+    pop.dead_letter(operated.permit(use), "G", "T", message.physical_offset)
+    operated.broker.store.dispatch()
+    assert operated.bodies("%DLQ%G") == [b"a"]
+
+
+def test_message_of_another_topic_is_not_dead_lettered(operated: OperatedBroker) -> None:
+    (message, _) = operated.memory.stored("T")
+    with pytest.raises(OperationError) as refused:
+        permit = operated.permit(Use.DEAD_LETTER)
+        operated.operations.pop.dead_letter(permit, "G", "Other", message.physical_offset)
+    assert refused.value.reason is Reason.NO_PERMISSION
+
+
+def test_receive_of_lite_topics_without_subscriptions_finds_nothing() -> None:
+    operated = OperatedBroker(store_options={"enable_lmq": True, "enable_multi_dispatch": True})
+    operated.memory.add_topic("chat", attributes={"message.type": "LITE"})
+    group = operated.broker.tables.groups.get("G")
+    assert group is not None
+    group.attributes["lite.bind.topic"] = "chat"
+    wanted = Receive("c1", "G", "chat", 32, 60_000, 0, "*", "TAG", False, None)
+    found = outcome_of(operated.operations.pop.receive_lite(operated.permit(Use.RECEIVE), wanted))
+    assert not found.is_found

@@ -1,0 +1,59 @@
+"""Ends of transactions through operations."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.engine.message import SysFlag, parse_offset_message_id
+from mqgateway.gateway.broker.operations import (
+    HalfPlace,
+    OperationError,
+    Reason,
+    Resolution,
+    TransactionEnd,
+    Use,
+)
+from tests.support.gateway.broker.operating import OperatedBroker
+from tests.support.gateway.broker.producing import outcome_of
+
+
+@pytest.fixture
+def operated() -> OperatedBroker:
+    operated = OperatedBroker(store_options={"message_index_enable": True})
+    operated.broker.transactions.load()
+    return operated
+
+
+def half(operated: OperatedBroker) -> HalfPlace:
+    """Send a half message with the key h."""
+    sent = operated.send(b"h", SysFlag.TRANSACTION_PREPARED, TRAN_MSG="true", PGROUP="PG")
+    return HalfPlace(sent.queue_offset, parse_offset_message_id(sent.message_id)[2])
+
+
+def end(place: HalfPlace, resolution: Resolution) -> TransactionEnd:
+    return TransactionEnd(resolution, "PG", place.queue_offset, place.physical_offset, False, "h", None)
+
+
+@pytest.mark.parametrize(("resolution", "stored"), [(Resolution.COMMIT, [b"h"]), (Resolution.ROLLBACK, [])])
+def test_ended_transaction_is_readable_only_if_committed(
+    operated: OperatedBroker, resolution: Resolution, stored: list[bytes]
+) -> None:
+    place = half(operated)
+    assert operated.bodies("T") == []
+    operated.operations.transactions.end(operated.permit(Use.END_TRANSACTION), end(place, resolution), "T")
+    assert operated.bodies("T") == stored
+
+
+def test_end_of_a_half_message_of_another_topic_is_refused(operated: OperatedBroker) -> None:
+    place, permit = half(operated), operated.permit(Use.END_TRANSACTION)
+    with pytest.raises(OperationError) as refused:
+        operated.operations.transactions.end(permit, end(place, Resolution.COMMIT), "Other")
+    assert refused.value.reason is Reason.NO_PERMISSION
+
+
+def test_half_message_is_found_by_topic_and_key(operated: OperatedBroker) -> None:
+    place, transactions = half(operated), operated.operations.transactions
+    permit = operated.permit(Use.END_TRANSACTION)
+    assert outcome_of(transactions.find_half(permit, "T", "h")) == place
+    assert outcome_of(transactions.find_half(permit, "T", "other")) is None
+    assert outcome_of(transactions.find_half(permit, "Other", "h")) is None
