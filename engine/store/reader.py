@@ -8,6 +8,7 @@ standard's. Readers that are woken together and want the same share one answer. 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -17,7 +18,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
-from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
+from mqgateway.engine.store.dispatch_request import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
@@ -25,6 +26,7 @@ from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.property_choice import Limits, PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.store.views.view import View
 
 MAX_PULL_BYTES: Final = 128 << 20
 _SLACK: Final = 4096
@@ -58,6 +60,7 @@ class Reader:
         inspection: Inspection,
         memory: int,
         may_wait: bool,
+        views: Sequence[View] = (),
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)
@@ -65,7 +68,17 @@ class Reader:
         self._inspection = inspection
         self._may_wait = may_wait
         self._memory = memory
+        self._limiting = [view for view in views if view.limits_reading]
         self.shared: dict[object, GetResult] | None = None
+
+    def readable_end(self, queue: AnyQueue) -> int:
+        """Return the queue offset up to which messages may be read: the end, or where a view limits it."""
+        end = queue.max_offset
+        for view in self._limiting:
+            limit = view.read_limit(queue)
+            if limit is not None and limit < end:
+                end = limit
+        return end
 
     @property
     def _fresh(self) -> int:
@@ -115,15 +128,18 @@ class Reader:
         low, high = queue.min_offset, queue.max_offset
         if not low <= offset < high:
             return _outside(offset, low, high)
+        end = self.readable_end(queue) if self._limiting else high
+        if offset >= end:
+            return _outside(offset, low, offset)
         options = self._options
         max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
         if isinstance(queue, BatchConsumeQueue):
-            return self._get_batches(queue, offset, max_count, max_bytes, accept)
+            return self._get_batches(queue, offset, end, max_count, max_bytes, accept)
         if accept is None:
             window = min(max_count, options.max_transfer_count_on_message_in_memory)
         else:
             window = max(options.max_filter_message_size // UNIT_SIZE, max_count)
-        data = queue.units(offset, max(window, 1), self._may_wait)
+        data = queue.units(offset, min(max(window, 1), end - offset), self._may_wait)
         if len(data) < UNIT_SIZE:
             per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
@@ -389,17 +405,21 @@ class Reader:
         self,
         queue: BatchConsumeQueue,
         offset: int,
+        end: int,
         max_count: int,
         max_bytes: int,
         accept: Accept | frozenset[int] | None,
     ) -> GetResult:
-        """The same where a record holds several messages; a batch is given whole or not at all."""
+        """The same where a record holds several messages, before the queue offset `end`. A batch is given
+        whole or not at all."""
         records: list[bytes] = []
         offsets: list[int] = []
         next_offset, count, total, removed, last = offset, 0, 0, False, self._log.end_offset
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         limit = agreed_limit(self._log)
         for unit in queue.units(offset, window, self._may_wait):
+            if unit.base_offset >= end:
+                break
             if limit is not None and unit.physical_offset + unit.size > limit:
                 if next_offset == offset:
                     return _outside(offset, queue.min_offset, offset)

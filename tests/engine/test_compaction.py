@@ -133,7 +133,7 @@ def test_a_deleted_topic_begins_anew() -> None:
     for number in range(60):
         bench.queue.put("key", b"%d" % number)
     bench.compact()
-    bench.compaction.delete(TOPIC)
+    bench.compaction.delete_topic(TOPIC)
     worker.perform_all()
     bench.queue.messages.clear()
     bench.queue.put("key", b"new")
