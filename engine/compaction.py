@@ -36,7 +36,7 @@ from mqgateway.engine.store.compaction_log import (
 )
 from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.results import Accept, Arrival, GetResult, GetStatus
+from mqgateway.engine.store.results import NO_LIMITS, Accept, Arrival, GetResult, GetStatus, TransferLimits
 from mqgateway.engine.store.views.view import NOTHING, Known, Start
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.worker import Worker
@@ -199,6 +199,7 @@ class Compaction(Compacted):
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages of a queue from an offset on, as far as they are left. Standard: `CompactionStore`."""
         key = topic, queue_id
@@ -207,7 +208,7 @@ class Compaction(Compacted):
         try:
             found = self._open(key)
             self._copy(key, found)
-            return found.get(offset, max_count, max_bytes, accept)
+            return found.get(offset, max_count, max_bytes, accept, limits)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset, 0, 0)

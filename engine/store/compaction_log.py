@@ -24,7 +24,7 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUni
 from mqgateway.engine.store.compaction_files import CompactionFiles, Original, Segment
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.record import decode, properties_of
-from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.store.results import NO_LIMITS, Accept, GetResult, GetStatus, TransferLimits
 from mqgateway.engine.store.views.view import View
 
 log = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class Compacted(View):
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Return messages of a queue from an offset on."""
         raise NotImplementedError
@@ -178,7 +179,12 @@ class CompactionLog:
     # Reading.
 
     def get(
-        self, offset: int, max_count: int, max_bytes: int | None, accept: Accept | frozenset[int] | None
+        self,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages from a queue offset on, those that are left. Raises `OSError`.
 
@@ -193,15 +199,20 @@ class CompactionLog:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high if low else low, low, high)
-        return self._found(offset, max_count, max_bytes, accept)
+        return self._found(offset, max_count, max_bytes, accept, limits)
 
     def _found(
-        self, offset: int, max_count: int, max_bytes: int | None, accept: Accept | frozenset[int] | None
+        self,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
     ) -> GetResult:
         low, high = self.files.min_offset, self.files.max_offset
         limit = MAX_PULL_BYTES if max_bytes is None else min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
-        limit = min(limit, self._options.max_transfer_bytes_on_message_in_memory)
-        max_count = min(max_count, self._options.max_transfer_count_on_message_in_memory)
+        limit = min(limit, limits.fresh_bytes)
+        max_count = min(max_count, limits.fresh_count)
         found = self.files.find(offset)
         records: list[bytes] = []
         offsets: list[int] = []

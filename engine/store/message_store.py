@@ -48,6 +48,7 @@ from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.recovery import Recovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
+    NO_LIMITS,
     Accept,
     Arrival,
     GetResult,
@@ -56,6 +57,7 @@ from mqgateway.engine.store.results import (
     PutStatus,
     QueryResult,
     RecoveryReport,
+    TransferLimits,
 )
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
@@ -445,6 +447,7 @@ class MessageStore:
         max_bytes: int | None = None,
         accept: Accept | frozenset[int] | None = None,
         may_wait: bool = True,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
 
@@ -456,12 +459,12 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         try:
             if self.compaction is not None and self.compaction.covers(topic):
-                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept)
+                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept, limits)
             # A unit that is still in memory has a record that was just written.
             if may_wait or (isinstance(queue, ConsumeQueue) and offset >= queue.tail_start):
-                result = self._reader.get(queue, offset, max_count, max_bytes, accept)
+                result = self._reader.get(queue, offset, max_count, max_bytes, accept, limits)
             else:
-                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept)
+                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept, limits)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
