@@ -32,7 +32,7 @@ _UNKNOWN_LEVEL_MILLIS: Final = 1000
 Batch = list[tuple[int, bytes]]
 """Sizes and unparsed properties of consecutive records."""
 Part = tuple[tuple[int, bytes], ...]
-"""The same for some of the records of a large batch."""
+"""Sizes and unparsed properties of some of the records of a large batch."""
 
 
 class KeyedBatch:

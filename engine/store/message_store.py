@@ -520,6 +520,11 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else self._reader.readable_end(queue)
 
+    def readable_bytes(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
+        """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough)
+
     def max_offsets(self, topic: str) -> dict[int, int]:
         """The same of all queues of a topic that are there, by queue."""
         return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}

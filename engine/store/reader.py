@@ -31,6 +31,8 @@ from mqgateway.engine.store.views.view import View
 MAX_PULL_BYTES: Final = 128 << 20
 _SLACK: Final = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
+_COUNTED: Final = 64
+"""Units that are read together to count the bytes of messages."""
 _SHARED_MAX: Final = 16
 """Answers kept for sharing: those who want the same are woken one after the other."""
 _TOGETHER: Final = 32
@@ -84,6 +86,32 @@ class Reader:
     def _fresh(self) -> int:
         """The length of the newest part of the log that counts as in memory."""
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
+
+    def readable_bytes(self, queue: AnyQueue, offset: int, enough: int) -> int:
+        """Return how many bytes of messages can be read from a queue offset on; counting ends at `enough`."""
+        end, limit = self.readable_end(queue), agreed_limit(self._log)
+        offset = max(offset, queue.min_offset)
+        total = 0
+        while offset < end and total < enough:
+            rows: list[tuple[int, int, int]]
+            if isinstance(queue, BatchConsumeQueue):
+                units = [unit for unit in queue.units(offset, _COUNTED) if unit.base_offset < end]
+                rows = [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
+            else:
+                data = queue.units(offset, min(_COUNTED, end - offset))
+                data = data[: len(data) - len(data) % UNIT_SIZE]
+                rows = [
+                    (at, size, number)
+                    for number, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset + 1)
+                ]
+            if not rows:
+                break
+            for at, size, next_offset in rows:
+                if limit is not None and at + size > limit:
+                    return total
+                total += size
+                offset = next_offset
+        return total
 
     def get(
         self,

@@ -30,7 +30,7 @@ NOTHING: Final = -1
 
 
 class Known(NamedTuple):
-    """How much of the log a view has after loading: all records up to the one at `last`. The log is read
+    """The part of the log that a view has after loading: all records up to the one at `last`. The log is read
     again from `begin`, which is the position of a record or of the start of a file."""
 
     begin: int

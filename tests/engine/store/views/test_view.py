@@ -190,6 +190,8 @@ def test_reader_stops_at_the_limit_of_a_view(topic: str) -> None:
         beyond = store.get(topic, 0, 2, 32)
         assert (beyond.status, beyond.next_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, 2)
     assert (store.max_offset(topic, 0), store.readable_end(topic, 0)) == (3, 1)
+    one = store.readable_bytes(topic, 0, 0, 1)
+    assert one == store.readable_bytes(topic, 0, 0, 1 << 30) > store.readable_bytes(topic, 0, 1, 1) == 0
     history.do("put", topic, 0, {RELEASE: "a"}, "k1")
     assert [one.queue_offset for one in drain(store, topic, 0)] == [0, 1, 2, 3]
 

@@ -1,4 +1,4 @@
-"""What tests of views share: a view that limits readers, and the comparison of a view with its rebuild."""
+"""Helpers for tests of views: a view that limits readers, and the comparison of a view with its rebuild."""
 
 from __future__ import annotations
 
