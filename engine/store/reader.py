@@ -20,7 +20,7 @@ from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch_request import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.log import Log, agreed_limit, store_time
+from mqgateway.engine.store.log import ENDLESS, Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.property_choice import Limits, PropertyChoice
@@ -436,7 +436,8 @@ class Reader:
         if accept is not None:
             window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         number = queue.number_of(offset, self._may_wait)
-        units = self._batches_before(queue, number, window, end)
+        most, most_bytes = (max_count, max_bytes) if accept is None else (ENDLESS, ENDLESS)
+        units = self._batches_before(queue, number, window, end, most, most_bytes)
         low, high = queue.min_offset, queue.max_offset
         if not units:
             return _outside(offset, low, offset)
@@ -457,16 +458,22 @@ class Reader:
         is_far = behind > self._fresh
         return GetResult(GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count, behind)
 
-    def _batches_before(self, queue: BatchConsumeQueue, number: int, count: int, end: int) -> list[BatchUnit]:
-        """Up to `count` units from a number on, of batches before a queue offset, on which replicas agree."""
+    def _batches_before(
+        self, queue: BatchConsumeQueue, number: int, window: int, end: int, max_count: int, max_bytes: int
+    ) -> list[BatchUnit]:
+        """Up to `window` units from a number on, of batches before a queue offset, on which replicas agree;
+        no more than have so many messages or bytes."""
         limit = agreed_limit(self._log)
         units: list[BatchUnit] = []
-        for unit in queue.units_from(number, count, self._may_wait):
-            if unit.base_offset >= end:
+        count = total = 0
+        for unit in queue.units_from(number, window, self._may_wait):
+            if unit.base_offset >= end or count >= max_count or total >= max_bytes:
                 break
             if limit is not None and unit.physical_offset + unit.size > limit:
                 break
             units.append(unit)
+            count += unit.messages
+            total += unit.size
         return units
 
     def _choose_batches(
