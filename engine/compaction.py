@@ -12,17 +12,20 @@ commit log has. One queue is compacted at a time, by a worker. Standard: `Compac
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 from zlib import crc32
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
+from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.compaction_files import Original
 from mqgateway.engine.store.compaction_log import (
     ENTRIES_MIN,
     ENTRY_SIZE,
+    Compacted,
     CompactionLog,
     Plan,
     Replacement,
@@ -31,8 +34,10 @@ from mqgateway.engine.store.compaction_log import (
     places,
     replace,
 )
+from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.store.results import NO_LIMITS, Accept, Arrival, GetResult, GetStatus, TransferLimits
+from mqgateway.engine.store.views.view import NOTHING, Known, Start
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.worker import Worker
 
@@ -63,11 +68,14 @@ class Source(Protocol):
     def max_offset(self, topic: str, queue_id: int) -> int:
         """The offset after the last message."""
 
+    def readable_end(self, topic: str, queue_id: int) -> int:
+        """The offset up to which messages may be read."""
+
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
         """Records, with tags codes, from an offset on."""
 
 
-class Compaction:
+class Compaction(Compacted):
     """All compacted queues of a store. Failures of the disk are logged and tried again."""
 
     def __init__(
@@ -113,12 +121,23 @@ class Compaction:
         """Whether a topic is compacted."""
         return self._is_compacted(topic)
 
-    def load(self, clean: bool) -> None:
-        """Find all queues; `clean` is whether the last run stopped in good order.
+    # Following the log: queues are copied from the consume queues, so no record is taken here.
 
-        Raises `CorruptFile`, `ConfigError` and `OSError`.
-        """
-        self._check = not clean
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+        """See `View`."""
+
+    def repeat(self, message: StoredMessage) -> bool:
+        """See `View`."""
+        return True
+
+    def load(self, start: Start) -> Steps[Known | None]:
+        """See `View`: `opened` loads, once the consume queues are there."""
+        yield from ()
+        return None
+
+    def opened(self, is_clean: bool) -> None:
+        """Find all queues. Raises `CorruptFile`, `ConfigError` and `OSError`."""
+        self._check = not is_clean
         table = load_table(self._disk, self._checkpoint) or {}
         self._positions = {str(key): int(value) for key, value in table.get("queueOffsetMap", {}).items()}
         self._end_replacement()
@@ -180,6 +199,7 @@ class Compaction:
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages of a queue from an offset on, as far as they are left. Standard: `CompactionStore`."""
         key = topic, queue_id
@@ -188,28 +208,25 @@ class Compaction:
         try:
             found = self._open(key)
             self._copy(key, found)
-            return found.get(offset, max_count, max_bytes, accept)
+            return found.get(offset, max_count, max_bytes, accept, limits)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset, 0, 0)
 
     def _copy(self, key: Key, found: CompactionLog) -> bool:
         """Take some of what has come; whether there is more."""
-        begin, end = self._source.min_offset(*key), self._source.max_offset(*key)
+        begin, end = self._source.min_offset(*key), self._source.readable_end(*key)
         return found.catch_up(lambda offset, count: self._source.records(*key, offset, count), begin, end)
 
     # Upkeep.
 
-    def tick(self) -> None:
+    def tick(self, is_failing: bool = False) -> None:
         """Copy what has come, sync it, compact what is due. Called every 100 ms or so."""
         now = elapsed_millis(self._clock)
         try:
             if now - self._scanned >= SCAN_MILLIS:
                 self._scanned = now
-                for topic, queues in self._topics():
-                    for queue_id in range(queues):
-                        if self._source.max_offset(topic, queue_id):
-                            self._open((topic, queue_id))
+                self._open_all()
             copies = 0
             for key, found in self._logs.items():
                 while copies < COPIES_PER_TICK and self._copy(key, found):
@@ -217,6 +234,13 @@ class Compaction:
             self._tick_files(now)
         except OSError as error:
             log.error("compacted queues cannot be written: %s", error)
+
+    def _open_all(self) -> None:
+        """Open the queues that have messages, whether they are read or not."""
+        for topic, queues in self._topics():
+            for queue_id in range(queues):
+                if self._source.max_offset(topic, queue_id):
+                    self._open((topic, queue_id))
 
     def _tick_files(self, now: int) -> None:
         if self._unfinished is not None:
@@ -309,8 +333,29 @@ class Compaction:
         self._unfinished = None
         self._worker.run(lambda: self._finish(key), done)
 
-    def delete(self, topic: str) -> None:
+    @property
+    def is_idle(self) -> bool:
+        """True unless a worker compacts or syncs."""
+        return not self._is_working and not self._is_syncing
+
+    def truncate(self, offset: int) -> int:
+        """Forget messages that have left the consume queues, which are truncated already. A key whose older
+        message was compacted away in favour of one of these has none left. Raises `OSError`."""
+        self._planned = None
+        is_changed = False
+        for key, found in self._logs.items():
+            end = self._source.max_offset(*key)
+            found.truncate(end)
+            if self._positions.get(_name(key), -1) >= end:
+                self._positions[_name(key)] = end - 1
+                is_changed = True
+        if is_changed:
+            save_table(self._disk, self._checkpoint, {"queueOffsetMap": dict(self._positions)})
+        return NOTHING
+
+    def delete_topic(self, topic: str) -> bool:
         """Forget a topic and delete its files. Raises `OSError`."""
+        is_known = any(key[0] == topic for key in self._logs)
         for key in [key for key in self._logs if key[0] == topic]:
             found = self._logs.pop(key)
             del self._due[key]
@@ -321,6 +366,20 @@ class Compaction:
                 found.files.forget(segment.start)
         for kind in ("compactionLog", "compactionCq"):
             self._disk.rmtree(f"{self._root}/{kind}/{topic}")
+        return is_known
+
+    def state(self, oldest: int) -> object:
+        """Return the newest message of each key, by queue, of those that the consume queues still have."""
+        state = {}
+        self._open_all()
+        for key, found in self._logs.items():
+            while self._copy(key, found):
+                pass
+            first = self._source.min_offset(*key)
+            newest = {name: entry for name, entry in found.newest().items() if entry[0] >= first}
+            if newest:
+                state[key] = newest
+        return state
 
     def stop(self) -> None:
         """Write and sync everything; what fails is copied anew after the next start."""

@@ -41,7 +41,7 @@ from mqgateway.engine.message import (
     SysFlag,
 )
 from mqgateway.engine.steps import Steps, run
-from mqgateway.engine.store.dispatch import parse_delay_levels
+from mqgateway.engine.store.dispatch_request import parse_delay_levels
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
@@ -26,7 +25,6 @@ log = logging.getLogger(__name__)
 class Administered(Protocol):
     """What is asked of the store itself; see `MessageStore`."""
 
-    compaction: Compacted | None
     root: str
     statistics: Statistics
 
@@ -153,18 +151,21 @@ class Administration:
         A checkpoint follows, so that a crash does not bring them back.
         """
         self._store.dispatch_all()
-        count, compaction = 0, self._store.compaction
+        count = 0
         for name in names:
             self._dispatch.forget(name)
             try:
-                count += self._queues.delete(name)
-                if compaction is not None:
-                    compaction.delete(name)
+                count += self._delete_from_views(name)
             except OSError as error:
                 log.error("the consume queues of %s cannot be deleted: %s", name, error)
         if count:
             self._durability.start_round()
         return count
+
+    def _delete_from_views(self, topic: str) -> bool:
+        """Delete a topic from every view; return True if one of them had it."""
+        known = [view.delete_topic(topic) for view in self._dispatch.views]
+        return any(known)
 
     def delete_expired_files(self) -> None:
         """Delete old files with the next ticks, whatever the hour. Standard: `executeDeleteFilesManually`."""

@@ -11,17 +11,21 @@ may have gaps. Standard: `BatchConsumeQueue`, which leaves out messages that cam
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.unit_queue import BLANK_PLACE, UnitQueue
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PAGE, UnitQueue
 
 BATCH_UNIT: Final = struct.Struct(">qiqqqhii")
 BATCH_UNIT_SIZE: Final = BATCH_UNIT.size
 assert BATCH_UNIT_SIZE == 46
 BATCH_COUNT_MAX: Final = 0x7FFF
 NOT_COMPACTED: Final = -1
+_UNITS_A_PAGE: Final = PAGE // BATCH_UNIT_SIZE
+_NUMBERS_MAX: Final = 64
+"""Readers of a queue whose units are kept."""
 
 
 class BatchUnit(NamedTuple):
@@ -45,7 +49,7 @@ class BatchUnit(NamedTuple):
 class BatchConsumeQueue(UnitQueue):
     """One queue. Offsets are those of single messages."""
 
-    __slots__ = ("max_offset",)
+    __slots__ = ("_numbers", "max_offset")
 
     unit_size = BATCH_UNIT_SIZE
     blank = BATCH_UNIT.pack(*BLANK_PLACE, 0, 0, 0, 0, NOT_COMPACTED, 0)
@@ -53,6 +57,7 @@ class BatchConsumeQueue(UnitQueue):
     def __init__(self, pool: FilePool, directory: str, file_size: int, topic: str, queue_id: int) -> None:
         super().__init__(pool, directory, file_size, topic, queue_id)
         self.max_offset = 0
+        self._numbers: dict[int, int] = {}
 
     def restore(self, state: list[int]) -> None:
         super().restore(state)
@@ -80,20 +85,62 @@ class BatchConsumeQueue(UnitQueue):
     def give_way(self, base_offset: int, physical_offset: int) -> None:
         """Make room for the unit of a record that is read again; see `ConsumeQueue.give_way`."""
         if base_offset < self.max_offset:
-            number = self._number(base_offset)
+            number = self.number_of(base_offset)
             place = self.place(number)
             if (place is None or place[0] != physical_offset) and 0 < number <= self.first:
                 self.begin_anew()
             elif place is None or place[0] != physical_offset:
                 self.cut_units(number)
-        self.cut_places_after(physical_offset, self._number(base_offset))
+        self.cut_places_after(physical_offset, self.number_of(base_offset))
 
     def units(self, offset: int, count: int, may_wait: bool = True) -> Iterator[BatchUnit]:
-        """Up to `count` units from the one with the message at `offset`, or the next that is there. See
+        """Yield up to `count` units from the one with the message at `offset`, or the next that exists. See
         `read` for `may_wait`."""
-        data = self.read(self._number(offset, may_wait), count, may_wait)
+        yield from self.units_from(self.number_of(offset, may_wait), count, may_wait)
+
+    def units_from(self, number: int, count: int, may_wait: bool = True) -> Iterator[BatchUnit]:
+        """Yield up to `count` units from a number on, of one file at most."""
+        data = self.read(number, count, may_wait)
         for fields in BATCH_UNIT.iter_unpack(data[: len(data) // BATCH_UNIT_SIZE * BATCH_UNIT_SIZE]):
             yield BatchUnit(*fields)
+
+    def number_of(self, offset: int, may_wait: bool = True) -> int:
+        """Return the first unit whose messages do not all come before `offset`. A reader that continues where
+        the last answer ended costs no search; see `remember`."""
+        number = self._numbers.get(offset, -1)
+        if self.first <= number <= self.end:
+            return number
+        return self._search(lambda unit: unit.end_offset <= offset, may_wait)
+
+    def remember(self, offset: int, number: int) -> None:
+        """Keep the unit with which a reader will continue at `offset`."""
+        self._numbers.pop(offset, None)
+        self._numbers[offset] = number
+        if len(self._numbers) > _NUMBERS_MAX:
+            del self._numbers[next(iter(self._numbers))]
+
+    def _search(self, is_before: Callable[[BatchUnit], bool], may_wait: bool) -> int:
+        """Return the first unit that is not before what is looked for; all before it are. Units are read a
+        page at a time, from the tail if they are there."""
+        low, high = self.first, self.end
+        if low < self.tail_start < high:
+            [newest] = self.units_from(self.tail_start, 1)
+            if is_before(newest):
+                low = self.tail_start + 1
+        while low < high:
+            middle = (low + high) // 2
+            begin = max(low, middle - _UNITS_A_PAGE // 2)
+            page = list(self.units_from(begin, min(_UNITS_A_PAGE, high - begin), may_wait))
+            inside = bisect_left(page, True, key=lambda unit: not is_before(unit))
+            if not page:
+                high = min(middle, high - 1)
+            elif inside == len(page):
+                low = begin + inside
+            elif inside or begin == low:
+                return begin + inside
+            else:
+                high = begin
+        return low
 
     def unit(self, offset: int, may_wait: bool = True) -> tuple[int, int, int] | None:
         """Physical offset, size and tags code of the record with the message at `offset`, or None."""
@@ -111,15 +158,12 @@ class BatchConsumeQueue(UnitQueue):
 
         Standard: `BatchConsumeQueue.getOffsetInQueueByTime`.
         """
-        low, high = self._number(self.min_offset, may_wait), self.end
-        first = low
-        while low < high:
-            middle = (low + high) // 2
-            unit = self._unit(middle, may_wait)
-            if unit is None or unit.store_timestamp > time or (unit.store_timestamp == time and not upper):
-                high = middle
-            else:
-                low = middle + 1
+        first = self.number_of(self.min_offset, may_wait)
+
+        def is_before(unit: BatchUnit) -> bool:
+            return unit.store_timestamp < time or (upper and unit.store_timestamp == time)
+
+        low = max(first, self._search(is_before, may_wait))
         number = low - 1 if upper else low
         found = self.offset_of(max(first, min(number, self.end - 1)), may_wait)
         return max(self.min_offset, found)
@@ -136,19 +180,8 @@ class BatchConsumeQueue(UnitQueue):
         data = self.read(number, 1, may_wait)
         return BatchUnit(*BATCH_UNIT.unpack(data)) if len(data) == BATCH_UNIT_SIZE else None
 
-    def _number(self, offset: int, may_wait: bool = True) -> int:
-        """The first unit whose messages do not all lie before `offset`."""
-        low, high = self.first, self.end
-        while low < high:
-            middle = (low + high) // 2
-            unit = self._unit(middle, may_wait)
-            if unit is None or unit.end_offset > offset:
-                high = middle
-            else:
-                low = middle + 1
-        return low
-
     def _ends_anew(self) -> None:
+        self._numbers.clear()
         last = self._unit(self.end - 1) if self.end > self.first else None
         self.max_offset = self.next_offset = 0 if last is None else last.end_offset
         self.min_offset = min(self.min_offset, self.max_offset)

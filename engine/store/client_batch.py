@@ -16,7 +16,7 @@ from zlib import crc32
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import Native, native
 from mqgateway.engine.message import Message, lone_unique_keys
-from mqgateway.engine.store.dispatch import Batch, KeyedBatch
+from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
 from mqgateway.engine.store.record import (
     ELEMENT_SIZE_MIN,
     batch_sizes,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.message import PROPERTY_KEYS, StoredMessage
@@ -24,7 +24,8 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchUni
 from mqgateway.engine.store.compaction_files import CompactionFiles, Original, Segment
 from mqgateway.engine.store.file_queue import FilePool, file_name
 from mqgateway.engine.store.record import decode, properties_of
-from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.store.results import NO_LIMITS, Accept, GetResult, GetStatus, TransferLimits
+from mqgateway.engine.store.views.view import View
 
 log = logging.getLogger(__name__)
 
@@ -41,14 +42,12 @@ Source = Callable[[int, int], list[tuple[bytes, int]]]
 """Given a queue offset and how many: records of the consume queue from there on, with tags codes."""
 
 
-class Compacted(Protocol):
-    """All compacted queues of a store, as the store sees them; see `engine.compaction`."""
+class Compacted(View):
+    """All compacted queues of a store, as a view; see `engine.compaction`."""
 
     def covers(self, topic: str) -> bool:
-        """Whether a topic is compacted."""
-
-    def load(self, clean: bool) -> None:
-        """Find what is there; `clean` is whether the last run stopped in good order."""
+        """Return True if a topic is compacted."""
+        raise NotImplementedError
 
     def get(
         self,
@@ -58,17 +57,10 @@ class Compacted(Protocol):
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
-        """Messages of a queue from an offset on."""
-
-    def tick(self) -> None:
-        """Do what is due."""
-
-    def delete(self, topic: str) -> None:
-        """Forget a topic."""
-
-    def stop(self) -> None:
-        """Write everything to the disk."""
+        """Return messages of a queue from an offset on."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -169,10 +161,30 @@ class CompactionLog:
         elif not self.files.put(record, message.queue_offset, tags_code, message.store_timestamp):
             log.warning("%s: message %d is too long", self.places.log_directory, message.queue_offset)
 
+    def truncate(self, end: int) -> None:
+        """Forget messages from a queue offset on, where the consume queue ends now. Raises `OSError`."""
+        self.files.write_out()
+        self.files.cut_from(end)
+        self._next = min(self._next, end)
+
+    def newest(self) -> dict[str, tuple[int, bytes]]:
+        """Return queue offset and body of the newest message of each key, if it deletes nothing."""
+        found: dict[str, tuple[int, bytes]] = {}
+        for segment in self.files.segments:
+            for unit in self.files.units(segment, 0, segment.count):
+                message = decode(self.files.read(segment, unit.physical_offset, unit.size))
+                found[message.properties[PROPERTY_KEYS]] = (unit.base_offset, message.body)
+        return {key: entry for key, entry in found.items() if entry[1]}
+
     # Reading.
 
     def get(
-        self, offset: int, max_count: int, max_bytes: int | None, accept: Accept | frozenset[int] | None
+        self,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages from a queue offset on, those that are left. Raises `OSError`.
 
@@ -187,15 +199,20 @@ class CompactionLog:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
         if offset > high:
             return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high if low else low, low, high)
-        return self._found(offset, max_count, max_bytes, accept)
+        return self._found(offset, max_count, max_bytes, accept, limits)
 
     def _found(
-        self, offset: int, max_count: int, max_bytes: int | None, accept: Accept | frozenset[int] | None
+        self,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
     ) -> GetResult:
         low, high = self.files.min_offset, self.files.max_offset
         limit = MAX_PULL_BYTES if max_bytes is None else min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
-        limit = min(limit, self._options.max_transfer_bytes_on_message_in_memory)
-        max_count = min(max_count, self._options.max_transfer_count_on_message_in_memory)
+        limit = min(limit, limits.fresh_bytes)
+        max_count = min(max_count, limits.fresh_count)
         found = self.files.find(offset)
         records: list[bytes] = []
         offsets: list[int] = []

@@ -6,9 +6,9 @@ succeeds: the system may have dropped the pages it could not write. `Durability`
 and makes rounds that sync the derived files and then write the checkpoint. Order of a round, each step
 after the one before:
 
-    1. tails of the consume queues and waiting index entries are written to their files
+    1. what views have in memory is written to their files
     2. the commit log is synced up to what they refer to
-    3. the files of the consume queues and the index, and the directories with new names, are synced
+    3. the files of the views, and the directories with new names, are synced
     4. the checkpoint is written and synced
 
 Standard: `CommitLog.GroupCommitService`, `FlushRealTimeService`,
@@ -19,19 +19,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, FileSystem
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.file_queue import file_name, make_file
-from mqgateway.engine.store.index_file import Header, Index, IndexFile
+from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.log import Agreement, Log, store_time
 from mqgateway.engine.store.results import PutStatus
-from mqgateway.engine.store.unit_queue import FirstFile
+from mqgateway.engine.store.views.view import Unsynced, View
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -42,11 +40,6 @@ FILES_A_STEP: Final = 16
 """Consume queue files that one piece of work syncs, so that other work never waits for many."""
 WRITE_SECONDS: Final = 0.01
 """How long the loop is held up to write out tails of queues; the rest follows with the next ticks."""
-NEW_QUEUES_MANY = 64
-"""New queues from which on their folders and files are made by the worker: on the loop that takes longer than
-all else that a send to a new topic does."""
-NEW_QUEUES_A_STEP: Final = 512
-"""Of how many new queues one piece of work makes the files: the next one waits for a turn of the loop."""
 FILES_MANY = 512
 """Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
 DISPATCHED_A_ROUND: Final = 256 << 20
@@ -138,12 +131,12 @@ class GroupCommit:
 
 
 class _Round(NamedTuple):
-    """What a round makes durable: queue files left to sync, and what the checkpoint may then say."""
+    """One way to a checkpoint: the files of views that are left to sync, and what may be said afterwards."""
 
     files: list[tuple[str, int]]
     directories: list[str]
     everything: bool
-    index_headers: list[tuple[IndexFile, Header]]
+    written: list[Unsynced]
     end: int
     physical_offset: int
     store_timestamp: int
@@ -161,8 +154,8 @@ class Durability:
         clock: Clock,
         worker: Worker,
         commit_log: Log,
-        queues: ConsumeQueues,
-        index: Index | None,
+        queue_directory: str,
+        views: Sequence[View],
         checkpoint: Checkpoint,
         on_flushed: Callable[[], None],
         aside: Worker | None = None,
@@ -174,8 +167,8 @@ class Durability:
         self._aside = aside or worker
         self._file_system: FileSystem | None = None
         self._log = commit_log
-        self._queues = queues
-        self._index = index
+        self._queue_directory = queue_directory
+        self._views = views
         self._checkpoint = checkpoint
         self._on_flushed = on_flushed
         self.commit = GroupCommit()
@@ -188,12 +181,11 @@ class Durability:
         self._last_flush = self._last_thorough = self._last_queues = self._last_round = 0
         self._target_timestamp = 0
         self._round_offset = 0
-        self._to_write = 0
+        self._is_left = False
         self._is_round_synced = False
         self._running = False
         self._sync_failed = False
         self._is_repairing = False
-        self._is_making = False
         self._complaint = ""
         commit_log.on_dirty_tail = self._repair_tail
 
@@ -201,7 +193,7 @@ class Durability:
         """Begin with a log that is durable up to `flushed` and dispatched up to a record."""
         self.commit.flushed = self._log.flushed_offset = flushed
         # Opened before anything is written, so that it knows of every failure.
-        self._file_system = self._disk.file_system(self._queues.directory)
+        self._file_system = self._disk.file_system(self._queue_directory)
         self.dispatched_offset = self._round_offset = dispatched_offset
         self.dispatched_timestamp = self._log.last_timestamp = dispatched_timestamp
         now = elapsed_millis(self._clock)
@@ -262,7 +254,8 @@ class Durability:
     def is_idle(self) -> bool:
         """Whether nothing is being synced, made or mended elsewhere."""
         is_syncing = self._round is not None or self.commit.target is not None
-        return not (is_syncing or self._is_making or self._is_repairing)
+        is_busy = is_syncing or self._is_repairing
+        return not is_busy and all(view.is_idle for view in self._views)
 
     def retreat(self, end: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """The log was cut, and ends at `end` now, its newest dispatched record being the one told."""
@@ -313,8 +306,8 @@ class Durability:
         """Do what is due by the clock."""
         now = elapsed_millis(self._clock)
         options = self._options
-        if len(self._queues.new) >= NEW_QUEUES_MANY and not self.derived_failure:
-            self._make_files()
+        for view in self._views:
+            view.tick(bool(self.derived_failure))
         if self._log.dirty_tail is not None and not self.commit.failure:
             self._repair_tail()
         self.commit.expire(now)
@@ -329,9 +322,10 @@ class Durability:
                 self.flush()
         if now - self._last_queues >= options.flush_interval_consume_queue:
             self._last_queues = now
-            self._to_write = len(self._queues.dirty)
+            for view in self._views:
+                view.mark_due()
             self._write_derived()
-        elif self._to_write:
+        elif self._is_left:
             self._write_derived()
         early = self.dispatched_offset - self._round_offset >= DISPATCHED_A_ROUND
         if early or now - self._last_round >= options.flush_consume_queue_thorough_interval:
@@ -339,47 +333,13 @@ class Durability:
         elif self._is_round_synced:
             self._end_round()
 
-    def _make_files(self) -> None:
-        """Have the files made that new queues begin with, and their first units written; what fails is left
-        to step 1, which tells of it."""
-        if self._is_making:
-            return
-        wanted = self._queues.first_files(NEW_QUEUES_A_STEP)
-        self._is_making = True
-
-        def work() -> None:
-            for _, (directory, start, size, units) in wanted:
-                self._disk.makedirs(directory)
-                file = make_file(self._disk, directory, start, size)
-                if units:
-                    file.write(0, units)
-                file.close()
-
-        self._aside.run(work, lambda outcome: self._made_files(wanted, outcome))
-
-    def _made_files(self, made: list[tuple[AnyQueue, FirstFile]], outcome: object) -> None:
-        self._is_making = False
-        if not self._running:
-            return
-        for queue, first in made:
-            with contextlib.suppress(OSError):
-                self._queues.made(queue, first, not isinstance(outcome, Exception))
-        if not isinstance(outcome, Exception) and len(self._queues.new) >= NEW_QUEUES_MANY:
-            self._make_files()
-
     def _write_derived(self, all_out: bool = False) -> bool:
-        """Step 1. A failure is told in the log and tried again; the data stays in memory."""
-        until = self._clock.monotonic() + WRITE_SECONDS
+        """Do step 1. A failure is logged and tried again; the data stays in memory."""
+        now, until = self._clock.millis(), self._clock.monotonic() + WRITE_SECONDS
+        time_is_up = None if all_out else lambda: self._clock.monotonic() > until
         try:
-            if all_out:
-                self._queues.write_all_out()
-                self._to_write = 0
-            else:
-                self._to_write = self._queues.write_oldest_out(
-                    self._to_write, lambda: self._clock.monotonic() > until
-                )
-            if self._index is not None:
-                self._index.apply(self._clock.millis())
+            left = [view.write(now, time_is_up) for view in self._views]
+            self._is_left = any(left)
             self._checkpoint.save()
         except OSError as error:
             if not self.derived_failure:
@@ -390,7 +350,7 @@ class Durability:
         return True
 
     def start_round(self, all_out: bool = True) -> None:
-        """Start a round that ends with a new checkpoint, unless one is under way.
+        """Start a round that ends with a new checkpoint, unless one is in flight.
 
         Unless all tails are to be written out first, the checkpoint says how far they are.
         """
@@ -400,38 +360,19 @@ class Durability:
         if not self._write_derived(all_out):
             return
         offset, timestamp = self.dispatched_offset, self.dispatched_timestamp
-        waiting = self._queues.first_waiting()
-        if waiting is not None:
-            offset, timestamp = waiting, store_time(self._log, waiting)
-        written, unsynced = self._queues.written, self._queues.pool.unsynced
-        many = len(written) + len(unsynced) >= FILES_MANY
-        files = [] if many else sorted(written)
-        directories = [] if many else sorted(unsynced)
-        unsynced.clear()
-        self._round = _Round(
-            files,
-            [*directories, *self._index_directories()],
-            many,
-            self._index_headers(),
-            self._log.end_offset,
-            offset,
-            timestamp,
-        )
-        self._queues.written.clear()
+        unwritten = [at for view in self._views if (at := view.first_unwritten()) is not None]
+        if unwritten:
+            offset = min(unwritten)
+            timestamp = store_time(self._log, offset)
+        written = [view.take_unsynced() for view in self._views]
+        many = sum([len(one.files) + len(one.directories) for one in written]) >= FILES_MANY
+        files = [] if many else sorted([file for one in written for file in one.files])
+        directories = [] if many else [name for one in written for name in one.directories]
+        directories += [name for one in written for name in one.open_directories]
+        self._round = _Round(files, directories, many, written, self._log.end_offset, offset, timestamp)
         self._round_offset = self.dispatched_offset
         self.flush()
         self._step()
-
-    def _index_headers(self) -> list[tuple[IndexFile, Header]]:
-        if self._index is None:
-            return []
-        self._index.forget_when_idle()
-        return self._index.headers()
-
-    def _index_directories(self) -> list[str]:
-        if self._index is None or not self._index.files:
-            return []
-        return [self._index.directory, self._index.directory.rpartition("/")[0]]
 
     def _step(self) -> None:
         """Step 3, a few files at a time."""
@@ -442,7 +383,7 @@ class Durability:
 
         def work() -> None:
             for directory, start in files:
-                self._sync_queue_file(directory, start)
+                self._sync_file(directory, start)
             if last:
                 self._sync_rest(current)
 
@@ -465,11 +406,12 @@ class Durability:
         if current.everything:
             assert self._file_system is not None
             self._file_system.sync()
-        for file, _ in current.index_headers:
-            file.file.sync()
+        for one in current.written:
+            for file in one.open_files:
+                file.sync()
         self._sync_directories(current.directories)
 
-    def _sync_queue_file(self, directory: str, start: int) -> None:
+    def _sync_file(self, directory: str, start: int) -> None:
         # Its topic may have been deleted meanwhile.
         with contextlib.suppress(FileNotFoundError):
             self._disk.open(f"{directory}/{file_name(start)}").sync()
@@ -503,12 +445,12 @@ class Durability:
         if self._log.syncs_itself:
             checkpoint.physic_msg_timestamp = current.store_timestamp
         self._note_confirmed()
-        for _, (_, end_timestamp, *_) in current.index_headers:
-            checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, end_timestamp)
+        for one in current.written:
+            one.note(checkpoint)
         try:
             file = checkpoint.save()
-            for index_file, header in current.index_headers:
-                index_file.write_header(header)
+            for one in current.written:
+                one.confirm()
         except OSError as error:
             self._complain(f"the checkpoint cannot be written: {error}; tried again")
             return
@@ -524,9 +466,10 @@ class Durability:
 
     def stop(self) -> bool:
         """Make everything durable, here and now; whether the store may count as cleanly stopped."""
+        for view in self._views:
+            view.stop()
         self._running = False
         clean = False
-        self._queues.making.clear()  # the worker works no more
         if not self.commit.failure and not self._sync_failed and self._write_derived(all_out=True):
             try:
                 self._sync_all()
@@ -547,19 +490,18 @@ class Durability:
         self._sync_directories({*self._log.files.pool.unsynced, self._log.files.directory})
         self.commit.flushed = self._log.flushed_offset = self._log.end_offset
         unfinished = self._round or _Round([], [], False, [], 0, 0, 0)
-        files = sorted({*self._queues.written, *unfinished.files})
-        names = {*self._queues.pool.unsynced, *unfinished.directories, *self._index_directories()}
+        last = [view.take_unsynced() for view in self._views]
+        files = sorted({*unfinished.files, *[file for one in last for file in one.files]})
+        always = {name for one in last for name in one.open_directories}
+        names = {*always, *unfinished.directories, *[name for one in last for name in one.directories]}
         many = unfinished.everything or len(files) + len(names) >= FILES_MANY
         for directory, start in () if many else files:
-            self._sync_queue_file(directory, start)
-        checkpoint = self._checkpoint
-        headers = [*unfinished.index_headers, *self._index_headers()]
-        for index_file, header in headers:
-            index_file.write_header(header)
-            checkpoint.index_msg_timestamp = max(checkpoint.index_msg_timestamp, header[1])
-        self._sync_rest(
-            _Round([], self._index_directories() if many else sorted(names), many, headers, 0, 0, 0)
-        )
+            self._sync_file(directory, start)
+        checkpoint, written = self._checkpoint, [*unfinished.written, *last]
+        for one in written:
+            one.confirm()
+            one.note(checkpoint)
+        self._sync_rest(_Round([], sorted(always if many else names), many, written, 0, 0, 0))
         checkpoint.physic_msg_timestamp = self._log.last_timestamp
         checkpoint.logics_physical_offset = self.dispatched_offset
         checkpoint.logics_msg_timestamp = self.dispatched_timestamp

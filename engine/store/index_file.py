@@ -24,7 +24,7 @@ import logging
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import repeat
 from mmap import mmap
@@ -52,6 +52,8 @@ ENTRY: Final = struct.Struct(">iqii")
 ENTRY_SIZE: Final = ENTRY.size
 
 SECONDS_MAX: Final = 0x7FFFFFFF
+INDEX_GROUP: Final = 1024
+"""Entries that are written into the index together."""
 _SCAN_ENTRIES: Final = 8192
 _CODES_MAX: Final = 4096
 UNIQUE_KEY_REST: Final = 12
@@ -273,6 +275,12 @@ class IndexFile:
                 break
             count += 1
         return count
+
+    def entries(self) -> Iterator[tuple[int, int]]:
+        """Yield hash and physical offset of each entry, in the order of the log."""
+        data = self.file.read(self.entries_at + ENTRY_SIZE, (self.next_entry - 1) * ENTRY_SIZE)
+        for key_hash, offset, _, _ in ENTRY.iter_unpack(data):
+            yield key_hash, offset
 
     def header(self) -> Header:
         """What the header should say now."""

@@ -12,7 +12,7 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.client_batch import cut
-from mqgateway.engine.store.dispatch import Part
+from mqgateway.engine.store.dispatch_request import Part
 from mqgateway.engine.store.record import element_ends
 
 LARGE = 32 << 10

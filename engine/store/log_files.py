@@ -11,7 +11,7 @@ ignores a missing file, or does not start.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile
@@ -45,8 +45,9 @@ class MissingLogFiles(CorruptFile):
         return self.what
 
 
-def look_for_lost(files: FileQueue, queues: ConsumeQueues, checkpoint: int, repair: bool) -> None:
-    """Raise `MissingLogFiles` if files were lost; nothing is changed. `checkpoint` is where a record lay that
+def look_for_lost(files: FileQueue, known: Callable[[], int], checkpoint: int, repair: bool) -> None:
+    """Raise `MissingLogFiles` if files were lost; nothing is changed. `known` gives the newest record that
+    derived files know. `checkpoint` is where a record lay that
     was durable, `repair` says whether the last stop was unclean. Raises `CorruptFile` and `OSError` too.
     """
     starts = files.examine(repair)
@@ -56,7 +57,7 @@ def look_for_lost(files: FileQueue, queues: ConsumeQueues, checkpoint: int, repa
         raise MissingLogFiles(files, missing, f"{file_name(following)} comes next")
     end = starts[-1] + files.file_size if starts else 0
     # A damaged checkpoint could say so too, but no queue would; after a power cut one of 0 promises nothing.
-    if checkpoint >= max(end, int(repair)) and (newest := newest_place(queues)) >= end:
+    if checkpoint >= max(end, int(repair)) and (newest := known()) >= end:
         last = files.start_of(newest)
         sign = f"consume queues know records up to {newest}"
         raise MissingLogFiles(files, list(range(end if starts else last, last + 1, files.file_size)), sign)

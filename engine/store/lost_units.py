@@ -16,11 +16,12 @@ from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, StoredMessag
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Dispatch, enters_queue
+from mqgateway.engine.store.dispatch_request import enters_queue
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, lmq_offsets
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, decode, store_timestamp
-from mqgateway.engine.store.scan import RECORDS_A_STEP, Progress, Scan
+from mqgateway.engine.store.scan import RECORDS_A_STEP, Scan
+from mqgateway.engine.store.views.view import Start, View
 
 log = logging.getLogger(__name__)
 
@@ -32,19 +33,16 @@ class LostUnits:
 
     def __init__(
         self,
-        files: FileQueue,
+        start: Start,
         queues: ConsumeQueues,
-        dispatch: Dispatch,
-        checkpoint: Checkpoint,
-        check_crc: bool,
-        progress: Progress | None,
+        view: View,
     ) -> None:
-        self._files = files
+        self._files = start.files
         self._queues = queues
-        self._dispatch = dispatch.for_queues()
-        self._checkpoint = checkpoint
-        self._check_crc = check_crc
-        self._progress = progress
+        self._view = view
+        self._checkpoint = start.checkpoint
+        self._check_crc = start.check_crc
+        self._progress = start.progress
         self._doubts: dict[AnyQueue, int] = {}
         self.found = 0
 
@@ -79,7 +77,8 @@ class LostUnits:
                 if not self.found:
                     self._tell(begin)
                     rewind(self._checkpoint, self._files, begin)
-                self._dispatch.repeat(message)
+                self._view.repeat(message)
+                self._view.settle(0)
                 self.found += 1
             elif position >= settled:
                 self._doubts = {

@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from mypy_extensions import mypyc_attr
@@ -33,23 +33,22 @@ from mqgateway.engine.store.cold import ColdRead, ColdRecords
 from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import ConsumeQueue, queues_of
-from mqgateway.engine.store.dispatch import Dispatch, parse_delay_levels
+from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.large_batch import LargeBatch
-from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.log import Agreement, Log, oldest_store_time, record_at
 from mqgateway.engine.store.privacy import warn_if_others_may_read
-from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.raw_log import RawLog
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.recovery import Recovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
+    NO_LIMITS,
     Accept,
     Arrival,
     GetResult,
@@ -58,11 +57,14 @@ from mqgateway.engine.store.results import (
     PutStatus,
     QueryResult,
     RecoveryReport,
+    TransferLimits,
 )
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics
 from mqgateway.engine.store.truncation import Truncation
+from mqgateway.engine.store.views.standard import views_of
+from mqgateway.engine.store.views.view import View
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -113,6 +115,7 @@ class MessageStore:
         memory: int | None = None,
         aside: Worker | None = None,
         commit_log: Log | None = None,
+        views: Sequence[View] = (),
     ) -> None:
         self._options = options
         self._disk = disk
@@ -126,19 +129,18 @@ class MessageStore:
         if options.message_index_enable and options.index_file_write_enable:
             self._index = Index(disk, f"{self.root}/index", options.max_hash_slot_num, options.max_index_num)
         self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
-        self._table = QueueTable(disk, f"{self.root}/queuetable", f"{self.root}/lock")
-        levels = parse_delay_levels(options.message_delay_level)
-        self._dispatch = Dispatch(self._queues, self._index, levels, has_lmq(options))
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
         self._aside = aside or worker
+        self._views = views_of(options, disk, self.root, self._queues, self._index, self._aside, views)
+        self._dispatch = Dispatch(self._views)
         self._durability = Durability(
             options,
             disk,
             clock,
             worker,
             self._log,
-            self._queues,
-            self._index,
+            self._queues.directory,
+            self._views,
             self._checkpoint,
             self._apply,
             self._aside,
@@ -151,11 +153,11 @@ class MessageStore:
         self.steady = SteadyClock(clock)
         """What tells when something is due whose time is written in the log."""
         self._retention = Retention(
-            options, disk, clock, self.steady, self._log, self._queues, self._index, self._removals
+            options, disk, clock, self.steady, self._log, self._queues.directory, self._views, self._removals
         )
         self._inspection = Inspection(self._log, options.check_crc_on_read)
-        self._reader = Reader(options, self._log, self._inspection, memory, may_wait=True)
-        self._prompt_reader = Reader(options, self._log, self._inspection, memory, may_wait=False)
+        self._reader = Reader(options, self._log, self._inspection, memory, True, self._views)
+        self._prompt_reader = Reader(options, self._log, self._inspection, memory, False, self._views)
         self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
         self.statistics = Statistics(clock.millis(), elapsed_millis(clock))
         self._writer = Writer(
@@ -191,16 +193,20 @@ class MessageStore:
             self._lock = self._disk.lock(f"{self.root}/lock")
         except BlockingIOError:
             raise StoreUnavailable(f"{self.root} is in use by another broker") from None
+        if self.compaction is not None and self.compaction not in self._views:
+            self._views.append(self.compaction)
         abort = f"{self.root}/abort"
         self.was_clean = clean = not self._disk.exists(abort)
-        recovery = self._recovery(progress or logged(self._clock))
+        check_crc, watched = self._options.check_crc_on_recover, progress or logged(self._clock)
+        recovery = Recovery(self._log, self._dispatch, self._checkpoint, check_crc, watched)
         try:
             recovery.judge(clean, self._options.start_with_missing_log_files)
         except (StoreError, OSError):
             self._lock.close()
             self._lock = None
             raise
-        self._table.take()
+        for view in self._views:
+            view.prepare()
         self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
@@ -219,8 +225,8 @@ class MessageStore:
         self._durability.start(end, self._dispatch.last_start, self._dispatch.last_timestamp)
         self._refusal = ""
         self._is_open = True
-        if self.compaction is not None:
-            self.compaction.load(clean)
+        for view in self._views:
+            view.opened(clean)
         if not clean:
             self._durability.start_round()
         self._retention.measure()
@@ -233,18 +239,6 @@ class MessageStore:
         log.info("store %s is open %s", self.root, report.in_words)
         return report
 
-    def _recovery(self, progress: Progress) -> Recovery:
-        return Recovery(
-            self._log,
-            self._queues,
-            self._index,
-            self._dispatch,
-            self._checkpoint,
-            self._table,
-            self._options.check_crc_on_recover,
-            progress,
-        )
-
     def agree(self) -> Agreement:
         """From now on only that is confirmed on which replicas agree."""
         self._log.policy = agreement = Agreement(self._log.policy)
@@ -254,9 +248,7 @@ class MessageStore:
         """End the log at `offset`, which is where a record ends, and forget what came after it; once this
         returns a power cut brings nothing of that back. Nothing happens, and the answer is False, while the
         disk is at work: to be tried again with the next beat. Raises `StoreError` and `OSError`."""
-        truncation = Truncation(
-            self._log, self._queues, self._index, self._dispatch, self._durability, self._checkpoint
-        )
+        truncation = Truncation(self._log, self._dispatch, self._durability, self._checkpoint)
         if not truncation.cut(offset):
             return False
         self.raw.forget_end()
@@ -280,11 +272,10 @@ class MessageStore:
         self.on_arrivals = self.on_rest = None
         if self._is_open:
             self._stop_in_order()
-        if self._index is not None:
-            self._index.close()
         self._checkpoint.close()
         self._log.files.pool.clear()
-        self._queues.pool.clear()
+        for view in self._views:
+            view.close()
         self._lock.close()
         self._lock = None
 
@@ -293,15 +284,13 @@ class MessageStore:
         self._is_open = False
         log = self._log
         self._dispatch_up_to(log.confirm_offset if log.syncs_itself else log.end_offset)
-        if self.compaction is not None:
-            self.compaction.stop()
         clean = self._durability.stop()
         self._removals.finish()
         if clean:
             # With the file gone the next start believes the checkpoint and the queues.
             with contextlib.suppress(OSError):
-                if self._queues.count >= self._options.queue_table_from:
-                    self._table.save(self._log, self._queues, self._dispatch.last_start)
+                for view in self._views:
+                    view.stopped(self._log, self._dispatch.last_start)
                 self._disk.unlink(f"{self.root}/abort")
                 self._disk.sync_dir(self.root)
 
@@ -441,8 +430,6 @@ class MessageStore:
             self._retention.tick()
         except OSError as error:
             log.error("the check for expired files failed: %s", error)
-        if self.compaction is not None:
-            self.compaction.tick()
         elapsed = elapsed_millis(self._clock)
         if elapsed - self._last_sample >= _SAMPLE_MILLIS:
             self._last_sample = elapsed
@@ -460,6 +447,7 @@ class MessageStore:
         max_bytes: int | None = None,
         accept: Accept | frozenset[int] | None = None,
         may_wait: bool = True,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
 
@@ -471,12 +459,12 @@ class MessageStore:
         queue = self._queues.get(topic, queue_id)
         try:
             if self.compaction is not None and self.compaction.covers(topic):
-                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept)
+                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept, limits)
             # A unit that is still in memory has a record that was just written.
             if may_wait or (isinstance(queue, ConsumeQueue) and offset >= queue.tail_start):
-                result = self._reader.get(queue, offset, max_count, max_bytes, accept)
+                result = self._reader.get(queue, offset, max_count, max_bytes, accept, limits)
             else:
-                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept)
+                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept, limits)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
@@ -526,6 +514,16 @@ class MessageStore:
         """The offset after the last readable message of a queue; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.max_offset
+
+    def readable_end(self, topic: str, queue_id: int) -> int:
+        """Return the offset up to which messages of a queue may be read; 0 for an unknown queue."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader.readable_end(queue)
+
+    def readable_bytes(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
+        """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough)
 
     def max_offsets(self, topic: str) -> dict[int, int]:
         """The same of all queues of a topic that are there, by queue."""

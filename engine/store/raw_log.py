@@ -22,9 +22,9 @@ from mqgateway.engine.message import (
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import (
+from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.dispatch_request import (
     Batch,
-    Dispatch,
     DispatchRequest,
     QueuedRun,
     enters_queue,
@@ -84,6 +84,7 @@ class RawLog:
         self._dispatch = dispatch
         self._commit = commit
         self._light = has_lmq(options)
+        self._takes_runs = not self._light and not dispatch.reads_properties
         self._check_crc = options.check_crc_on_recover
         self._topics: dict[bytes, str] = {}
         self._hashes = KeyHashes()
@@ -224,7 +225,7 @@ class RawLog:
             room = self.file_size - position % self.file_size
             if alone:
                 alone -= 1
-            elif not self._light:
+            elif self._takes_runs:
                 run = run_of(data, at, at + room - BLANK_SIZE, position, self._check_crc, self._hashes)
                 if run is not None:
                     found.append((position, run))

@@ -1,34 +1,38 @@
 """Reading messages of a queue: the way of a pull.
 
 Units of the consume queue say where records lie. They are sieved by tags code before any record is read,
-and records that lie close together are read in one go. The limits of an answer and the next offset are the
-standard's. Readers that are woken together and want the same share one answer. Standard:
+and records that lie close together are read in one go. The limits of an answer are its caller's, the next
+offset is the standard's. Readers that are woken together and want the same share one answer. Standard:
 `DefaultMessageStore.getMessage`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Final
 
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
+from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue, BatchUnit
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
-from mqgateway.engine.store.dispatch import delivery_time, parse_delay_levels
+from mqgateway.engine.store.dispatch_request import delivery_time, parse_delay_levels
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.log import Log, agreed_limit, store_time
+from mqgateway.engine.store.log import ENDLESS, Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.property_choice import Limits, PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
-from mqgateway.engine.store.results import Accept, GetResult, GetStatus
+from mqgateway.engine.store.results import NO_LIMITS, Accept, GetResult, GetStatus, TransferLimits
+from mqgateway.engine.store.views.view import View
 
 MAX_PULL_BYTES: Final = 128 << 20
 _SLACK: Final = 4096
 """Bytes between records that are read along rather than skipped with a second read."""
+_COUNTED: Final = 64
+"""Units that are read together to count the bytes of messages."""
 _SHARED_MAX: Final = 16
 """Answers kept for sharing: those who want the same are woken one after the other."""
 _TOGETHER: Final = 32
@@ -58,6 +62,7 @@ class Reader:
         inspection: Inspection,
         memory: int,
         may_wait: bool,
+        views: Sequence[View] = (),
     ) -> None:
         self._options = options
         self._delays = parse_delay_levels(options.message_delay_level)
@@ -65,12 +70,48 @@ class Reader:
         self._inspection = inspection
         self._may_wait = may_wait
         self._memory = memory
+        self._limiting = [view for view in views if view.limits_reading]
         self.shared: dict[object, GetResult] | None = None
+
+    def readable_end(self, queue: AnyQueue) -> int:
+        """Return the queue offset up to which messages may be read: the end, or where a view limits it."""
+        end = queue.max_offset
+        for view in self._limiting:
+            limit = view.read_limit(queue)
+            if limit is not None and limit < end:
+                end = limit
+        return end
 
     @property
     def _fresh(self) -> int:
         """The length of the newest part of the log that counts as in memory."""
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
+
+    def readable_bytes(self, queue: AnyQueue, offset: int, enough: int) -> int:
+        """Return how many bytes of messages can be read from a queue offset on; counting ends at `enough`."""
+        end, limit = self.readable_end(queue), agreed_limit(self._log)
+        offset = max(offset, queue.min_offset)
+        total = 0
+        while offset < end and total < enough:
+            rows: list[tuple[int, int, int]]
+            if isinstance(queue, BatchConsumeQueue):
+                units = [unit for unit in queue.units(offset, _COUNTED) if unit.base_offset < end]
+                rows = [(unit.physical_offset, unit.size, unit.end_offset) for unit in units]
+            else:
+                data = queue.units(offset, min(_COUNTED, end - offset))
+                data = data[: len(data) - len(data) % UNIT_SIZE]
+                rows = [
+                    (at, size, number)
+                    for number, (at, size, _) in enumerate(UNIT.iter_unpack(data), offset + 1)
+                ]
+            if not rows:
+                break
+            for at, size, next_offset in rows:
+                if limit is not None and at + size > limit:
+                    return total
+                total += size
+                offset = next_offset
+        return total
 
     def get(
         self,
@@ -79,11 +120,12 @@ class Reader:
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits = NO_LIMITS,
     ) -> GetResult:
         """Messages of a queue from `offset`; see `MessageStore.get`."""
         if self.shared is not None and (accept is None or isinstance(accept, frozenset)):
-            return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept)
-        return self._get(queue, offset, max_count, max_bytes, accept)
+            return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept, limits)
+        return self._get(queue, offset, max_count, max_bytes, accept, limits)
 
     def _get_shared(
         self,
@@ -93,13 +135,14 @@ class Reader:
         max_count: int,
         max_bytes: int | None,
         accept: frozenset[int] | None,
+        limits: TransferLimits,
     ) -> GetResult:
-        key = (queue, offset, max_count, max_bytes, accept)
+        key = (queue, offset, max_count, max_bytes, accept, limits)
         result = shared.get(key)
         if result is None:
             if len(shared) >= _SHARED_MAX:
                 shared.clear()
-            result = shared[key] = self._get(queue, offset, max_count, max_bytes, accept)
+            result = shared[key] = self._get(queue, offset, max_count, max_bytes, accept, limits)
         return result
 
     def _get(
@@ -109,21 +152,25 @@ class Reader:
         max_count: int,
         max_bytes: int | None,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
     ) -> GetResult:
         if queue is None:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
         if not low <= offset < high:
             return _outside(offset, low, high)
+        end = self.readable_end(queue) if self._limiting else high
+        if offset >= end:
+            return _outside(offset, low, offset)
         options = self._options
         max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
         if isinstance(queue, BatchConsumeQueue):
-            return self._get_batches(queue, offset, max_count, max_bytes, accept)
+            return self._get_batches(queue, offset, end, max_count, max_bytes, accept, limits)
         if accept is None:
-            window = min(max_count, options.max_transfer_count_on_message_in_memory)
+            window = min(max_count, limits.fresh_count)
         else:
             window = max(options.max_filter_message_size // UNIT_SIZE, max_count)
-        data = queue.units(offset, max(window, 1), self._may_wait)
+        data = queue.units(offset, min(max(window, 1), end - offset), self._may_wait)
         if len(data) < UNIT_SIZE:
             per_file = options.mapped_file_size_consume_queue // UNIT_SIZE
             return GetResult(GetStatus.OFFSET_FOUND_NULL, offset + per_file - offset % per_file, low, high)
@@ -134,10 +181,10 @@ class Reader:
                 return _outside(offset, low, offset)
         if accept is not None and not isinstance(accept, frozenset):
             try:
-                return self._get_accepted(queue, offset, data, max_count, max_bytes, accept)
+                return self._get_accepted(queue, offset, data, max_count, max_bytes, accept, limits)
             except ColdRead as cold:
                 raise self._more_of(cold, data) from None
-        places, next_offset, removed = self._choose(queue, data, offset, max_count, max_bytes, accept)
+        places, next_offset, removed = self._choose(queue, data, offset, max_count, max_bytes, accept, limits)
         body, offsets = self._read(queue, places)
         if not offsets:
             removed = removed or bool(places)
@@ -148,19 +195,6 @@ class Reader:
             GetStatus.FOUND, next_offset, low, high, body, offsets, behind > self._fresh, behind=behind
         )
 
-    def _limits(self, physical_offset: int) -> tuple[int, int]:
-        """Bytes and messages of an answer that reaches a record; fewer where it is not fresh.
-
-        Standard: `DefaultMessageStore.isTheBatchFull`, `estimateInMemByCommitOffset`.
-        """
-        options = self._options
-        if self._log.end_offset - physical_offset <= self._fresh:
-            return (
-                options.max_transfer_bytes_on_message_in_memory,
-                options.max_transfer_count_on_message_in_memory,
-            )
-        return options.max_transfer_bytes_on_message_in_disk, options.max_transfer_count_on_message_in_disk
-
     def _choose(
         self,
         queue: ConsumeQueue,
@@ -169,15 +203,13 @@ class Reader:
         max_count: int,
         max_bytes: int,
         codes: frozenset[int] | None,
+        limits: TransferLimits,
     ) -> tuple[list[RecordSpan], int, bool]:
         """The records of one answer, the offset to read next, and whether some were no longer there."""
         oldest, largest = self._log.min_offset, self._log.file_size
         fresh_from = self._log.end_offset - self._fresh
-        options = self._options
-        fresh_count = min(max_count, options.max_transfer_count_on_message_in_memory)
-        fresh_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_memory)
-        old_count = min(max_count, options.max_transfer_count_on_message_in_disk)
-        old_bytes = min(max_bytes, options.max_transfer_bytes_on_message_in_disk)
+        fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
+        old_count, old_bytes = min(max_count, limits.old_count), min(max_bytes, limits.old_bytes)
         if native is not None:
             chosen = native.choose(
                 units=data,
@@ -234,7 +266,7 @@ class Reader:
         [record] = self._records(queue, [place])
         return record is None or tags_code(properties_of(record).get(PROPERTY_TAGS)) in codes
 
-    def _read(self, queue: ConsumeQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
+    def _read(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
         """The records back to back and their queue offsets; those that cannot be read are left out."""
         if not places:
             return b"", []
@@ -258,7 +290,7 @@ class Reader:
         offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
         return b"".join(records), offsets
 
-    def _read_inspected(self, queue: ConsumeQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
+    def _read_inspected(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
         """The same for records that may come from the disk; damaged ones are left out too."""
         passes = self._inspection.passes
         first, total = places[0][1], sum([size for _, _, size in places])
@@ -278,11 +310,13 @@ class Reader:
                 offsets.append(place[0])
         return b"".join(records), offsets
 
-    def _limits_of_answer(self, queue: ConsumeQueue, end: int, max_count: int, max_bytes: int) -> Limits:
+    def _limits_of_answer(
+        self, queue: ConsumeQueue, end: int, max_count: int, max_bytes: int, limits: TransferLimits
+    ) -> Limits:
         """What an answer may have while the log ends there."""
         fresh_from = end - self._fresh
-        fresh_bytes, fresh_count = map(min, self._limits(end), (max_bytes, max_count))
-        old_bytes, old_count = map(min, self._limits(fresh_from - 1), (max_bytes, max_count))
+        fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
+        old_count, old_bytes = min(max_count, limits.old_count), min(max_bytes, limits.old_bytes)
         due_position, due_offset = self._inspection.due_before(queue)
         return Limits(
             due_position=due_position,
@@ -303,10 +337,11 @@ class Reader:
         max_count: int,
         max_bytes: int,
         accept: Accept,
+        transfer: TransferLimits,
     ) -> GetResult:
         """The same for a reader whose choice needs the messages themselves."""
         end, fresh = self._log.end_offset, self._fresh
-        limits = self._limits_of_answer(queue, end, max_count, max_bytes)
+        limits = self._limits_of_answer(queue, end, max_count, max_bytes, transfer)
         choice = accept if isinstance(accept, PropertyChoice) else None
         quick = choice if choice is not None and choice.knows_many else None
         records: list[bytes] = []
@@ -389,48 +424,99 @@ class Reader:
         self,
         queue: BatchConsumeQueue,
         offset: int,
+        end: int,
         max_count: int,
         max_bytes: int,
         accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
     ) -> GetResult:
-        """The same where a record holds several messages; a batch is given whole or not at all."""
-        records: list[bytes] = []
-        offsets: list[int] = []
-        next_offset, count, total, removed, last = offset, 0, 0, False, self._log.end_offset
-        window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
-        limit = agreed_limit(self._log)
-        for unit in queue.units(offset, window, self._may_wait):
-            if limit is not None and unit.physical_offset + unit.size > limit:
-                if next_offset == offset:
-                    return _outside(offset, queue.min_offset, offset)
-                break
-            if records:
-                more_bytes, more_messages = self._limits(unit.physical_offset)
-                if count + unit.messages > max_count or count >= more_messages:
-                    break
-                if total + unit.size > min(max_bytes, more_bytes):
-                    break
-            next_offset = unit.end_offset
-            if isinstance(accept, frozenset) and unit.tags_code not in accept:
-                continue
-            [record] = self._records(queue, [(unit.base_offset, unit.physical_offset, unit.size)])
-            if record is None:
-                removed = True
-            elif not callable(accept) or accept(PropertiesText(properties_text_of(record))):
-                records.append(record)
-                offsets.append(unit.base_offset)
-                count += unit.messages
-                total += unit.size
-                last = unit.physical_offset
+        """The same where a record holds several messages, before the queue offset `end`. A batch is given
+        whole or not at all."""
+        window = max_count
+        if accept is not None:
+            window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
+        number = queue.number_of(offset, self._may_wait)
+        most, most_bytes = (max_count, max_bytes) if accept is None else (ENDLESS, ENDLESS)
+        units = self._batches_before(queue, number, window, end, most, most_bytes)
         low, high = queue.min_offset, queue.max_offset
-        if not records:
+        if not units:
+            return _outside(offset, low, offset)
+        chosen, passed, removed = self._choose_batches(queue, units, max_count, max_bytes, accept, limits)
+        next_offset = units[passed - 1].end_offset
+        queue.remember(next_offset, number + passed)
+        body, offsets = self._read(queue, [_span(unit) for unit in chosen])
+        if not offsets:
+            removed = removed or bool(chosen)
             status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, next_offset, low, high)
-        behind, body = self._log.end_offset - last, b"".join(records)
-        is_far = behind > self._fresh
-        return GetResult(
-            GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count=count, behind=behind
+        given = set(offsets)
+        found = [unit for unit in chosen if unit.base_offset in given]
+        count, behind = (
+            sum([unit.messages for unit in found]),
+            self._log.end_offset - found[-1].physical_offset,
         )
+        is_far = behind > self._fresh
+        return GetResult(GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count, behind)
+
+    def _batches_before(
+        self, queue: BatchConsumeQueue, number: int, window: int, end: int, max_count: int, max_bytes: int
+    ) -> list[BatchUnit]:
+        """Up to `window` units from a number on, of batches before a queue offset, on which replicas agree;
+        no more than have so many messages or bytes."""
+        limit = agreed_limit(self._log)
+        units: list[BatchUnit] = []
+        count = total = 0
+        for unit in queue.units_from(number, window, self._may_wait):
+            if unit.base_offset >= end or count >= max_count or total >= max_bytes:
+                break
+            if limit is not None and unit.physical_offset + unit.size > limit:
+                break
+            units.append(unit)
+            count += unit.messages
+            total += unit.size
+        return units
+
+    def _choose_batches(
+        self,
+        queue: BatchConsumeQueue,
+        units: list[BatchUnit],
+        max_count: int,
+        max_bytes: int,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
+    ) -> tuple[list[BatchUnit], int, bool]:
+        """Return the units of one answer, how many were looked at for it, and whether some records were no
+        longer there. If the choice needs records, several are read together."""
+        oldest, largest = self._log.min_offset, self._log.file_size
+        fresh_from = self._log.end_offset - self._fresh
+        fresh_bytes, old_bytes = min(max_bytes, limits.fresh_bytes), min(max_bytes, limits.old_bytes)
+        chosen: list[BatchUnit] = []
+        records: list[bytes | None] = []
+        count, total, removed = 0, 0, False
+        for at, unit in enumerate(units):
+            if chosen:
+                is_fresh = unit.physical_offset >= fresh_from
+                most = limits.fresh_count if is_fresh else limits.old_count
+                is_full = count + unit.messages > max_count or count >= most
+                if is_full or total + unit.size > (fresh_bytes if is_fresh else old_bytes):
+                    return chosen, at, removed
+            if isinstance(accept, frozenset):
+                if unit.tags_code not in accept:
+                    continue
+            elif accept is not None:
+                if at == len(records):
+                    some = units[at : at + _TOGETHER]
+                    records += self._records(queue, [_span(one) for one in some])
+                record = records[at]
+                if record is not None and not accept(PropertiesText(properties_text_of(record))):
+                    continue
+            if unit.physical_offset < oldest or not 0 < unit.size <= largest:
+                removed = True
+                continue
+            chosen.append(unit)
+            count += unit.messages
+            total += unit.size
+        return chosen, len(units), removed
 
     def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages from `index` on."""
@@ -480,6 +566,10 @@ class Reader:
             else:
                 high = middle
         return max(first, low - 1) if upper else min(low, end)
+
+
+def _span(unit: BatchUnit) -> RecordSpan:
+    return unit.base_offset, unit.physical_offset, unit.size
 
 
 def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from mqgateway.engine.message import offset_message_id, offset_message_ids
+from mqgateway.engine.options import StoreOptions
 
 Accept = Callable[[Mapping[str, str]], bool]
 """Given a message's properties, whether a reader wants it."""
@@ -87,6 +88,33 @@ class PutResult:
 
     def __repr__(self) -> str:
         return f"PutResult({self.status.name}, queue offset {self.queue_offset}, at {self.physical_offset})"
+
+
+class TransferLimits(NamedTuple):
+    """Bytes and messages of one answer, from the newest part of the log and from older parts. One message is
+    given whatever its size."""
+
+    fresh_bytes: int
+    fresh_count: int
+    old_bytes: int
+    old_count: int
+
+
+_UNLIMITED: Final = 0x7FFFFFFF
+NO_LIMITS: Final = TransferLimits(_UNLIMITED, _UNLIMITED, _UNLIMITED, _UNLIMITED)
+
+
+def transfer_limits(options: StoreOptions) -> TransferLimits:
+    """Return the limits of an answer that the settings ask for.
+
+    RocketMQ: `DefaultMessageStore.isTheBatchFull`.
+    """
+    return TransferLimits(
+        options.max_transfer_bytes_on_message_in_memory,
+        options.max_transfer_count_on_message_in_memory,
+        options.max_transfer_bytes_on_message_in_disk,
+        options.max_transfer_count_on_message_in_disk,
+    )
 
 
 class GetStatus(Enum):

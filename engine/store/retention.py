@@ -14,19 +14,18 @@ room is measured every second, so they are taken again soon after there is some.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
-from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.file_queue import file_name
-from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.statistics import in_words
+from mqgateway.engine.store.views.view import View
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +51,8 @@ class Retention:
         clock: Clock,
         steady: SteadyClock,
         commit_log: Log,
-        queues: ConsumeQueues,
-        index: Index | None,
+        queue_directory: str,
+        views: Sequence[View],
         removals: Removals,
     ) -> None:
         self._options = options
@@ -61,8 +60,8 @@ class Retention:
         self._clock = clock
         self._steady = steady
         self._log = commit_log
-        self._queues = queues
-        self._index = index
+        self._directories = (commit_log.files.directory, queue_directory)
+        self._views = views
         self._removals = removals
         self._last_look: int | None = None
         self._last_measure = 0
@@ -70,7 +69,7 @@ class Retention:
         self._next_delete = 0
         self._ordered_looks = 0
         self._swept_to = 0
-        self._sweep: Iterator[str] | None = None
+        self._sweep: Iterator[None] | None = None
         self._percent = 0.0
         self.disk_full = ""
 
@@ -88,7 +87,7 @@ class Retention:
             self._delete_one()
         if self._sweep is None and self._log.min_offset > self._swept_to:
             self._swept_to = self._log.min_offset
-            self._sweep = iter(list(self._queues.table))
+            self._sweep = self._deletions(self._swept_to)
         if self._sweep is not None:
             self._go_on_sweeping()
 
@@ -126,7 +125,7 @@ class Retention:
         options = self._options
         was_full, full = self.disk_full, ""
         self._percent = 0.0
-        for path in (self._log.files.directory, self._queues.directory):
+        for path in self._directories:
             total, free = self._disk.usage(path)
             percent = (total - free) * 100 / total if total else 0.0
             self._percent = max(self._percent, percent)
@@ -178,18 +177,18 @@ class Retention:
         self._log.drop_first_file()
 
     def _go_on_sweeping(self) -> None:
-        """Let queues and index follow the log, some at a time."""
+        """Let the views follow the log, some topics at a time."""
         assert self._sweep is not None
-        oldest = self._log.min_offset
         until = self._clock.monotonic() + SWEEP_SECONDS
         for _ in range(TOPICS_A_TICK):
-            topic = next(self._sweep, None)
-            if topic is None:
+            try:
+                next(self._sweep)
+            except StopIteration:
                 self._sweep = None
-                if self._index is not None:
-                    self._index.drop_before(oldest)
                 return
-            for queue in self._queues.table.get(topic, {}).values():
-                queue.drop_before(oldest)
             if self._clock.monotonic() > until:
                 return
+
+    def _deletions(self, oldest: int) -> Iterator[None]:
+        for view in self._views:
+            yield from view.delete_before(oldest)

@@ -194,3 +194,20 @@ def valid_at(files: FileQueue, position: int, check_crc: bool) -> int:
         return 0
     found = examine(files.read(position, size), 0, position, check_crc)
     return 0 if isinstance(found, Invalid) else found
+
+
+def record_of(files: FileQueue, position: int) -> bytes:
+    """Return the bytes of the record at a position, which is a record's."""
+    return files.read(position, int.from_bytes(files.read(position, 4), "big"))
+
+
+def first_file(files: FileQueue, is_old_enough: Callable[[int, int], bool]) -> int:
+    """Return the start of the newest file whose first record is valid and old enough, by its file's start and
+    its store time in ms, or of the first file."""
+    lead = files.framing.lead
+    for start in reversed(files.starts):
+        if valid_at(files, start + lead, True):
+            stored = store_timestamp(record_of(files, start + lead))
+            if is_old_enough(start, stored):
+                return start
+    return files.starts[0] if files.starts else 0

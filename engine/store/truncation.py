@@ -1,9 +1,9 @@
-"""The end of a log that is in use is cut off: a new master's log goes on otherwise.
+"""Truncation of a log that is in use, as when the log of a new master continues otherwise.
 
-What is derived goes back with it: units of consume queues, entries that wait for the index, the checkpoint,
-which must not promise anything of records that were cut. Everything before the cut is dispatched first. The
-bytes behind the cut are zero, and that is synced before anything else may be written there: records that were
-cut must not come back with a power cut. Standard: `DefaultMessageStore.truncateFiles`, which leaves them.
+Every view is truncated with it, and the checkpoint, which must not promise anything of records that were
+removed. Everything before the new end is dispatched first. The bytes behind it are zeroed, and that is synced
+before anything else may be written there: removed records must not come back with a power cut. RocketMQ:
+`DefaultMessageStore.truncateFiles`, which leaves the bytes.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ import logging
 
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.flush import Durability
-from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.log import Log, store_time
 from mqgateway.engine.store.lost_units import rewind
 from mqgateway.engine.store.record import BLANK_MAGIC, START
@@ -25,20 +23,16 @@ log = logging.getLogger(__name__)
 
 
 class Truncation:
-    """Cuts one store."""
+    """Truncates one store."""
 
     def __init__(
         self,
         commit_log: Log,
-        queues: ConsumeQueues,
-        index: Index | None,
         dispatch: Dispatch,
         durability: Durability,
         checkpoint: Checkpoint,
     ) -> None:
         self._log = commit_log
-        self._queues = queues
-        self._index = index
         self._dispatch = dispatch
         self._durability = durability
         self._checkpoint = checkpoint
@@ -59,15 +53,16 @@ class Truncation:
         )
         self._dispatch.apply(offset, None)
         self._dispatch.waiting.clear()
-        newest = self._cut_queues(offset)
-        if self._checkpoint.logics_physical_offset > newest:
+        promised = self._checkpoint.logics_physical_offset
+        first = max(self._log.files.start_of(max(offset - 1, 0)), self._log.min_offset)
+        self._promise_only(first, offset)
+        newest = max([first, *[view.truncate(offset) for view in self._dispatch.views]])
+        if promised > newest > first:
             rewind(self._checkpoint, self._log.files, newest)
         self._log.cut(offset)
         for file in self._log.files.between(offset, offset + 1):
             file.sync()
         self._log.files.disk.sync_dir(self._log.files.directory)
-        if self._index is not None:
-            self._index.forget_from(offset)
         self._dispatch.offset = offset
         self._dispatch.last_start = newest
         self._dispatch.last_timestamp = max(store_time(self._log, newest), 0)
@@ -75,8 +70,21 @@ class Truncation:
         self._durability.retreat(offset, newest, self._dispatch.last_timestamp)
         return True
 
+    def _promise_only(self, first: int, offset: int) -> None:
+        """Let the checkpoint promise nothing behind the first record of the last file that is kept, before
+        anything is removed: a start after a power cut then neither misses units that were removed nor takes
+        what is left of removed records for damage that later records follow."""
+        checkpoint, files = self._checkpoint, self._log.files
+        record = first if first % files.file_size else first + files.framing.lead
+        stored = max(store_time(self._log, record), 0) if record < offset else 0
+        checkpoint.physic_msg_timestamp = min(checkpoint.physic_msg_timestamp, stored)
+        if checkpoint.logics_physical_offset > first:
+            rewind(checkpoint, files, first)
+        else:
+            checkpoint.save().sync()
+
     def _ends_a_record(self, offset: int) -> bool:
-        """Whether one may begin there."""
+        """Return True if a record may begin there."""
         files = self._log.files
         if not offset or offset % self._log.file_size == 0 or offset == self._log.min_offset:
             return True
@@ -84,20 +92,3 @@ class Truncation:
         if len(start) == START.size and START.unpack(start)[1] == BLANK_MAGIC:
             return True
         return bool(valid_at(files, offset, False))
-
-    def _cut_queues(self, offset: int) -> int:
-        """Where a record lies, up to which all are in their queues: the newest one with a unit, or the first
-        of a file."""
-        newest = max(self._log.files.start_of(max(offset - 1, 0)), self._log.min_offset)
-        for queue in self._queues:
-            before = queue.end
-            queue.cut_places_from(offset)
-            if queue.was_cut and queue.end < before:
-                self._queues.written.update((queue.directory, start) for start in queue.touched(queue.end))
-                queue.was_cut = False
-            queue.next_offset = queue.max_offset
-            queue.opened_at = min(queue.opened_at, queue.next_offset)
-            place = queue.place(queue.end - 1) if queue.end > queue.first else None
-            if place is not None and place[0] > newest:
-                newest = place[0]
-        return newest

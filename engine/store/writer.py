@@ -27,7 +27,8 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.client_batch import ClientBatch, cut
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import Batch, Dispatch, DispatchRequest, enters_queue
+from mqgateway.engine.store.dispatch import Dispatch
+from mqgateway.engine.store.dispatch_request import Batch, DispatchRequest, enters_queue
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
@@ -199,7 +200,8 @@ class Writer:
         if failed is not None:
             return failed
         queue.next_offset = queue_offset + len(sizes)
-        left = batch.keyed(sizes) if isinstance(queue, ConsumeQueue) else None
+        is_keyed = isinstance(queue, ConsumeQueue) and not self._dispatch.reads_properties
+        left = batch.keyed(sizes) if is_keyed else None
         self._dispatch.add(
             DispatchRequest(
                 message.topic, queue, left or batch.rows(sizes), sys_flag, queue_offset, offset, total, now

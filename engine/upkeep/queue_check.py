@@ -20,7 +20,12 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
-from mqgateway.engine.store.dispatch import delivery_time, enters_queue, inner_batch, parse_delay_levels
+from mqgateway.engine.store.dispatch_request import (
+    delivery_time,
+    enters_queue,
+    inner_batch,
+    parse_delay_levels,
+)
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.unit_queue import PLACE
 from mqgateway.engine.upkeep.ext_check import ADDRESS_MAX, ExtCheck

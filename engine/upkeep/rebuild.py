@@ -7,7 +7,7 @@
 Ended before step 2, everything is as it was; the next rebuild deletes what was left over. Ended within it,
 the next rebuild puts the old folder back and begins anew.
 
-Records are dispatched by the store's own `Dispatch`, past damage too: a record says its queue offset, and
+Records are taken by the store's own view of the queues, past damage too: a record says its queue offset, and
 blank units stand for the lost ones. A record whose offset neither follows nor can be explained by damage is
 believed only when the next one follows it. A queue whose records have all gone keeps its last unit, so that
 its offsets go on.
@@ -26,12 +26,13 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch import INDEX_GROUP, Dispatch, enters_queue, parse_delay_levels
+from mqgateway.engine.store.dispatch_request import enters_queue, parse_delay_levels
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.index_file import INDEX_GROUP, Index
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
+from mqgateway.engine.store.views.queues import QueuesView
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
 from mqgateway.engine.upkeep.ledger import find_log
@@ -82,7 +83,7 @@ class _Rebuild:
         self._index = self._new_index()
         levels = parse_delay_levels(layout.options.message_delay_level)
         has_light = has_lmq(layout.options) or any(map(is_lmq, self._folders_before))
-        self._dispatch = Dispatch(self._queues, None, levels, has_light)
+        self._view = QueuesView(self._queues, levels, has_light)
         self._last_timestamp = 0
         self._suspects: dict[AnyQueue, StoredMessage] = {}
         self._left_out: Counter[AnyQueue] = Counter()
@@ -234,7 +235,8 @@ class _Rebuild:
         if message.sys_flag & SysFlag.INNER_BATCH:
             self._batch_topics.add(message.topic)
         try:
-            self._dispatch.repeat(message)
+            self._view.repeat(message)
+            self._view.settle(0)
         except MessageIllegal as error:
             path, at = place(self._files, message.physical_offset)
             self.findings.error(Part.LOG, path, at, f"no consume queue can be made: {error}", RESTORE)

@@ -25,7 +25,7 @@ from mqgateway.engine.message import TIMER_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, ConsumeQueues
-from mqgateway.engine.store.dispatch import enters_queue
+from mqgateway.engine.store.dispatch_request import enters_queue
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.unit_queue import BLANK_PLACE
 from mqgateway.engine.timers.checkpoint import FILE_SIZE as TIMERCHECK_SIZE

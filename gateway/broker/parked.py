@@ -1,7 +1,7 @@
 """Requests that wait: the table of parked requests, for pulls, pops and notifications.
 
-A request is parked at a place until it is woken, until its time is up, until nobody waits for it any more, or
-until its connection is lost. Who wakes it, and what it does then, is up to those who use the table.
+A request is parked at one or several places until it is woken, until its time is up, until its client waits
+no more, or until its connection is lost. What wakes it, and what it does then, is up to the table's users.
 
 The table knows no timers and no sockets: time is passed in, in milliseconds of a clock that never goes back,
 and deadlines are kept in slots of 100 ms, so that thousands of parked requests cost nothing but their memory.
@@ -23,14 +23,19 @@ R = TypeVar("R", bound="ParkedRequest[Any]")
 
 
 class ParkedRequest(Generic[P]):
-    """One that waits; `place` is what for, `deadline` when its time is up."""
+    """A request that waits at each of `places`, at least one; `deadline` is when its time is up."""
 
-    __slots__ = ("connection", "deadline", "place")
+    __slots__ = ("connection", "deadline", "places")
 
-    def __init__(self, connection: ClientConnection, place: P, deadline: int) -> None:
+    def __init__(self, connection: ClientConnection, places: tuple[P, ...], deadline: int) -> None:
         self.connection = connection
-        self.place = place
+        self.places = places
         self.deadline = deadline
+
+    @property
+    def place(self) -> P:
+        """The first place, which is the only one of most requests."""
+        return self.places[0]
 
 
 class ParkedRequests(Generic[P, R]):
@@ -59,9 +64,10 @@ class ParkedRequests(Generic[P, R]):
         """Park a request; false when there is no room, and it must be answered at once."""
         if self._count >= self._most():
             return False
-        at_place = self._places.get(request.place)
-        if at_place is not None and len(at_place) >= self._most_at_place():
-            return False
+        for place in request.places:
+            at_place = self._places.get(place)
+            if at_place is not None and len(at_place) >= self._most_at_place():
+                return False
         self._park(request)
         return True
 
@@ -87,7 +93,8 @@ class ParkedRequests(Generic[P, R]):
 
     def _park(self, request: R) -> None:
         self._count += 1
-        self._places.setdefault(request.place, {})[request] = None
+        for place in request.places:
+            self._places.setdefault(place, {})[request] = None
         self._slots.setdefault(request.deadline // SLOT_MILLIS, {})[request] = None
         connection = request.connection
         of_connection = self._connections.get(connection)
@@ -104,11 +111,13 @@ class ParkedRequests(Generic[P, R]):
     def _take_out(self, request: R) -> None:
         self._count -= 1
         del self._connections[request.connection][request]
-        place, slot = request.place, request.deadline // SLOT_MILLIS
-        at_place, in_slot = self._places[place], self._slots[slot]
-        del at_place[request]
-        if not at_place:
-            del self._places[place]
+        for place in request.places:
+            at_place = self._places[place]
+            del at_place[request]
+            if not at_place:
+                del self._places[place]
+        slot = request.deadline // SLOT_MILLIS
+        in_slot = self._slots[slot]
         del in_slot[request]
         if not in_slot:
             del self._slots[slot]

@@ -40,7 +40,7 @@ class ParkedPop(ParkedRequest[OrderKey]):
         deadline: int,
         resume: Callable[[bool], bool],
     ) -> None:
-        super().__init__(connection, place, deadline)
+        super().__init__(connection, (place,), deadline)
         self.wanted = wanted
         self.resume = resume
 

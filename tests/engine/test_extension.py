@@ -40,6 +40,7 @@ from mqgateway.engine.store.record import (
     sys_flag_for,
     topic_field,
 )
+from mqgateway.engine.store.results import TransferLimits
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend
@@ -456,21 +457,16 @@ def test_records_are_chosen(
     counts: tuple[int, ...],
     of_log: tuple[int, int, int],
 ) -> None:
-    options = StoreOptions(
-        max_transfer_count_on_message_in_memory=counts[0],
-        max_transfer_bytes_on_message_in_memory=4 * counts[1],
-        max_transfer_count_on_message_in_disk=counts[2],
-        max_transfer_bytes_on_message_in_disk=3 * counts[1],
-    )
+    limits = TransferLimits(4 * counts[1], counts[0], 3 * counts[1], counts[2])
     store = Bench().store
     log, queue = store._log, store._queues.open("orders", 0)
     assert isinstance(queue, ConsumeQueue)
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
-    reader = Reader(options, log, Inspection(log, False), 50, may_wait=True)
+    reader = Reader(StoreOptions(), log, Inspection(log, False), 50, may_wait=True)
     data = b"".join(UNIT.pack(*unit) for unit in units)
-    chosen = reader._choose(queue, data, 100, 8, 30, codes)
+    chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)
     with in_python(reader_module):
-        assert reader._choose(queue, data, 100, 8, 30, codes) == chosen
+        assert reader._choose(queue, data, 100, 8, 30, codes, limits) == chosen
 
 
 kinds_put = st.sampled_from(

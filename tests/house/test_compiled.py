@@ -22,7 +22,7 @@ COMES_WITH_OTHERS = {"pytest", "zope"}
 
 CHANGEABLE = {
     "mqgateway/engine/meters.py": {"SETTLED_A_STEP"},
-    "mqgateway/engine/store/flush.py": {"FILES_MANY", "NEW_QUEUES_MANY", "PAGE"},
+    "mqgateway/engine/store/flush.py": {"FILES_MANY", "PAGE"},
     "mqgateway/engine/store/read_windows.py": {"PARTS"},
     "mqgateway/engine/store/unit_queue.py": {"PAGE"},
     "mqgateway/gateway/access/signature.py": {"ORDERS_MAX"},

@@ -1,16 +1,17 @@
-"""Pulls that wait for messages, and what wakes them.
+"""Long polls: pulls that wait for messages, and what wakes them.
 
-A pull that found nothing and may wait is parked under its topic and queue. It is woken when a
-message arrives that it wants, when a check every 5 seconds finds that the queue has grown,
-or when the client's time is up; a pull is dropped when its connection goes. Whoever is woken is
-read once more and answered; waking never parks again.
+A pull that found nothing and may wait is parked under its topic and queue. It is woken when a message arrives
+that it wants, when a check every 5 seconds finds that the queue has grown, or when its time is up; it is
+dropped when its connection is lost. A fetch waits at several queues until they have a number of bytes for it.
+A woken request knows what woke it, is read once more and answered; waking never parks again.
 
-Standard: `PullRequestHoldService`, `PullRequest`.
+RocketMQ: `PullRequestHoldService`, `PullRequest`.
 """
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Final
+from enum import Enum, auto
+from typing import Final, NamedTuple
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
@@ -28,13 +29,38 @@ Wanted = frozenset[int] | Accept | None
 """What a pull wants: the hashes of its tags, what an expression says of properties, or None for all."""
 
 
-class HeldPull(ParkedRequest[Queue]):
-    """One parked pull.
+class Cause(Enum):
+    """Why a parked pull was woken."""
 
-    `offset` is the queue offset it waits to see passed, and `resume` answers it.
+    ARRIVAL = auto()
+    GROWTH = auto()
+    """A check found messages of which no arrival was reported."""
+    TIMEOUT = auto()
+    TOPIC_DELETED = auto()
+
+
+class Wake(NamedTuple):
+    """What woke a parked pull: the cause, and the queues that have messages for it."""
+
+    cause: Cause
+    queues: tuple[Queue, ...]
+
+
+# A look-up in an enumeration is slow.
+_TIMEOUT: Final = Wake(Cause.TIMEOUT, ())
+_TOPIC_DELETED: Final = Wake(Cause.TOPIC_DELETED, ())
+_ARRIVAL: Final = Cause.ARRIVAL
+_GROWTH: Final = Cause.GROWTH
+
+
+class HeldPull(ParkedRequest[Queue]):
+    """A parked pull.
+
+    `offset` is the queue offset it waits to see passed, and `resume` answers it. `woken_by` is None while it
+    is parked.
     """
 
-    __slots__ = ("offset", "resume", "wanted")
+    __slots__ = ("offset", "resume", "wanted", "woken_by")
 
     def __init__(
         self,
@@ -46,10 +72,61 @@ class HeldPull(ParkedRequest[Queue]):
         deadline: int,
         resume: Callable[[], None],
     ) -> None:
-        super().__init__(connection, (topic, queue_id), deadline)
+        super().__init__(connection, ((topic, queue_id),), deadline)
         self.offset = offset
         self.wanted = wanted
         self.resume = resume
+        self.woken_by: Wake | None = None
+
+    def offset_at(self, queue: Queue) -> int:
+        """Return the queue offset that it waits to see passed in one of its queues."""
+        return self.offset
+
+    def readable(self) -> tuple[Queue, ...]:
+        """Return the queues that have messages for it, as one has grown; none if these are not enough."""
+        return self.places
+
+
+class HeldFetch(HeldPull):
+    """A parked read of several queues, from the queue offsets in `positions` on.
+
+    It waits until messages of at least `min_bytes` bytes can be read in all of them together. `bytes_from`
+    gives how many can be, by topic, queue id, queue offset and a number that is enough; see
+    `MessageStore.readable_bytes`.
+    """
+
+    __slots__ = ("bytes_from", "min_bytes", "positions")
+
+    def __init__(
+        self,
+        connection: ClientConnection,
+        positions: dict[Queue, int],
+        min_bytes: int,
+        bytes_from: Callable[[str, int, int, int], int],
+        deadline: int,
+        resume: Callable[[], None],
+    ) -> None:
+        (topic, queue_id), offset = next(iter(positions.items()))
+        super().__init__(connection, topic, queue_id, offset, None, deadline, resume)
+        self.places = tuple(positions)
+        self.positions = positions
+        self.min_bytes = min_bytes
+        self.bytes_from = bytes_from
+
+    def offset_at(self, queue: Queue) -> int:
+        """See `HeldPull`."""
+        return self.positions[queue]
+
+    def readable(self) -> tuple[Queue, ...]:
+        """See `HeldPull`."""
+        found: list[Queue] = []
+        total = 0
+        for queue, offset in self.positions.items():
+            size = self.bytes_from(queue[0], queue[1], offset, max(1, self.min_bytes - total))
+            if size > 0:
+                found.append(queue)
+                total += size
+        return tuple(found) if total >= self.min_bytes else ()
 
 
 class _News:
@@ -95,18 +172,30 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
             if key not in news:
                 news[key] = _News()
             news[key].add(arrival)
-        woken = [
-            held
-            for key, new in news.items()
-            for held in queues[key]
-            if new.top > held.offset and new.has(held.wanted)
-        ]
+        grown: dict[HeldPull, None] = {}
+        for key, new in news.items():
+            for held in queues[key]:
+                if new.top > held.offset_at(key) and new.has(held.wanted):
+                    grown[held] = None
+        return self._wake(grown, _ARRIVAL)
+
+    def _wake(self, candidates: Iterable[HeldPull], cause: Cause) -> list[HeldPull]:
+        """Take out those of some pulls, whose queues have grown, that have enough to read."""
+        woken: list[HeldPull] = []
+        for held in candidates:
+            found = held.readable()
+            if found:
+                held.woken_by = Wake(cause, found)
+                woken.append(held)
         self._take_all_out(woken)
         return woken
 
     def of_topic(self, topic: str) -> list[HeldPull]:
         """Take out the pulls of a topic."""
-        held = [each for place, of_queue in self._places.items() if place[0] == topic for each in of_queue]
+        waiting = [at_queue for place, at_queue in self._places.items() if place[0] == topic]
+        held = list(dict.fromkeys(each for at_queue in waiting for each in at_queue))
+        for each in held:
+            each.woken_by = _TOPIC_DELETED
         self._take_all_out(held)
         return held
 
@@ -116,15 +205,18 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
         What they want is not compared here: a message that no arrival told of must not stay unseen.
         """
         expired = self.take_expired(now)
+        for held in expired:
+            held.woken_by = _TIMEOUT
         if now < self._next_check:
             return expired
         self._next_check = now + CHECK_INTERVAL_MILLIS
-        grown: list[HeldPull] = []
-        for (topic, queue_id), of_queue in self._places.items():
-            top = max_offset(topic, queue_id)
-            grown += [held for held in of_queue if top > held.offset]
-        self._take_all_out(grown)
-        return expired + grown
+        grown: dict[HeldPull, None] = {}
+        for queue, of_queue in self._places.items():
+            top = max_offset(queue[0], queue[1])
+            for held in of_queue:
+                if top > held.offset_at(queue):
+                    grown[held] = None
+        return expired + self._wake(grown, _GROWTH)
 
 
 def resume_all(woken: Iterable[HeldPull]) -> None:

@@ -21,6 +21,7 @@ from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
+from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -190,7 +191,10 @@ def _read(
             store.min_offset(topic, queue_id),
             store.max_offset(topic, queue_id),
         )
-    return broker.store.get(topic, queue_id, request.queue_offset, most, accept=wanted, may_wait=may_wait)
+    limits = transfer_limits(broker.store_options)
+    return broker.store.get(
+        topic, queue_id, request.queue_offset, most, accept=wanted, may_wait=may_wait, limits=limits
+    )
 
 
 def _queue(request: PullRequest) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import MESSAGES_MAX, OrderKey
 from mqgateway.engine.store.message_store import ColdRead, GetStatus
+from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.tables.topics import PERM_READ
 from mqgateway.gateway.broker.broker import Broker
@@ -169,10 +170,11 @@ def _pop_queue(
     key = OrderKey(queue, group, QUEUE_ID)
     if orders.is_blocked(key, request.attempt_id, now) or not orders.has_room(key):
         return None
-    result = broker.store.get(queue, QUEUE_ID, _start(broker, group, queue), most, may_wait=may_wait)
+    limits, start = transfer_limits(broker.store_options), _start(broker, group, queue)
+    result = broker.store.get(queue, QUEUE_ID, start, most, may_wait=may_wait, limits=limits)
     if result.status in MISPLACED:
         broker.tables.offsets.commit(group, queue, QUEUE_ID, result.next_offset)
-        result = broker.store.get(queue, QUEUE_ID, result.next_offset, most, may_wait=may_wait)
+        result = broker.store.get(queue, QUEUE_ID, result.next_offset, most, may_wait=may_wait, limits=limits)
     offsets = tuple(result.queue_offsets)
     if not offsets:
         return None

@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import OrderKey, retry_topic
 from mqgateway.engine.store.message_store import GetStatus
+from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import reading
@@ -85,7 +86,7 @@ def peek(
 def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait: bool) -> PeekOutcome:
     """Read the queues, those of messages that come again first or last. Raises `ColdRead`."""
     group, store = request.consumer_group, broker.store
-    chance = broker.pop.chance()
+    limits, chance = transfer_limits(broker.store_options), broker.pop.chance()
     places = list(_queues(topic, request.queue_id, chance))
     retries = list(_retries(broker, request.topic, group, chance))[:1]
     again = [place for config in retries for place in _queues(config, ANY_QUEUE, chance)]
@@ -97,9 +98,9 @@ def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait:
         most = request.max_msg_nums - count
         if most <= 0:
             continue
-        result = store.get(name, queue_id, offset, most, may_wait=may_wait)
+        result = store.get(name, queue_id, offset, most, may_wait=may_wait, limits=limits)
         if result.status in MISPLACED:
-            result = store.get(name, queue_id, result.next_offset, most, may_wait=may_wait)
+            result = store.get(name, queue_id, result.next_offset, most, may_wait=may_wait, limits=limits)
         if result.queue_offsets:
             bodies.append(result.body)
             count += len(result.queue_offsets)

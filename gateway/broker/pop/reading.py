@@ -13,6 +13,7 @@ from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, properties_t
 from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
 from mqgateway.engine.store.message_store import GetResult, GetStatus
 from mqgateway.engine.store.record import decode, encode, record_size, sys_flag_for, topic_field
+from mqgateway.engine.store.results import transfer_limits
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.tables.topics import TopicConfig
@@ -128,7 +129,7 @@ def read(
 ) -> tuple[list[Found], int]:
     """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
     state, store, group = broker.pop, broker.store, request.consumer_group
-    now = broker.store.steady.now()
+    now, limits = broker.store.steady.now(), transfer_limits(broker.store_options)
     found: list[Found] = []
     count = rest = 0
     for queue in queues:
@@ -144,11 +145,11 @@ def read(
             rest += store.max_offset(topic, queue_id) - offset
             continue
         most = request.max_msg_nums - count
-        result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
+        result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait, limits=limits)
         if result.status in MISPLACED:
             broker.tables.offsets.commit(group, topic, queue_id, result.next_offset)
             offset = result.next_offset
-            result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait)
+            result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait, limits=limits)
         found.append(Found(queue, offset, result))
         count += len(result.queue_offsets)
     return found, rest

@@ -281,3 +281,23 @@ def test_a_search_by_time_is_brought_step_by_step() -> None:
     store = bench.store
     stored, rounds = brought(worker, store, lambda: store.store_time("orders", 0, 0, may_wait=False))
     assert (stored, 0 < rounds <= 2) == (store.store_time("orders", 0, 0), True)
+
+
+def test_cold_batches_are_brought_together() -> None:
+    disk, worker = ColdDisk(), MemoryWorker()
+    sizes = {"mapper_file_size_batch_consume_queue": 46 * 400, "mapped_file_size_commit_log": 1 << 20}
+    bench = Bench(disk, newest_log_bytes=0, **sizes)
+    for number in range(300):
+        body = batch(*[b"%d" % number] * 3)
+        bench.store.put_inner_batch(message("batched", 0, body, {}))
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **sizes)
+    disk.warm.clear()
+    result = None
+    for _ in range(4):
+        try:
+            result = bench.store.get("batched", 0, 450, 90, may_wait=False)
+        except ColdRead as cold:
+            bench.store.bring(cold, lambda: None)
+            assert worker.perform()
+    assert result is not None and list(result.queue_offsets) == list(range(450, 540, 3))

@@ -2,31 +2,8 @@
 
 import pytest
 
-from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
-from mqgateway.engine.store.dispatch import DispatchRequest, enters_queue, parse_delay_levels, request_of
 from tests.support.engine.store.stores import Bench, message, told_by
-
-LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
-
-
-def test_delay_levels_are_read_as_the_standard_writes_them() -> None:
-    levels = parse_delay_levels(LEVELS)
-    assert len(levels) == 18
-    assert (levels[0], levels[4], levels[17]) == (1000, 60_000, 7_200_000)
-    assert parse_delay_levels("1d") == [86_400_000]
-
-
-@pytest.mark.parametrize("text", ["1x", "s", "1s five", "-1s"])
-def test_a_wrong_delay_level_is_an_error(text: str) -> None:
-    with pytest.raises(ConfigError, match="messageDelayLevel"):
-        parse_delay_levels(text)
-
-
-def test_prepared_and_rolled_back_messages_enter_no_queue() -> None:
-    assert enters_queue(0) and enters_queue(SysFlag.TRANSACTION_COMMIT)
-    assert not enters_queue(SysFlag.TRANSACTION_PREPARED)
-    assert not enters_queue(SysFlag.TRANSACTION_ROLLBACK)
 
 
 def test_an_arrival_tells_what_a_waiting_reader_needs() -> None:
@@ -110,28 +87,3 @@ def test_what_waits_of_a_topic_that_goes_enters_no_queue() -> None:
     bench.store._dispatch.forget("orders")
     bench.store.dispatch()
     assert [bench.store.max_offset(topic, 0) for topic in ("orders", "bills")] == [0, 1]
-
-
-def fields(request: DispatchRequest) -> tuple[object, ...]:
-    """All that is to be dispatched."""
-    return (
-        request.topic,
-        request.queue,
-        request.properties,
-        request.sys_flag,
-        request.queue_offset,
-        request.physical_offset,
-        request.size,
-        request.store_timestamp,
-    )
-
-
-def test_a_record_read_from_the_log_is_dispatched_as_the_one_that_was_put() -> None:
-    bench = Bench()
-    put = bench.store.put(message(properties={"KEYS": "k"}))
-    (request,) = bench.store._dispatch.waiting
-    bench.store.dispatch()
-    read = bench.store.look_up(put.physical_offset)
-    assert read is not None
-    again = request_of(read, request.queue)
-    assert fields(again) == fields(request)

@@ -11,6 +11,7 @@ from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store import flush, schema
 from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.store.views import new_files
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.stores import Bench, drain, message
 
@@ -285,13 +286,13 @@ def test_thousands_of_files_are_synced_as_one_file_system(monkeypatch: pytest.Mo
 def test_the_files_of_many_new_queues_are_made_by_the_worker() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    count = flush.NEW_QUEUES_A_STEP + 6
+    count = new_files.NEW_QUEUES_A_STEP + 6
     bench.put(*[message(topic=f"t{number}") for number in range(count)])
     bench.store.tick()
     assert bench.disk.subdirs(bench.store._queues.directory) == [] and aside.waiting == 1
     aside.perform_all()
     made = bench.disk.subdirs(bench.store._queues.directory)
-    assert sorted(made) == sorted(f"t{number}" for number in range(flush.NEW_QUEUES_A_STEP))
+    assert sorted(made) == sorted(f"t{number}" for number in range(new_files.NEW_QUEUES_A_STEP))
     again = bench.restart()
     assert all(len(drain(again.store, f"t{number}")) == 1 for number in range(count))
 
@@ -300,7 +301,7 @@ def test_the_files_of_many_new_queues_are_made_by_the_worker() -> None:
 def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_again: bool) -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    bench.put(*[message(topic=f"t{number}") for number in range(flush.NEW_QUEUES_MANY)])
+    bench.put(*[message(topic=f"t{number}") for number in range(new_files.NEW_QUEUES_MANY)])
     bench.store.tick()
     bench.store.admin.delete_topics(["t3"])
     if comes_again:
@@ -316,7 +317,7 @@ def test_what_was_made_for_a_topic_that_is_deleted_meanwhile_is_removed(comes_ag
 def test_the_worker_writes_the_first_units_of_many_new_queues(end: Callable[[Bench], Bench]) -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    names = [f"t{number}" for number in range(flush.NEW_QUEUES_MANY)]
+    names = [f"t{number}" for number in range(new_files.NEW_QUEUES_MANY)]
     bench.put(*[message(topic=name) for name in names])
     bench.store.tick()
     bench.put(message(topic="t3", body=b"later"))
@@ -336,7 +337,7 @@ def test_the_worker_writes_the_first_units_of_many_new_queues(end: Callable[[Ben
 def test_what_was_written_for_a_queue_that_was_cut_meanwhile_is_removed() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    bench.put(*[message(topic=f"t{number}") for number in range(flush.NEW_QUEUES_MANY)])
+    bench.put(*[message(topic=f"t{number}") for number in range(new_files.NEW_QUEUES_MANY)])
     bench.put(message(topic="t3"))
     bench.store.tick()
     bench.store._queues.open("t3", 0).cut_units(0)
@@ -350,7 +351,7 @@ def test_what_was_written_for_a_queue_that_was_cut_meanwhile_is_removed() -> Non
 def test_what_the_worker_cannot_write_the_loop_writes() -> None:
     aside = MemoryWorker()
     bench = Bench(aside=aside)
-    names = [f"t{number}" for number in range(flush.NEW_QUEUES_MANY)]
+    names = [f"t{number}" for number in range(new_files.NEW_QUEUES_MANY)]
     bench.put(*[message(topic=name) for name in names])
     bench.store.tick()
     bench.disk.fail_next("write", "/consumequeue/t9/", errno.ENOSPC)
@@ -364,7 +365,7 @@ def test_what_the_worker_cannot_write_the_loop_writes() -> None:
 def test_files_made_ahead_change_nothing_after_a_power_cut(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flush, "NEW_QUEUES_MANY", 1 + seed % 5)
+    monkeypatch.setattr(new_files, "NEW_QUEUES_MANY", 1 + seed % 5)
     aside = MemoryWorker()
     bench = Bench(aside=aside, flush_consume_queue_thorough_interval=2000)
     for turn in range(8):

@@ -19,7 +19,8 @@ def stopped(count: int = 30) -> Bench:
 
 def look(disk: CrashDisk, checkpoint: int, repair: bool = False) -> None:
     files = FileQueue(FilePool(disk), "/store/commitlog", 4096)
-    look_for_lost(files, queues_of(options(), disk, "/store", None), checkpoint, repair)
+    queues = queues_of(options(), disk, "/store", None)
+    look_for_lost(files, lambda: newest_place(queues), checkpoint, repair)
 
 
 def test_a_whole_log_passes() -> None:

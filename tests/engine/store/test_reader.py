@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.consume_queue import UNIT
-from mqgateway.engine.store.results import GetResult, GetStatus
-from tests.support.engine.store.stores import Bench, batch, message, records
+from mqgateway.engine.store.results import GetResult, GetStatus, transfer_limits
+from mqgateway.engine.testing.crash_disk import CrashFile
+from tests.support.engine.store.stores import Bench, batch, message, options, records
 
 A, B = java_hash("a"), java_hash("b")
 
@@ -148,7 +149,7 @@ def test_a_chooser_sees_each_message_once_and_in_order(
     assert found == [number for number in seen if number % step == 0] and len(found) <= most
     if offset < count:
         assert result.next_offset == offset + len(seen)
-        assert len(seen) == count - offset or len(found) == min(most, 32)
+        assert len(seen) == count - offset or len(found) == most
 
 
 @pytest.mark.parametrize("place", [(10**9, 90, 0), (0, 0x7FFFFFFF, 0), (50, -1, 0), (50, 0, 0), (-7, 90, 0)])
@@ -163,19 +164,22 @@ def test_a_chooser_passes_over_units_that_lead_nowhere(place: tuple[int, int, in
 
 
 def test_limits_count_messages_and_bytes_but_one_always_comes() -> None:
-    bench = filled(10, max_transfer_count_on_message_in_memory=4)
-    assert bench.store.get("orders", 0, 0, 32).count == 4
+    limits = transfer_limits(options(max_transfer_count_on_message_in_memory=4))
+    bench = filled(10)
+    assert bench.store.get("orders", 0, 0, 32, limits=limits).count == 4
     size = records(bench.store.get("orders", 0, 0, 1))[0].size
     assert bench.store.get("orders", 0, 0, 32, max_bytes=2 * size).count == 2
     assert bench.store.get("orders", 0, 0, 32, max_bytes=1).count == 1
-    bench = filled(10, max_transfer_bytes_on_message_in_memory=3 * size)
-    assert bench.store.get("orders", 0, 0, 32).count == 3
-    assert bench.store.get("orders", 0, 0, 32, accept=lambda _: True).count == 3
+    limits = transfer_limits(options(max_transfer_bytes_on_message_in_memory=3 * size))
+    assert bench.store.get("orders", 0, 0, 32, limits=limits).count == 3
+    assert bench.store.get("orders", 0, 0, 32, accept=lambda _: True, limits=limits).count == 3
+    assert bench.store.get("orders", 0, 0, 1 << 40).count == 10
 
 
 def test_old_messages_come_in_smaller_portions_and_a_slave_is_suggested() -> None:
-    bench = filled(30, access_message_in_memory_max_ratio=0, max_transfer_count_on_message_in_disk=5)
-    result = bench.store.get("orders", 0, 0, 32)
+    limits = transfer_limits(options(max_transfer_count_on_message_in_disk=5))
+    bench = filled(30, access_message_in_memory_max_ratio=0)
+    result = bench.store.get("orders", 0, 0, 32, limits=limits)
     assert (result.count, result.suggest_slave) == (5, True)
     last = bench.store.consume_queue_units("orders", 0, 4, 1)[0]
     assert result.behind == bench.store.max_physical_offset - last[0]
@@ -296,3 +300,52 @@ def test_of_batches_neither() -> None:
     assert bench.store.get("batched", 0, 0, 32).next_offset == 4
     behind = bench.store.get("batched", 0, 4, 32)
     assert (behind.status, behind.next_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, 4)
+
+
+def batched(count: int, each: int = 3) -> Bench:
+    """Return a store with a queue of batches whose units are in files."""
+    bench = Bench(mapper_file_size_batch_consume_queue=46 * 400, mapped_file_size_commit_log=1 << 20)
+    for number in range(count):
+        body = batch(*[b"%d" % number] * each)
+        bench.store.put_inner_batch(message("batched", 0, body, {"TAGS": "ab"[number % 2]}))
+    bench.store.dispatch()
+    bench.clock.advance(2000)
+    bench.store.tick()
+    return bench
+
+
+def calls(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Count from now on the reads of files: offset and size of each."""
+    found: list[tuple[int, int]] = []
+    read = CrashFile.read
+
+    def counted(file: CrashFile, offset: int, size: int) -> bytes:
+        found.append((offset, size))
+        return read(file, offset, size)
+
+    monkeypatch.setattr(CrashFile, "read", counted)
+    return found
+
+
+def test_batches_are_found_by_pages_and_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = batched(300)
+    reads = calls(bench, monkeypatch)
+    result = bench.store.get("batched", 0, 450, 90)
+    assert (result.count, result.next_offset, len(result.queue_offsets)) == (90, 540, 30)
+    assert len(reads) <= 6
+    reads.clear()
+    result = bench.store.get("batched", 0, result.next_offset, 90)
+    assert (result.count, result.next_offset) == (90, 630)
+    assert len(reads) <= 2, "the place where the last answer ended is known"
+
+
+def test_chosen_batches_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = batched(300)
+    reads = calls(bench, monkeypatch)
+    for accept in (frozenset([97]), lambda properties: properties.get("TAGS") == "a"):
+        reads.clear()
+        result = bench.store.get("batched", 0, 300, 60, accept=accept)
+        assert list(result.queue_offsets) == list(range(300, 420, 6))
+        assert result.next_offset == 417
+        # A choice by properties looks at each record in mapped memory.
+        assert callable(accept) or len(reads) <= 8

@@ -15,7 +15,7 @@ def table(most: int = 100, most_at_place: int = 100) -> Table:
 
 
 def request(place: str = "a", deadline: int = 1000, client: FakePeer | None = None) -> Request:
-    return ParkedRequest(client or FakePeer(), place, deadline)
+    return ParkedRequest(client or FakePeer(), (place,), deadline)
 
 
 def is_empty(parked: Table) -> bool:
@@ -110,4 +110,19 @@ def test_it_is_as_a_plain_list_would_be(steps: list[tuple[str, int, str, int]]) 
         assert all(parked.count(each) == sum(one.place == each for one in model) for each in "ab")
     for client in clients:
         client.lose()
+    assert is_empty(parked)
+
+
+def test_request_waits_at_several_places_and_leaves_all_of_them() -> None:
+    parked = table(most_at_place=1)
+    client = FakePeer()
+    both = Request(client, ("a", "b"), 1000)
+    assert both.place == "a" and parked.hold(both)
+    assert parked.counts() == [("a", 1), ("b", 1)] and len(parked) == 1
+    assert not parked.hold(Request(client, ("c", "b"), 1000)), "there is no room at one of its places"
+    assert parked.count("c") == 0
+    assert parked.take_expired(1000) == [both]
+    assert parked.counts() == [] and len(parked) == 0
+    assert parked.hold(both)
+    client.lose()
     assert is_empty(parked)

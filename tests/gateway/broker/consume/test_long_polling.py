@@ -11,12 +11,15 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import Arrival
 from mqgateway.gateway.broker.consume.long_polling import (
     CHECK_INTERVAL_MILLIS,
+    Cause,
+    HeldFetch,
     HeldPull,
     HeldPulls,
+    Wake,
     Wanted,
     resume_all,
 )
-from tests.support.gateway.broker.helpers import FakePeer
+from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
 
 NOW = 1_000_000
 
@@ -210,3 +213,91 @@ def test_a_pull_that_nobody_waits_for_is_forgotten() -> None:
     held_pulls.forget(one)
     assert len(held_pulls) == 1
     assert held_pulls.arrived([arrival()]) == [other]
+
+
+def test_pull_knows_what_woke_it() -> None:
+    held_pulls = HeldPulls(BrokerOptions())
+    causes: list[Wake | None] = []
+    pulls = [
+        held(topic=topic, deadline=NOW + wait) for topic, wait in (("T", 9), ("U", 9), ("V", 9), ("W", 0))
+    ]
+    for one in pulls:
+        one.resume = lambda one=one: causes.append(one.woken_by)  # type: ignore[misc]
+        assert held_pulls.hold(one) and one.woken_by is None
+    resume_all(held_pulls.arrived([arrival()]))
+    resume_all(held_pulls.of_topic("U"))
+    resume_all(held_pulls.due(NOW, lambda topic, _: 6 if topic == "V" else 0))
+    assert causes == [
+        Wake(Cause.ARRIVAL, (("T", 0),)),
+        Wake(Cause.TOPIC_DELETED, ()),
+        Wake(Cause.TIMEOUT, ()),
+        Wake(Cause.GROWTH, (("V", 0),)),
+    ]
+
+
+class Fetched:
+    """Queues with messages of some bytes each, and a fetch of three of them that is parked."""
+
+    def __init__(self, min_bytes: int) -> None:
+        self.sizes: dict[tuple[str, int], list[int]] = {}
+        self.held_pulls = HeldPulls(BrokerOptions())
+        positions = {("T", 0): 5, ("T", 1): 0, ("U", 0): 7}
+        self.peer = FakePeer()
+        self.fetch = HeldFetch(self.peer, positions, min_bytes, self.bytes_from, NOW + 9, lambda: None)
+        assert self.held_pulls.hold(self.fetch)
+
+    def bytes_from(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
+        assert enough > 0
+        return sum(self.sizes.get((topic, queue_id), ())[offset:])
+
+    def arrive(self, topic: str, queue_id: int, size: int) -> list[HeldPull]:
+        sizes = self.sizes.setdefault((topic, queue_id), [1] * (5 if queue_id == 0 else 0))
+        sizes.append(size)
+        return self.held_pulls.arrived([arrival(topic, queue_id, len(sizes))])
+
+
+def test_fetch_waits_for_bytes_of_all_its_queues_together() -> None:
+    fetched = Fetched(100)
+    assert fetched.arrive("T", 0, 60) == []
+    assert fetched.arrive("V", 0, 600) == []
+    assert fetched.arrive("T", 1, 40) == [fetched.fetch]
+    assert fetched.fetch.woken_by == Wake(Cause.ARRIVAL, (("T", 0), ("T", 1)))
+    assert fetched.held_pulls.counts() == []
+
+
+def test_fetch_is_not_woken_by_messages_before_its_offset() -> None:
+    fetched = Fetched(1)
+    assert fetched.arrive("U", 0, 60) == []
+    assert fetched.arrive("U", 0, 60) == []
+    assert fetched.arrive("U", 0, 60) == [fetched.fetch]
+
+
+@pytest.mark.parametrize("end", ["timeout", "topic", "check", "connection"])
+def test_fetch_leaves_all_its_queues(end: str) -> None:
+    fetched = Fetched(1)
+    assert fetched.held_pulls.counts() == [(("T", 0), 1), (("T", 1), 1), (("U", 0), 1)]
+    if end == "timeout":
+        assert fetched.held_pulls.due(NOW + 9, nothing_new) == [fetched.fetch]
+    elif end == "topic":
+        assert fetched.held_pulls.of_topic("T") == [fetched.fetch]
+    elif end == "check":
+        fetched.sizes["T", 1] = [10]
+        assert fetched.held_pulls.due(NOW, lambda topic, queue_id: queue_id) == [fetched.fetch]
+    else:
+        fetched.peer.lose()
+    assert (fetched.held_pulls.counts(), len(fetched.held_pulls)) == ([], 0)
+
+
+def test_fetch_of_the_store_counts_what_can_be_read() -> None:
+    memory = MemoryBroker()
+    memory.add_topic("T")
+    store = memory.broker.store
+    fetch = HeldFetch(FakePeer(), {("T", 0): 0}, 300, store.readable_bytes, NOW, lambda: None)
+    assert fetch.readable() == ()
+    for _ in range(2):
+        memory.send(body=b"x" * 100)
+    size = store.readable_bytes("T", 0, 0, 1 << 30)
+    assert size == store.get("T", 0, 0, 9).size > 300
+    assert 0 < store.readable_bytes("T", 0, 1, 1 << 30) < size
+    assert store.readable_bytes("T", 0, 2, 1) == store.readable_bytes("missing", 0, 0, 1) == 0
+    assert fetch.readable() == (("T", 0),)

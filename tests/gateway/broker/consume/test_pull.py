@@ -70,6 +70,18 @@ def test_no_more_than_asked_for(memory: MemoryBroker) -> None:
     assert (len(answer.messages), answer.ext["nextBeginOffset"]) == (2, "2")
 
 
+@pytest.mark.parametrize(("settings", "count"), [({}, 32), ({"count": 4}, 4), ({"bytes": 1}, 1)])
+def test_pull_gives_no_more_than_transfer_limits_allow(settings: dict[str, int], count: int) -> None:
+    changes = {f"max_transfer_{name}_on_message_in_memory": most for name, most in settings.items()}
+    memory = MemoryBroker(store_options=changes)
+    memory.add_topic("T")
+    memory.subscribe("G", "T")
+    for _ in range(40):
+        memory.send()
+    answer = memory.pull(max_msg_nums=40)
+    assert (len(answer.messages), answer.ext["nextBeginOffset"]) == (count, str(count))
+
+
 def test_pulls_are_counted(memory: MemoryBroker) -> None:
     memory.send()
     size = len(memory.pull().arrived.body)

@@ -62,6 +62,9 @@ class Queue:
     def max_offset(self, topic: str, queue_id: int) -> int:
         return len(self.messages) if (topic, queue_id) == (TOPIC, 0) else 0
 
+    def readable_end(self, topic: str, queue_id: int) -> int:
+        return self.max_offset(topic, queue_id)
+
     def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
         assert offset >= self.begin
         return [(each, tags_code("b")) for each in self.messages[offset : offset + count]]
@@ -94,7 +97,7 @@ class Bench:
             topics=lambda: [(TOPIC, 1)],
             is_compacted=lambda topic: topic == TOPIC,
         )
-        self.compaction.load(clean)
+        self.compaction.opened(clean)
 
     def again(self, disk: CrashDisk | None = None, *, clean: bool = False) -> Bench:
         """As a new process finds it."""
