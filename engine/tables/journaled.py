@@ -95,7 +95,7 @@ class JournaledFile:
             if not needed and any(read.changes for _, read in found):
                 log.warning("%s is not what its journals continue: they are passed over", self.path)
             return table
-        log.info("%d changes from journals were applied to %s", self.path, len(changes))
+        log.info("%d changes from journals were applied to %s", len(changes), self.path)
         table = {} if table is None else table
         for numbered in changes:
             apply(table, numbered.change)

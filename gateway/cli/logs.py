@@ -73,8 +73,14 @@ def _formatter(form: LogFormat, text: str, times: str | None, who: str) -> loggi
 
 
 def keep_to_one_line(record: logging.LogRecord) -> bool:
-    """A filter that lets everything pass, with no control characters and no more than `MESSAGE_MAX`."""
-    text = record.getMessage()
+    """A filter that lets everything pass, with no control characters and no more than `MESSAGE_MAX`.
+
+    A message that does not fit its arguments is logged with them beside it: it must not end what logs.
+    """
+    try:
+        text = record.getMessage()
+    except (TypeError, ValueError):
+        text = f"{record.msg} {record.args}"
     if len(text) > MESSAGE_MAX:
         text = f"{text[:MESSAGE_MAX]}... ({len(text)} characters)"
     if not text.isprintable():

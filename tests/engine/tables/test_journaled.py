@@ -225,6 +225,16 @@ def test_journals_whose_changes_are_in_the_file_are_not_spoken_of(caplog: pytest
     assert not caplog.records
 
 
+def test_changes_from_journals_are_logged_with_their_number(caplog: pytest.LogCaptureFixture) -> None:
+    disk = CrashDisk()
+    book = Book(disk, MemoryWorker())
+    for number in range(3):
+        book.put(f"k{number}", number)
+    with caplog.at_level("INFO"):
+        assert read_copy(disk) == book.table
+    assert f"3 changes from journals were applied to {PATH}" in caplog.messages
+
+
 def test_a_backup_is_continued_to_the_end() -> None:
     """The file is damaged; what it had is in the journal of the one before."""
     disk, worker = CrashDisk(), MemoryWorker()

@@ -52,6 +52,12 @@ def test_a_peer_can_neither_begin_a_line_nor_fill_the_log(
     assert "(100033 characters)" in written
 
 
+def test_message_that_does_not_fit_its_arguments_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    logs.start_logging("text", "info")
+    logging.getLogger("gateway").info("%d changes of %s", "topics.json", 3)
+    assert "%d changes of %s ('topics.json', 3)" in capsys.readouterr().err
+
+
 def test_a_process_among_others_says_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     logs.start_logging("text", "info", "cluster%s_b_0")
     logging.getLogger("gateway").info("shown")
