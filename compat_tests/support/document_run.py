@@ -17,7 +17,7 @@ from compat_tests.support.installed import Installed
 from compat_tests.support.processes import free_ports, start_logged, wait_until
 from website.blocks import Block, calls, missing_lines
 
-SECONDS = 60
+SECONDS = 180
 ENDLESS_SECONDS = 3
 """Run time of a command that a reader ends with Ctrl-C."""
 FIXED_PORTS = {9876: (0,), 10911: (-2, 0, 1), 11011: (-2, 0, 1), 9878: (0,), 10811: (0,)}

@@ -53,9 +53,12 @@ class OperationError(Exception):
 
 
 def filter_not_allowed(expression_type: str | None) -> OperationError:
-    """Return the refusal of a filter that is not one of tags; the standard's does not name the setting."""
-    return OperationError(
-        Reason.SYSTEM_ERROR,
-        f"The broker does not support consumer to filter message by {expression_type}; "
-        "the broker's setting enablePropertyFilter=true allows it",
+    """Return the refusal of a filter that is not one of tags.
+
+    Apache's does not name the setting that allows SQL92; other types are allowed by none.
+    """
+    remedy = (
+        "; the broker's setting enablePropertyFilter=true allows it" if expression_type == "SQL92" else ""
     )
+    text = f"The broker does not support consumer to filter message by {expression_type}{remedy}"
+    return OperationError(Reason.SYSTEM_ERROR, text)
