@@ -77,6 +77,7 @@ HOT_MODULES = [
     "mqgateway/gateway/client/routes.py",
     "mqgateway/gateway/client/sending.py",
     "mqgateway/gateway/client/tries.py",
+    "mqgateway/gateway/codec/batches.py",
     "mqgateway/gateway/codec/command.py",
     "mqgateway/gateway/codec/frame.py",
     "mqgateway/gateway/metrics/rpc.py",
@@ -87,7 +88,7 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/protocol.py",
     "mqgateway/gateway/remoting/turn.py",
 ]
-"""What every send and every pull passes through, and what has a base class there."""
+"""Modules that every send and pull passes through, and one whose base class is in such a module."""
 
 
 def build_requirements() -> list[str]:

@@ -430,8 +430,8 @@ class Reader:
         accept: Accept | frozenset[int] | None,
         limits: TransferLimits,
     ) -> GetResult:
-        """The same where a record holds several messages, before the queue offset `end`. A batch is given
-        whole or not at all."""
+        """Read a queue whose records hold several messages, before the queue offset `end`. A batch is
+        returned whole or not at all."""
         window = max_count
         if accept is not None:
             window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)

@@ -42,7 +42,7 @@ from mqgateway.engine.store.views.view import NOTHING, Known, Start
 log = logging.getLogger(__name__)
 
 _MARGIN_MILLIS = 3000
-"""How far times in a checkpoint are distrusted. RocketMQ: `StoreCheckpoint.getMinTimestamp`."""
+"""Tolerance of times in a checkpoint. RocketMQ: `StoreCheckpoint.getMinTimestamp`."""
 
 
 class Recovery:

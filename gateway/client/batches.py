@@ -5,7 +5,6 @@ Standard: `MessageBatch`, `MessageDecoder.encodeMessages`.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -19,11 +18,8 @@ from mqgateway.engine.message import (
 )
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.codec import batches as codec
 
-_ELEMENT: Final = struct.Struct(">iiiii")
-_PROPERTIES_LENGTH: Final = struct.Struct(">h")
-_FIXED_SIZE: Final = _ELEMENT.size + _PROPERTIES_LENGTH.size
-_PROPERTIES_MAX: Final = 0x7FFF
 BATCH_MESSAGES_MAX: Final = 32_000
 """Messages of one batch, however small: brokers of either kind take so many that have unique keys."""
 _KEY_ROOM: Final = len(PROPERTY_UNIQ_KEY) + 58
@@ -83,16 +79,14 @@ def element_size(message: Message) -> int:
     """Bytes that a message takes in a batch, with room for its unique key if it has none yet."""
     properties = len(properties_text(message.properties))
     key = 0 if message.unique_key else _KEY_ROOM
-    return _FIXED_SIZE + len(message.body) + properties + key
+    return codec.FIXED_SIZE + len(message.body) + properties + key
 
 
 def encode_element(message: Message) -> bytes:
     """A message in the body of a batch. Raises `BadArgument` when its properties are too long."""
-    body, properties = message.body, properties_text(message.properties)
-    length, properties_length = len(body), len(properties)
-    if properties_length > _PROPERTIES_MAX:
+    properties = properties_text(message.properties)
+    if len(properties) > codec.PROPERTIES_MAX:
         raise BadArgument(
-            f"the properties of a message take {properties_length} bytes, more than {_PROPERTIES_MAX}"
+            f"the properties of a message take {len(properties)} bytes, more than {codec.PROPERTIES_MAX}"
         )
-    head = _ELEMENT.pack(_FIXED_SIZE + length + properties_length, 0, 0, message.flag, length)
-    return b"".join((head, body, _PROPERTIES_LENGTH.pack(properties_length), properties))
+    return codec.encode_element(message.body, message.flag, properties)

@@ -96,11 +96,10 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
 SECOND = Plan(
     "stage two",
     (
-        Stage("slow", "unit", "slow", ("tests",), FULL, (SHELLS, COMPILER)),
+        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
         Stage("site", "docs", is_beside=True),
-        # The full profile is run in this form: it is what packages have, and takes half the time.
         Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
     ),
 )
@@ -115,7 +114,6 @@ LONG_RUN = Plan(
         Stage("helm", "helm", "", ("helm_tests",), (), (SERVERS, PEERS)),
         Stage("sanitizers", "sanitizers", needs=(COMPILER,)),
         Stage("leaks", "leaks", needs=(COMPILER,)),
-        Stage("full profile", "unit", "hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
     ),
 )
 """The long run: by hand, before a release; `docs/compatibility.md` has its last result."""

@@ -40,7 +40,7 @@ class Cause(Enum):
 
 
 class Wake(NamedTuple):
-    """What woke a parked pull: the cause, and the queues that have messages for it."""
+    """The end of a wait: its cause, and the queues that have messages for the parked pull."""
 
     cause: Cause
     queues: tuple[Queue, ...]

@@ -132,7 +132,7 @@ class Poppers:
                     known.is_unsure = True
 
     def _is_stale(self, code: int, messages: list[Message]) -> bool:
-        """Whether the receipts of some were rightly refused: their time was up, or an accident took them."""
+        """Return True if a refusal is right: a receipt expired, or was lost in an accident."""
         return code == STALE and any(one.is_unsure or one.hidden_until <= self.now for one in messages)
 
     def _change(self, number: int, millis: int) -> None:
