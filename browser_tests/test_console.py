@@ -165,6 +165,18 @@ def test_why_a_group_is_stuck_is_told_in_both_languages(visitor: Visitor) -> Non
         visitor.sees(told)
 
 
+def test_an_address_that_changes_before_the_first_paint_is_followed(visitor: Visitor) -> None:
+    visitor.page.add_init_script(
+        """new MutationObserver((changes, observer) => {
+          if (!document.querySelector('main h1')) return;
+          observer.disconnect();
+          location.hash = '#/groups/Billing';
+        }).observe(document, { childList: true, subtree: true });"""
+    )
+    visitor.page.reload()
+    visitor.page.get_by_role("heading", name="Billing").wait_for()
+
+
 def test_the_trace_of_a_message_is_drawn(serve: Callable[..., Server], visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open(serve("traceTopicEnable=true").url)

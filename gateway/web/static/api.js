@@ -1,5 +1,5 @@
 // Asking the API; the address of what is shown; what goes on, as it happens.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 
 const BASE = "api/v1";
 let csrf = "";
@@ -95,7 +95,8 @@ function read() {
 
 export function useAddress() {
   const [address, setAddress] = useState(read);
-  useEffect(() => {
+  // A plain effect would listen only after the page is painted and miss a change before that.
+  useLayoutEffect(() => {
     const changed = () => setAddress(read());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);

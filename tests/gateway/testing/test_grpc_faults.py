@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Event
 
 import pytest
 
@@ -104,9 +105,13 @@ def test_a_delay_and_a_broken_connection(server: Server, client: Client) -> None
         assert client.send(b"late").status.code == v2.Code.OK
     assert fault.hits == 1
     server.cut(SEND)
+    is_broken = Event()
+    # A call that starts before the channel has seen the end of its connection fails like the one before it.
+    client.channel.subscribe(lambda state: state is grpc.ChannelConnectivity.READY or is_broken.set())
     with pytest.raises(grpc.RpcError) as failed:
         client.send(b"cut")
     assert failed.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert is_broken.wait(PATIENCE)
     assert client.send(b"again").status.code == v2.Code.OK
     assert bodies(server, client) == [b"late", b"again"]
 
