@@ -143,7 +143,7 @@ class Configuration:
             raise ConfigError(f"read at start only, change it in the file and restart: {', '.join(fixed)}")
         for one in changes:
             if self.effect(one.key) is Effect.ANNOUNCED and not one.value.strip():
-                raise ConfigError(f"{one.key}: what is announced cannot be empty while the server runs")
+                raise ConfigError(f"{one.key}: an announced value cannot be empty while the server runs")
         waiting = self._named(changes, Effect.RESTART)
         if overruled := self._overruled(waiting):
             raise ConfigError(f"takes effect after a restart only, and is {overruled}")

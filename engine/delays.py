@@ -74,7 +74,7 @@ class DelayLevels:
     def __init__(self, text: str) -> None:
         self._delays = parse_delay_levels(text)
         if not self._delays:
-            raise ConfigError("messageDelayLevel: there is no level")
+            raise ConfigError("messageDelayLevel is empty; write delays such as 1s 5s 10s")
 
     @property
     def max_level(self) -> int:
@@ -94,7 +94,9 @@ class DelayLevels:
         if text is None:
             return False
         if not _NUMBER.fullmatch(text):
-            raise MessageIllegal(f"{PROPERTY_DELAY_TIME_LEVEL}={text!r} is no delay level")
+            raise MessageIllegal(
+                f"{PROPERTY_DELAY_TIME_LEVEL}={text!r} is not a delay level; write a whole number"
+            )
         level = min(int(text), len(self._delays))
         kind = message.sys_flag & SysFlag.TRANSACTION_MASK
         if level <= 0 or kind not in (SysFlag.TRANSACTION_NOT_TYPE, SysFlag.TRANSACTION_COMMIT):

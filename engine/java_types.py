@@ -43,7 +43,7 @@ def to_boolean(value: Any) -> bool | None:
             return False
     elif isinstance(value, list) and len(value) == 1:
         return to_boolean(value[0])
-    raise ValueError(f"{value!r} is no boolean")
+    raise ValueError(f"{value!r} is not a boolean")
 
 
 def to_integer(value: Any, bits: int = LONG_BITS) -> int | None:
@@ -68,7 +68,7 @@ def to_integer(value: Any, bits: int = LONG_BITS) -> int | None:
         elif _DECIMAL.fullmatch(value):
             return _cut(float(value), bits)
     if not isinstance(value, int):
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise OverflowError(f"{value} has more than {bits} bits")
     return int(value)
@@ -90,7 +90,7 @@ def to_double(value: Any) -> float | None:
         return float(value)
     elif value in ([], {}):
         return 0.0
-    raise ValueError(f"{value!r} is no number")
+    raise ValueError(f"{value!r} is not a number")
 
 
 def to_text(value: Any) -> str | None:
@@ -147,7 +147,7 @@ def to_items(value: Any) -> list[Any] | None:
         return [value]
     if value in ("", "null"):
         return None
-    raise ValueError(f"{value!r} is no array")
+    raise ValueError(f"{value!r} is not an array")
 
 
 def to_object(value: Any) -> dict[Any, Any] | None:
@@ -156,7 +156,7 @@ def to_object(value: Any) -> dict[Any, Any] | None:
         return value
     if value in ("", "null"):
         return None
-    raise ValueError(f"{value!r} is no object")
+    raise ValueError(f"{value!r} is not an object")
 
 
 def _is_plain_number(value: Any) -> bool:

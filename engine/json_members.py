@@ -41,7 +41,7 @@ def read(entry: Mapping[str, Any], name: str, default: T, bits: int = INT_BITS) 
         except OverflowError:
             raise ConfigError(f"{name} has more than {bits} bits") from None
         except ValueError:
-            raise ConfigError(f"{name} is no {kind.__name__}") from None
+            raise ConfigError(f"{name} is not of type {kind.__name__}") from None
         if found is None:
             return kind() if kind in (bool, int) else default
     if kind is int and not -(1 << bits - 1) <= found < 1 << bits - 1:
@@ -57,13 +57,13 @@ def read_enum(entry: Mapping[str, Any], name: str, names: tuple[str, ...]) -> st
     try:
         return java_types.to_enum(entry.get(name), names)
     except (OverflowError, ValueError):
-        raise ConfigError(f"{name} is none of {', '.join(names)}") from None
+        raise ConfigError(f"{name} is not one of {', '.join(names)}") from None
 
 
 def read_name(entry: object, name: str) -> str:
     """The member that an entry is called by, which must be there. Raises `ConfigError`, as for no object."""
     if not isinstance(entry, Mapping):
-        raise ConfigError(f"an entry with {name} is no object")
+        raise ConfigError(f"an entry with {name} is not an object")
     found = java_types.to_text(entry.get(name))
     if found is None:
         raise ConfigError(f"{name} is missing")

@@ -264,7 +264,7 @@ class Selection(NamedTuple):
 def add_found(rows: Rows, found: Found | Damage, selection: Selection, counts: Counts) -> None:
     """A record or damage as a row, if it is wanted. Raises `PipelineError` for damage not to be passed."""
     if isinstance(found, Damage):
-        what = f"{found.size} bytes at {found.position} of the log are no record: {found.what}"
+        what = f"{found.size} bytes at {found.position} of the log are not a record: {found.what}"
         if not selection.skip_corrupt:
             raise PipelineError(f"{what}; to pass over such places, set the option skipCorrupt to true")
         log.warning("%s", what)

@@ -73,16 +73,18 @@ def from_tree(tree: Any) -> Offsets:
         for broker, queues in _items(brokers, f"brokers of {topic}"):
             for queue_id, offset in _items(queues, f"queues of {topic} on {broker}"):
                 if not (queue_id.isascii() and queue_id.isdigit()):
-                    raise ValueError(f"{queue_id!r} is no number of a queue of {topic} on {broker}")
+                    raise ValueError(f"{queue_id!r} is not a queue number of {topic} on {broker}")
                 if type(offset) is not int or offset < EARLIEST:
-                    raise ValueError(f"{offset!r} is no offset of queue {queue_id} of {topic} on {broker}")
+                    raise ValueError(
+                        f"{offset!r} is not an offset of queue {queue_id} of {topic} on {broker}"
+                    )
                 offsets[MessageQueue(topic, broker, int(queue_id))] = offset
     return offsets
 
 
 def _items(value: Any, what: str) -> Iterable[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"the {what} are no object but {value!r}")
+        raise ValueError(f"the {what} are not an object but {value!r}")
     return value.items()
 
 
@@ -113,7 +115,7 @@ def parse_time(name: str, text: str) -> Position:
         moment = datetime.fromisoformat(text)
     except ValueError:
         right = "write milliseconds since 1970, or for example 2026-11-21T10:00:00+00:00"
-        raise BadOption(name, text, "is no time", right) from None
+        raise BadOption(name, text, "is not a time", right) from None
     moment = moment.replace(tzinfo=moment.tzinfo or UTC)
     return Position(PositionKind.TIME, time=int(moment.timestamp() * 1000))
 

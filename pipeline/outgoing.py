@@ -103,7 +103,9 @@ _MADE_BY_OTHERS = frozenset(
 def check_columns(types: Mapping[str, str], options: SinkOptions) -> None:
     """Refuse what cannot be sent: columns by name with their type in Spark's DDL. Raises `BadOption`."""
     if "body" not in types:
-        raise BadOption("columns", ", ".join(types), "there is no column body", "call what is sent body")
+        raise BadOption(
+            "columns", ", ".join(types), "there is no column body", "call the column of the payload body"
+        )
     for name, allowed in COLUMNS.items():
         if name in types and types[name] not in allowed:
             raise BadOption(
@@ -113,7 +115,7 @@ def check_columns(types: Mapping[str, str], options: SinkOptions) -> None:
         raise BadOption("topic", "", "is needed", "name a topic, or have a column topic")
     for option, name in (("orderColumn", options.order_column), ("paceColumn", options.pace_column)):
         if name and name not in types:
-            raise BadOption(option, name, "is no column", f"there are {', '.join(types)}")
+            raise BadOption(option, name, "is not a column", f"there are {', '.join(types)}")
 
 
 def check_transactional(types: Mapping[str, str], options: SinkOptions, folder: str) -> None:
@@ -173,9 +175,9 @@ def _properties(given: Any, topic: str) -> dict[str, str]:
         try:
             parsed = json.loads(given)
         except ValueError as error:
-            raise SinkError(f"properties of a row for {topic} are no JSON: {error}") from None
+            raise SinkError(f"properties of a row for {topic} are not JSON: {error}") from None
         if not isinstance(parsed, dict):
-            raise SinkError(f"properties of a row for {topic} are no JSON object")
+            raise SinkError(f"properties of a row for {topic} are not a JSON object")
         pairs = parsed.items()
     else:
         pairs = given.items() if isinstance(given, dict) else given

@@ -94,7 +94,7 @@ def _topics(options: SourceOptions) -> tuple[tuple[str, ...], re.Pattern[str] | 
             return (), re.compile(options.topic_pattern)
         except re.error as error:
             raise BadOption(
-                "topicPattern", options.topic_pattern, f"is no regular expression: {error}"
+                "topicPattern", options.topic_pattern, f"is not a regular expression: {error}"
             ) from None
     topics = tuple(names(options.topic))
     if not topics:
@@ -158,5 +158,5 @@ def _wanted(options: SourceOptions) -> str | Sql:
         compile_expression(text)
     except FilterError as error:
         right = "for example: a > 3 AND b IS NOT NULL"
-        raise BadOption("subExpression", text, f"is no SQL92 expression: {error}", right) from None
+        raise BadOption("subExpression", text, f"is not an SQL92 expression: {error}", right) from None
     return Sql(text)

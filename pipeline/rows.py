@@ -79,7 +79,7 @@ class Rows:
         at, total = 0, len(data)
         while at < total:
             if total - at < _SIZE_MIN:
-                raise PipelineError(f"a reply ends with {total - at} bytes that are no record")
+                raise PipelineError(f"a reply ends with {total - at} bytes that are not a record")
             head = unpack(data, at)
             size, offset, length = head[0], head[5], head[14]
             end = at + size

@@ -214,5 +214,5 @@ def _check_stored(results: list[SendResult]) -> None:
             queue = result.queue
             raise SinkError(
                 f"topic {queue.topic} queue {queue.queue_id} on {queue.broker_name}: stored, but "
-                f"{result.status} says that it is not as safe as the broker is configured"
+                f"{result.status} reports that it is less durable than the broker is configured for"
             )

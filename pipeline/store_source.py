@@ -93,7 +93,7 @@ class StoreReader(DataSourceReader):
             yield batches.make(rows, place)
         if counts.damages:
             log.warning(
-                "%s: %d damaged places with %d bytes beside %d rows",
+                "%s: %d damaged ranges with %d bytes, and %d rows",
                 partition.split.path,
                 counts.damages,
                 counts.damaged_bytes,

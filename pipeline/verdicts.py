@@ -205,7 +205,7 @@ class Verdicts:
         try:
             return Verdict.decode(self._folder.read(name), name.endswith(DONE))
         except (ValueError, KeyError, TypeError) as error:
-            raise PipelineError(f"the file {name} is no verdict on a transaction: {error!r}") from None
+            raise PipelineError(f"the file {name} is not the outcome of a transaction: {error!r}") from None
 
 
 def _quoted(query: str) -> str:

@@ -152,14 +152,14 @@ def _check_readable(disk: Disk, path: str) -> None:
         return
     try:
         is_table = isinstance(loads(disk.read_bytes(name)), dict)
-        reason = "it holds something else"
+        reason = "it has other content"
     except (OSError, JsonError) as error:
         is_table, reason = False, str(error)
     if not is_table:
         raise ConfigError(
-            f"{name}: the broker sets cannot be read: {reason}. Mend the file or bring back a copy. Where "
-            f"there is none: stop all brokers, remove {path}* and each broker's brokerIdentity, and start "
-            "the broker first whose log has most"
+            f"{name}: the broker sets cannot be read: {reason}. Repair the file or restore a copy. If "
+            f"there is no copy: stop all brokers, remove {path}* and each broker's brokerIdentity, and start "
+            "the broker with the longest log first"
         )
 
 
@@ -171,4 +171,4 @@ def _read(table: Mapping[str, object], path: str) -> tuple[dict[str, BrokerSet],
             raise TypeError("no table of sets")
         return {str(name): BrokerSet.from_json(str(name), one) for name, one in kept.items()}, term
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{path}: not what a controller writes: {error!r}") from None
+        raise ConfigError(f"{path}: not a controller's file: {error!r}") from None

@@ -249,7 +249,7 @@ class SharedState:
                 try:
                     sets[name] = BrokerSet.from_json(name, loads(one.value))
                 except UNREADABLE as error:
-                    self._fail(f"{one.key} is not what a controller writes; mend or delete it", error)
+                    self._fail(f"{one.key} was not written by a controller; repair or delete it", error)
                     return
                 revisions[name] = one.mod_revision
             if len(page) == PAGE:
@@ -306,7 +306,7 @@ class SharedState:
             told: Any = loads(found.value)
             seen = Leader(str(told["id"]), str(told["address"]))
         except UNREADABLE as error:
-            self._fail(f"{self._leader_key} is not what a controller writes", error)
+            self._fail(f"{self._leader_key} was not written by a controller", error)
             return
         # One of its own of before a restart: nobody leads until that lease is over.
         self._seen = None if seen.peer_id == self._me.peer_id else seen

@@ -254,7 +254,7 @@ def _read_whole(text: str, limit: int) -> int:
     if len(text) < _SURELY_SHORT and text.isdecimal() and text.isascii():
         return int(text)
     if _WHOLE.fullmatch(text) is None or not (text.isascii() or max(text) <= "\uffff"):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     value = int(text)
     if not -limit <= value < limit:
         raise ValueError(f"{text!r} is out of range")
@@ -275,7 +275,7 @@ def read_double(text: str) -> float:
     """Raises `ValueError` for what is no number. Standard: `Double.valueOf`."""
     found = _REAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     if found["hex"] is not None:
         try:
             value = float.fromhex(found["hex"])

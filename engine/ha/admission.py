@@ -56,7 +56,8 @@ def networks_of(text: str) -> tuple[Network, ...]:
             found += [ipaddress.ip_network(word, strict=False)] if word else []
         except ValueError:
             raise ConfigError(
-                f"haAllowedSlaves: {word} is no address; write addresses or networks: 10.0.0.7,10.1.0.0/16"
+                f"haAllowedSlaves: {word} is not an address; "
+                "write addresses or networks: 10.0.0.7,10.1.0.0/16"
             ) from None
     return tuple(found)
 

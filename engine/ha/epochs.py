@@ -114,10 +114,10 @@ class Epochs:
             except FileNotFoundError:
                 continue
             except ConfigError as error:
-                log.error("%s holds no epochs: %s", path, error)
+                log.error("%s has no epochs: %s", path, error)
                 problems.append(f"{path}: {error}")
         if problems:
-            raise ConfigError(f"where epochs begin is not known: {'; '.join(problems)}")
+            raise ConfigError(f"the starts of epochs are unknown: {'; '.join(problems)}")
         return []
 
 
@@ -134,7 +134,7 @@ def parse_epochs(text: bytes) -> list[Epoch]:
         count, crc = int(lines[0]), int(lines[1])
         entries = [Epoch(*map(int, line.split(b"-"))) for line in lines[2:]]
     except (IndexError, TypeError, ValueError):
-        raise ConfigError("it is no list of epochs") from None
+        raise ConfigError("it is not a list of epochs") from None
     if len(entries) != count:
         raise ConfigError(f"{count} epochs are announced, {len(entries)} are there")
     if crc and crc != zlib.crc32(b"".join(line + b"\n" for line in lines[2:])) & CRC_MASK:

@@ -99,8 +99,8 @@ class Feed:
             return max(oldest, log.position - log.position % log.file_size)
         if offset > log.position:
             raise StreamBroken(
-                f"the slave's log ends at {offset}, ours at {log.position}: it has what we do not have, "
-                "and must not follow this master"
+                f"the slave's log ends at {offset}, ours at {log.position}: it has entries that "
+                "this master lacks, and must not follow it"
             )
         if offset < log.min_offset:
             raise StreamBroken(

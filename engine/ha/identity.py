@@ -89,7 +89,7 @@ class IdentityFiles:
         text = self._disk.read_bytes(path).decode("utf-8", "replace").strip()
         parts = text.split(SEPARATOR)
         if len(parts) != count or not parts[2].isdecimal() or int(parts[2]) < 1:
-            raise ConfigError(f"{path}: {text!r} is no broker's identity, such as cluster#broker#1")
+            raise ConfigError(f"{path}: {text!r} is not a broker's identity such as cluster#broker#1")
         return parts
 
     def _write(self, path: str, parts: tuple[str, ...]) -> None:

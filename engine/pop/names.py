@@ -40,7 +40,7 @@ def real_topic(topic: str, group: str, kind: str) -> str:
     if kind == NORMAL:
         return topic
     if kind not in (RETRY_V1, RETRY_V2):
-        raise ValueError(f"{kind!r} is no kind of topic")
+        raise ValueError(f"{kind!r} is not a kind of topic")
     return retry_topic(topic, group, kind == RETRY_V2)
 
 

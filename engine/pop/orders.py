@@ -216,7 +216,7 @@ class Orders:
         if pop_time != order.pop_time:
             return None
         if offset not in order.offsets:
-            raise ValueError(f"{offset} is none of {order.offsets}")
+            raise ValueError(f"{offset} is not one of {order.offsets}")
         order.consumed.add(offset)
         self._set_alarm(key, order, now)
         return order.next_offset

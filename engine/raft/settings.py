@@ -92,7 +92,7 @@ def peers_of(text: str) -> dict[str, str]:
         member_id, _, address = part.partition("-")
         host, _, port = address.rpartition(":")
         if not (member_id and host and port.isdecimal() and 0 < int(port) < 65536):
-            raise ConfigError(f"{part} is no member of a group; write it as n0-10.0.0.1:40911")
+            raise ConfigError(f"{part} is not a member of a group; write it as n0-10.0.0.1:40911")
         if member_id in peers:
             raise ConfigError(f"the id {member_id} occurs twice in {text}")
         peers[member_id] = address

@@ -52,7 +52,7 @@ class TopicMapping:
         topic = json_members.read_name(value, "topic")
         hosted = json_members.read(value, "hostedQueues", dict[str, Any]())
         if not all(isinstance(pieces, list) and len(pieces) <= PIECES_MAX for pieces in hosted.values()):
-            raise ConfigError("the pieces of a queue are no list, or too many")
+            raise ConfigError("the mapping items of a queue are not a list, or are too many")
         try:
             queues = {int(key): [Piece.from_json(one) for one in pieces] for key, pieces in hosted.items()}
         except (TypeError, ValueError) as error:

@@ -41,7 +41,7 @@ class Piece:
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Raises `ConfigError`."""
         if not isinstance(value, Mapping):
-            raise ConfigError("a piece of a queue is no object")
+            raise ConfigError("a mapping item of a queue is not an object")
         return cls(
             json_members.read(value, "gen", 0),
             json_members.read(value, "queueId", 0),

@@ -225,7 +225,7 @@ class ConsumeQueues:
         oldest: int,
     ) -> None:
         if self.get(topic, queue_id) is not None:
-            log.error("%s queue %d has files of both kinds; those of batches are left alone", topic, queue_id)
+            log.error("%s queue %d has files of both kinds; its batch files are ignored", topic, queue_id)
             return
         queue = self._make(topic, queue_id, is_batch)
         queue.load(below, oldest, lambda error: self._judge_length(error, is_batch))

@@ -121,7 +121,7 @@ def parse_delay_levels(text: str) -> list[int]:
     for word in text.split():
         unit = _UNIT_MILLIS.get(word[-1])
         if unit is None or not word[:-1].isdigit():
-            raise ConfigError(f"messageDelayLevel: {word!r} is no delay such as 10s, 5m, 1h or 1d")
+            raise ConfigError(f"messageDelayLevel: {word!r} is not a delay such as 10s, 5m, 1h or 1d")
         delays.append(int(word[:-1]) * unit)
     return delays
 

@@ -94,7 +94,7 @@ class LmqQueues:
         if queue is not None:
             return queue
         if len(name.encode()) > NAME_MAX:
-            raise MessageIllegal(f"a light queue's name has {len(name.encode())} bytes")
+            raise MessageIllegal(f"the name of an LMQ queue has {len(name.encode())} bytes")
         options = self._options
         if options.enable_lmq_quota and self._queues.lmq_count >= options.max_lmq_consume_queue_num:
             raise QuotaExceeded

@@ -54,7 +54,7 @@ def look_for_lost(files: FileQueue, known: Callable[[], int], checkpoint: int, r
     missing = files.missing(starts)
     if missing:
         following = next(start for start in starts if start > missing[0])
-        raise MissingLogFiles(files, missing, f"{file_name(following)} comes next")
+        raise MissingLogFiles(files, missing, f"{file_name(following)} is the next file")
     end = starts[-1] + files.file_size if starts else 0
     # A damaged checkpoint could say so too, but no queue would; after a power cut one of 0 promises nothing.
     if checkpoint >= max(end, int(repair)) and (newest := known()) >= end:

@@ -114,7 +114,7 @@ class LostUnits:
         names = [queue.directory for queue in self._doubts]
         more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
         log.warning(
-            "a file is missing or cut short in %s%s: what the log has of them from %d on is made anew",
+            "a file is missing or truncated in %s%s: its entries are rebuilt from the log from %d on",
             ", ".join(names[:_NAMES_MAX]),
             more,
             begin,

@@ -145,9 +145,7 @@ class RawLog:
         head = self._log.read(offset, START.size)
         record = None if head is None else self._log.read(offset, START.unpack(head)[0])
         if record is None or isinstance(examine(record, 0, offset, self._check_crc), Invalid):
-            log.error(
-                "there is no valid record at offset %d of the log; it is not dispatched to a queue", offset
-            )
+            log.error("the log has no valid record at offset %d; it is not dispatched to a queue", offset)
             return
         message = decode(record)
         self._take(request_of(message, None), message.queue_id)

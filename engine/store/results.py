@@ -235,8 +235,8 @@ class RecoveryReport(NamedTuple):
         """What was found, after "the store is open"."""
         if self.clean:
             return f"after an orderly stop, up to {self.end_offset}, in {self.seconds:.2f} s"
-        why = f"; the rest is no record: {self.ended_by}" if self.ended_by else ""
+        why = f"; the rest is not a record: {self.ended_by}" if self.ended_by else ""
         return (
-            f"after a stop that was none, up to {self.end_offset}, in {self.seconds:.2f} s: "
+            f"after an unclean stop, up to {self.end_offset}, in {self.seconds:.2f} s: "
             f"{self.scanned_bytes} bytes were read again, {self.dispatched} messages put into queues{why}"
         )

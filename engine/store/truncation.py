@@ -43,9 +43,9 @@ class Truncation:
         if offset >= end:
             return True
         if not self._ends_a_record(offset):
-            raise StoreError(f"no record ends at {offset}, where the log would have to be cut")
+            raise StoreError(f"no record ends at {offset}, where the log would have to be truncated")
         if self._log.dirty_tail is not None or self._durability.commit.failure:
-            raise StoreError("the log cannot be cut while the disk is sick")
+            raise StoreError("the log cannot be truncated while the disk fails")
         if not self._durability.is_idle:
             return False
         log.warning(

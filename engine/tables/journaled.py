@@ -93,7 +93,7 @@ class JournaledFile:
         changes, needed = _continuing(self._base, [read for _, read in found])
         if not changes:
             if not needed and any(read.changes for _, read in found):
-                log.warning("%s is not what its journals continue: they are passed over", self.path)
+                log.warning("%s does not match its journals: they are ignored", self.path)
             return table
         log.info("%d changes from journals were applied to %s", len(changes), self.path)
         table = {} if table is None else table

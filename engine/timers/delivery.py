@@ -89,7 +89,7 @@ class Delivery:
         if not is_gone and self._attempts < ATTEMPTS_MAX:
             raise NotNow(f"the log cannot be read at {physical_offset}")
         self._attempts = 0
-        log.error("a timer is lost: there is no message at %d of the log", physical_offset)
+        log.error("a timer is lost: the log has no message at offset %d", physical_offset)
         return None
 
     def deliver(self, stored: StoredMessage, written: int, now: int, *, anew: bool = False) -> None:

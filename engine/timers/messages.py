@@ -77,7 +77,7 @@ def requested_time(properties: Mapping[str, str], now: int) -> int:
         if text is not None:
             time = start + int(text) * factor if _LONG.fullmatch(text) else NEVER_WAITED + 1
             if abs(time) > NEVER_WAITED:
-                raise MessageIllegal(f"{name}={text!r} is no time")
+                raise MessageIllegal(f"{name}={text!r} is not a time")
             return time
     raise MessageIllegal("there is no timer")
 
@@ -101,7 +101,7 @@ def out_time_of(stored: Message) -> int:
     """TIMER_OUT_MS of a message of the timer topic, in ms. Raises `MessageIllegal` when it says no time."""
     text = stored.properties.get(PROPERTY_TIMER_OUT_MS, "")
     if stored.topic != TIMER_TOPIC or not _LONG.fullmatch(text):
-        raise MessageIllegal(f"{PROPERTY_TIMER_OUT_MS}={text!r} of topic {stored.topic!r} is no time")
+        raise MessageIllegal(f"{PROPERTY_TIMER_OUT_MS}={text!r} of topic {stored.topic!r} is not a time")
     return int(text)
 
 

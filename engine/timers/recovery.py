@@ -76,7 +76,7 @@ class Recovery:
                 self._refill()
             yield from self._delivery.learn(stable.commit_log_offset, self._file_size)
         pending, last_time = self._count(stable.read_time)
-        log.info("%d timers are pending; those due from %d ms on are delivered", pending, stable.read_time)
+        log.info("%d timers are pending; timers due from %d ms on are delivered", pending, stable.read_time)
         return Recovered(stable, written, pending, last_time)
 
     def _after_the_standard(self, now: int) -> Steps[Stable]:

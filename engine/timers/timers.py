@@ -325,7 +325,7 @@ class Timers:
         progress = TimerProgress.decode(data)
         if progress.read_time > self.dequeue.read_time:
             self._delivery.passed = Passed(progress.queue_offset, progress.read_time)
-            log.info("a slave delivered what was due before %d ms", progress.read_time)
+            log.info("a slave delivered the timers due before %d ms", progress.read_time)
 
     def _open(self, precision: int, now: int) -> Steps[None]:
         if precision != self.precision:

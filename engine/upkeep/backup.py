@@ -120,7 +120,7 @@ class _Backup:
         """What was written is read once more; what is linked was read for its digest."""
         written = Manifest("", 0, files=self.report.copied)
         if found := damaged(self._disk, self._made, written):
-            raise StoreError("the disk of the backup does not keep what is written: " + "; ".join(found))
+            raise StoreError("the disk of the backup does not keep written data: " + "; ".join(found))
 
     # Tables.
 
@@ -177,7 +177,7 @@ class _Backup:
         findings = Findings()
         files = find_files(layout.log_pool, layout.commit_log, Part.LOG, findings, "")
         if findings.errors:
-            raise StoreError(f"{findings.kept[0]}; mqgateway store check {layout.root} tells more")
+            raise StoreError(f"{findings.kept[0]}; for details run mqgateway store check {layout.root}")
         manifest.log_file_size = files.file_size
         newest = newest_in_use(files)
         if newest is None:
@@ -225,7 +225,7 @@ class _Backup:
         begin, end = walk.damaged[0]
         raise StoreError(
             f"the log cannot be read from {begin} to {end}: "
-            f"mqgateway store check {self._layout.root} tells more"
+            f"for details run mqgateway store check {self._layout.root}"
         )
 
     def _check_room(self, log_bytes: int) -> None:
@@ -365,7 +365,7 @@ def back_up(
             "the whole store, or convert it"
         )
     if not disk.is_dir(layout.commit_log):
-        raise StoreUnavailable(f"{layout.root} holds no store: there is no folder {layout.commit_log}")
+        raise StoreUnavailable(f"{layout.root} has no store: there is no folder {layout.commit_log}")
     if any(
         disk.subdirs(f"{layout.root}/compaction/{name}") for name in disk.subdirs(f"{layout.root}/compaction")
     ):

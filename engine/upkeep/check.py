@@ -163,7 +163,7 @@ class _Check:
                 Part.LOG,
                 path,
                 at,
-                f"after the log's end, at {walk.end}, there are bytes that are no record ({walk.ended_by})",
+                f"after the log's end, at {walk.end}, bytes are not a record ({walk.ended_by})",
                 "the next start clears them",
             )
 

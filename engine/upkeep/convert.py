@@ -249,7 +249,7 @@ def convert_store(
     lock = hold(disk, layout)
     try:
         if not layout.ledger:
-            raise StoreUnavailable(f"{layout.root} is an ordinary store: it holds no folder dledger-ID")
+            raise StoreUnavailable(f"{layout.root} is an ordinary store: it has no folder dledger-ID")
         if disk.exists(target):
             raise StoreUnavailable(f"{target} is there already")
         return _Convert(layout, target, progress).run()

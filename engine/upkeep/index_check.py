@@ -87,7 +87,7 @@ class IndexCheck:
         for name in layout.disk.listdir(layout.index):
             if name not in names:
                 path = f"{layout.index}/{name}"
-                self._findings.note(Part.INDEX, path, -1, "is none of the store's names and is ignored")
+                self._findings.note(Part.INDEX, path, -1, "is not a file name of the store and is ignored")
         found = []
         for name in names:
             path = f"{layout.index}/{name}"

@@ -82,7 +82,7 @@ def require_log(layout: Layout) -> None:
     """Raise `StoreUnavailable` when there is no log."""
     if not layout.has_log:
         raise StoreUnavailable(
-            f"{layout.root} holds no store: there is no folder {layout.commit_log}. "
+            f"{layout.root} has no store: there is no folder {layout.commit_log}. "
             "If storePathCommitLog points elsewhere, give the broker's file with --config"
         )
 
@@ -105,7 +105,9 @@ def hold(disk: Disk, layout: Layout) -> File | None:
     Raises `StoreUnavailable` when there is no store or a broker has it open, and `OSError`.
     """
     if not disk.is_dir(layout.root):
-        raise StoreUnavailable(f"{layout.root} is no folder: give the store's (storePathRootDir)")
+        raise StoreUnavailable(
+            f"{layout.root} is not a folder: give the folder of the store (storePathRootDir)"
+        )
     require_log(layout)
     try:
         return disk.lock(layout.lock) if disk.exists(layout.lock) else None
@@ -125,7 +127,7 @@ def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, a
         if len(name) == NAME_DIGITS and name.isdigit() and not disk.is_dir(path):
             sizes[name] = disk.size(path)
         else:
-            findings.note(part, path, -1, "is none of the store's names and is ignored")
+            findings.note(part, path, -1, "is not a file name of the store and is ignored")
     lengths = Counter(size for size in sizes.values() if size)
     file_size = lengths.most_common(1)[0][0] if lengths else 0
     files = FileQueue(pool, directory, max(1, file_size))
@@ -141,7 +143,7 @@ def find_files(pool: FilePool, directory: str, part: Part, findings: Findings, a
         else:
             if files.starts and int(name) != files.end:
                 missing = f"{directory}/{file_name(files.end)}"
-                findings.error(part, missing, -1, f"is missing: {name} comes next", advice)
+                findings.error(part, missing, -1, f"is missing: {name} is the next file", advice)
             files.starts.append(int(name))
     return files
 

@@ -100,14 +100,14 @@ def decode(data: bytes, path: str) -> Manifest:
         files = [KeptFile(**one) for one in shape.pop("files")]
         return Manifest(**{**shape, "shapes": Shapes(**shape["shapes"])}, files=files)
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} is no manifest of a backup: {error}") from None
+        raise StoreError(f"{path} is not the manifest of a backup: {error}") from None
 
 
 def load(disk: Disk, folder: str) -> Manifest:
     """The manifest of a backup. Raises `StoreError`, `OSError`."""
     path = f"{folder}/{MANIFEST}"
     if not disk.exists(path):
-        raise StoreError(f"{folder} is no backup: it has no {MANIFEST}")
+        raise StoreError(f"{folder} is not a backup: it has no {MANIFEST}")
     return decode(disk.read_bytes(path), path)
 
 

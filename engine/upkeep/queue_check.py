@@ -99,7 +99,7 @@ class QueueCheck:
             self._progress("opening queues", number, len(folders))
             files = find_files(self._layout.pool, folder, part, self._findings, REBUILD)
             if files.starts and files.file_size % unit_size:
-                what = f"has files of {files.file_size} bytes, which is no multiple of {unit_size}"
+                what = f"has files of {files.file_size} bytes, which is not a multiple of {unit_size}"
                 self._findings.error(part, folder, -1, what, REBUILD)
                 files.starts.clear()
             found[topic.encode(), queue_id] = files

@@ -227,7 +227,7 @@ class _Rebuild:
         path, at = place(self._files, message.physical_offset)
         what = (
             f"the record says that it is message {message.queue_offset} of {message.topic} queue "
-            f"{message.queue_id}, message {expected} comes next; no unit is made for it"
+            f"{message.queue_id}, message {expected} is expected; no unit is made for it"
         )
         self.findings.error(Part.LOG, path, at, what, RESTORE)
 

@@ -196,7 +196,7 @@ class _Restore:
     def _copy_one(self, one: KeptFile, cut: Cut) -> None:
         source, target = f"{self._source}/{STORE}/{one.path}", f"{self._root}/{one.path}"
         if copy(self._disk, source, target, one.used, one.size) != one.sha256:
-            raise StoreError(f"{source} is not what it was when the backup was made: its SHA-256 is another")
+            raise StoreError(f"{source} has changed since the backup was made: its SHA-256 differs")
         if _is_log(one) and cut.offset < int(one.path[-20:]) + one.used:
             file = self._disk.open(target)
             file.truncate(cut.offset - int(one.path[-20:]))

@@ -156,14 +156,14 @@ def _read(text: bytes, members: tuple[str, ...]) -> tuple[dict[Any, Any] | None,
     try:
         table = loads(text)
     except JsonError as error:
-        return None, error.position, f"is no JSON: {error.what}"
+        return None, error.position, f"is not JSON: {error.what}"
     except ValueError as error:
-        return None, 0, f"is no JSON: {error}"
+        return None, 0, f"is not JSON: {error}"
     if not isinstance(table, dict):
-        return None, 0, "is no JSON object"
+        return None, 0, "is not a JSON object"
     for member in members:
         if not isinstance(table.get(member, {}), dict):
-            return None, 0, f"{member} is no object"
+            return None, 0, f"{member} is not an object"
     return table, 0, ""
 
 
@@ -185,7 +185,9 @@ def check_offsets(
     for key, offsets in table.items():
         topic, _, group = str(key).partition("@")
         if not isinstance(offsets, dict):
-            findings.error(Part.CONFIG, path, -1, f"the offsets of {key} are no object", "restore the file")
+            findings.error(
+                Part.CONFIG, path, -1, f"the offsets of {key} are not an object", "restore the file"
+            )
             continue
         for queue_id, offset in offsets.items():
             end = end_of(topic, int(queue_id)) if str(queue_id).isdecimal() else None

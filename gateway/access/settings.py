@@ -149,7 +149,7 @@ def _codes(option: str, text: str) -> frozenset[int]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = [word for word in words if not (word.isascii() and word.isdecimal())]
     if wrong:
-        raise ConfigError(f"{option}: {wrong[0]} is no request code")
+        raise ConfigError(f"{option}: {wrong[0]} is not a request code")
     return frozenset(map(int, words))
 
 

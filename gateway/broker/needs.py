@@ -15,12 +15,12 @@ class Needs(Enum):
     least `NOT_FENCED`. Standard: `SendMessageProcessor.rejectRequest`, `PopMessageProcessor`.
     """
 
-    NOTHING = "nothing: it only reads, or is about what each broker has for itself, such as connections"
-    NO_TRACE = "nothing to read; the offset that comes along is passed over by a fenced broker"
-    NOT_FENCED = "a broker that is not fenced: what is acknowledged has to last"
+    NOTHING = "nothing: it only reads, or concerns a broker's own state, such as connections"
+    NO_TRACE = "nothing to read; a fenced broker ignores the offset in the request"
+    NOT_FENCED = "a broker that is not fenced: acknowledged data must last"
     MASTER = "a master: it is a message"
     MASTER_OR_OTHER = "a master, or another broker: it is a message that a consumer sends back"
-    MASTER_OR_ACTING = "a master, or who acts for it: it notes what consumers have"
+    MASTER_OR_ACTING = "a master, or a broker that acts for it: it records deliveries"
 
 
 class Request(NamedTuple):

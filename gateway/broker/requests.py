@@ -58,11 +58,11 @@ NOT_ON_FAST_PORT = frozenset(
 """Served on the main port only, so that the fast one never waits. Standard: `registerProcessor`."""
 
 _OF_NAME_SERVERS = "name servers answer this"
-_TO_CLIENTS = "brokers send this to clients, nobody sends it to a broker"
+_TO_CLIENTS = "brokers send this to clients, never the other way"
 _OF_CONTROLLERS = "controllers answer this"
 _OF_CONTAINERS = "broker containers answer this"
-_OF_RAFT = "an entry of the controllers' own log, no request"
-_RESERVED = "a number that nobody sends: lite topics are acknowledged with ACK_MESSAGE"
+_OF_RAFT = "an entry of the controllers' own log, not a request"
+_RESERVED = "a number that no client sends: lite topics are acknowledged with ACK_MESSAGE"
 _OF_THE_PAST = "no broker of version 5 answers this"
 
 

@@ -112,7 +112,7 @@ def check_coroutine_function(listener: Callable[..., Any]) -> None:
     called = getattr(listener, "__call__", None)  # noqa: B004
     if not (inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(called)):
         name = getattr(listener, "__qualname__", repr(listener))
-        raise BadArgument(f"{name} is no coroutine function: write `async def`, or use mqgateway")
+        raise BadArgument(f"{name} is not a coroutine function: write `async def`, or use mqgateway")
 
 
 def _settle(outcome: Deferred[T], future: Future[T]) -> None:

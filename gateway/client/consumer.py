@@ -319,7 +319,7 @@ class GroupConsumer(ABC):
             offset = await self.where_to_begin(queue)
         except ClientError as error:
             if self.is_running:
-                log.warning("where to begin with %s is not known: %s", queue, error)
+                log.warning("the start offset of %s is unknown: %s", queue, error)
                 self.report_failure(error)
             return False
         if not self.is_running or queue in self.held:
@@ -350,7 +350,7 @@ class GroupConsumer(ABC):
             try:
                 self._on_queues_changed(without_namespace(self.settings.namespace, topic), queues, ours)
             except Exception:
-                log.exception("what was to be told of queues of %s failed", topic)
+                log.exception("the callback for changed queues of %s failed", topic)
 
     # Offsets
 

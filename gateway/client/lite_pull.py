@@ -369,7 +369,7 @@ class LitePullConsumer(GroupConsumer):
                 offset = await self.where_to_begin(queue)
             except ClientError as error:
                 if self.is_running:
-                    log.warning("where to begin with %s is not known: %s", queue, error)
+                    log.warning("the start offset of %s is unknown: %s", queue, error)
                 return NO_OFFSET_SECONDS
             if assigned.round != number:
                 return 0.0
@@ -396,7 +396,7 @@ class LitePullConsumer(GroupConsumer):
             return 0.0
         if result.status is PullStatus.OFFSET_ILLEGAL:
             log.warning(
-                "%s has no offset %d; it goes on at %d", queue, assigned.pull_offset, result.next_offset
+                "%s has no offset %d; it continues at %d", queue, assigned.pull_offset, result.next_offset
             )
         assigned.pull_offset = result.next_offset
         if result.messages:

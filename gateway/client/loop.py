@@ -132,7 +132,7 @@ class Loop:
             try:
                 self._posted.popleft()()
             except Exception:
-                log.exception("what was handed over to the client's thread failed")
+                log.exception("a call in the client's thread failed")
         if self._posted and not self._is_woken:
             self._is_woken = True
             reactor: Any = self.reactor

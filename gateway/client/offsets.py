@@ -109,7 +109,7 @@ class LocalOffsets:
                 lost.append(self._set_aside(path, error))
                 continue
             if lost:
-                log.warning("the offsets of %s are used instead of those in %s", path, lost[0])
+                log.warning("the offsets in %s replace the offsets in %s", path, lost[0])
             self._kept = kept
             return dict(kept)
         if lost:
@@ -146,9 +146,9 @@ def _read(content: bytes) -> dict[MessageQueue, int]:
     """The offsets in a file. Raises `BodyError`, `JsonError` or `ValueError` for a file that is damaged."""
     table = loads(content)
     if not isinstance(table, dict):
-        raise ValueError("it is no table of offsets")
+        raise ValueError("it is not a table of offsets")
     kept = OffsetTable.from_json(table).offset_table
     wrong = next((queue for queue, offset in kept.items() if not 0 <= offset <= LONG_MAX), None)
     if wrong is not None:
-        raise ValueError(f"{kept[wrong]} is no offset of {wrong}")
+        raise ValueError(f"{kept[wrong]} is not an offset of {wrong}")
     return kept

@@ -297,7 +297,7 @@ class Popping:
             context = Context(queue)
             outcome = await self._consumption.call(messages, context)
             if self._is_over(held, until):
-                log.warning("%s took too long, and come again", messages)
+                log.warning("the listener took too long for %s; they are delivered again", messages)
             else:
                 self._settle(messages, context, outcome)
         finally:

@@ -312,7 +312,7 @@ class PushConsumer(GroupConsumer):
 
     async def _begin_elsewhere(self, line: Line) -> None:
         """The broker has nothing at this offset: commit the one it names, and begin anew there."""
-        log.warning("%s has no offset that was asked for; it goes on at %d", line.queue, line.offset)
+        log.warning("%s does not have the requested offset; it continues at %d", line.queue, line.offset)
         line.process.dropped = True
         self.offsets.freeze(line.queue, line.offset)
         await self._commit([line.queue])

@@ -136,7 +136,7 @@ def wanted(messages: list[ReceivedMessage], tags: Collection[str]) -> list[Recei
 def _size_of_record(body: bytes, at: int) -> int:
     """Bytes of the record at `at`; 0 where none begins, which is logged."""
     if len(body) - at < _POSITION_AT + 8:
-        log.warning("a reply ends with %d bytes that are no record", len(body) - at)
+        log.warning("a reply ends with %d bytes that are not a record", len(body) - at)
         return 0
     (position,) = _POSITION.unpack_from(body, at + _POSITION_AT)
     size = examine(body, at, position, check_crc=False)

@@ -48,7 +48,7 @@ class Requests:
         def give_up() -> None:
             if self._waiting.pop(number, None) is not None:
                 reply.errback(
-                    ReplyTimedOut(f"nobody replied to a message of {message.topic} in {timeout:g} s")
+                    ReplyTimedOut(f"no consumer replied to a message of {message.topic} in {timeout:g} s")
                 )
 
         call = self._schedule.later(timeout, give_up)
@@ -69,7 +69,7 @@ class Requests:
         number = message.properties.get(PROPERTY_CORRELATION_ID, "")
         waiting = self._waiting.pop(number, None)
         if waiting is None:
-            log.info("a reply from %s came late, or was never asked for: %r", header.born_host, number)
+            log.info("a reply from %s arrived late, or matches no request: %r", header.born_host, number)
         else:
             waiting.callback(message)
 
@@ -107,4 +107,4 @@ def _host(text: str) -> bytes:
     try:
         return pack_host(ip.strip("[]"), int(port))
     except (OSError, ValueError):
-        raise ClientError(f"{text!r} is no address") from None
+        raise ClientError(f"{text!r} is not an address") from None

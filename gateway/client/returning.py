@@ -58,7 +58,7 @@ class Returns:
                 consumer.group, message, delay_level, self._max_times, consumer.settings.unit_mode
             )
         except ClientError as error:
-            log.warning("%r is not taken back, and is sent anew: %s", message, error)
+            log.warning("%r cannot be sent back, and is sent again: %s", message, error)
             return await self.send_anew(message, self._max_times)
         return True
 
@@ -77,6 +77,6 @@ class Returns:
         try:
             await producer.send(anew)
         except ClientError as error:
-            log.warning("%r cannot be sent anew: %s", message, error)
+            log.warning("%r cannot be sent again: %s", message, error)
             return False
         return True

@@ -67,7 +67,7 @@ class SimpleConsumer(GroupConsumer):
         if options.consume_from_where is ConsumeFrom.TIMESTAMP:
             raise BadArgument(
                 "consume_from_where=CONSUME_FROM_TIMESTAMP: a new group receives from the first message on, "
-                "or what is new; reset its offsets to a time instead (Admin.reset_offsets)"
+                "or new messages only; reset its offsets to a time instead (Admin.reset_offsets)"
             )
         self._is_ordered = arguments.of_type("is_ordered", is_ordered, bool, "True or False")
         super().__init__(group, options, environment, client=client)
@@ -302,7 +302,7 @@ class SimpleConsumer(GroupConsumer):
         try:
             await self._popper.hide(message, self._topic_of(message), 0)
         except ClientError as error:
-            log.info("%r was not given back, and comes again later: %s", message, error)
+            log.info("%r was not returned, and is delivered again later: %s", message, error)
 
     def _topic_of(self, message: ReceivedMessage) -> str:
         self._check_running()

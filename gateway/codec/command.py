@@ -348,7 +348,7 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
     except orjson.JSONDecodeError:
         header = _load_leniently(text)
     if type(header) is not dict:
-        raise CodecError("a JSON header that is no object")
+        raise CodecError("the JSON header is not an object")
     get = header.get
     code, version, opaque, flag = get("code", 0), get("version", 0), get("opaque", 0), get("flag", 0)
     if not (
@@ -402,7 +402,7 @@ def _number(value: Any) -> int:
     try:
         return to_integer(value, INT_BITS) or 0
     except (OverflowError, ValueError):
-        raise CodecError("code, version, opaque or flag is no 32-bit number") from None
+        raise CodecError("code, version, opaque or flag is not a 32-bit number") from None
 
 
 def _language_name(value: Any) -> str:
@@ -410,7 +410,7 @@ def _language_name(value: Any) -> str:
     try:
         return to_enum(value, _LANGUAGES) or "OTHER"
     except (OverflowError, ValueError):
-        raise CodecError("a language that is neither a name nor the number of one") from None
+        raise CodecError("the language is neither the name nor the number of a language") from None
 
 
 def _text_fields(fields: Any) -> dict[str, str]:
@@ -418,7 +418,7 @@ def _text_fields(fields: Any) -> dict[str, str]:
     try:
         members = to_object(fields) or {}
     except ValueError:
-        raise CodecError("extFields that are no object") from None
+        raise CodecError("extFields is not an object") from None
     try:
         "".join(members.values())  # the cheapest test that all values are text
     except TypeError:
@@ -430,7 +430,7 @@ def _text(value: Any) -> str | None:
     try:
         return to_text(value)
     except ValueError:
-        raise CodecError("a header that is nested too deep") from None
+        raise CodecError("the header is nested too deeply") from None
 
 
 def _load_leniently(text: bytes) -> Any:
@@ -443,7 +443,7 @@ def _load_leniently(text: bytes) -> Any:
         decoded = json.loads(text.decode("utf-8", "replace"), strict=False)
         return orjson.loads(json.dumps(decoded, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"a header that is no JSON: {error}") from None
+        raise CodecError(f"the header is not JSON: {error}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:

@@ -220,7 +220,7 @@ def _wire_type(hint: Any) -> WireType:
     for note in getattr(member, "__metadata__", ()):
         if isinstance(note, WireType):
             return note
-    raise TypeError(f"{hint} is no type of a header field")
+    raise TypeError(f"{hint} is not a type of a header field")
 
 
 # The three functions of a class. They are written out as source and compiled, since a header is read for
@@ -344,7 +344,7 @@ def _read_each(cls: type[Header], ext: Mapping[str, str]) -> Header:
         except ValueError:
             if field.required or cls.__is_strict__:
                 shown = text[:_SHOWN_VALUE_MAX]
-                remark = f"the custom field <{name}> is no {field.type.name}: {shown!r}"
+                remark = f"the custom field <{name}> is not of type {field.type.name}: {shown!r}"
                 raise HeaderError(name, remark) from None
             continue
         setattr(header, field.name, value)

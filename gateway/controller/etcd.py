@@ -58,7 +58,7 @@ def _endpoint(part: str) -> Endpoint:
             return Endpoint(url.scheme == "https", host, port)
     except ValueError:
         pass
-    raise ConfigError(f"controllerEtcdEndpoints: {part} is no server of etcd; write it as {EXAMPLE}")
+    raise ConfigError(f"controllerEtcdEndpoints: {part} is not an etcd server; write it as {EXAMPLE}")
 
 
 def transaction(wanted: Transaction) -> Json:

@@ -49,10 +49,10 @@ def own_peer(options: ControllerOptions) -> Peer:
     """
     peers, own = peers_of(options.controller_d_leger_peers), options.controller_d_leger_self_id
     if not peers:
-        raise ConfigError(f"controllerDLegerPeers: say where this controller is, as in {EXAMPLE}")
+        raise ConfigError(f"controllerDLegerPeers is empty; name this controller's address, as in {EXAMPLE}")
     if len(peers) > 1 and not options.controller_etcd_endpoints:
         raise ConfigError(
-            "controllerDLegerPeers: several controllers keep what they know in etcd: say where it is with "
+            "controllerDLegerPeers: several controllers keep their state in etcd: set its address with "
             "controllerEtcdEndpoints, or name this controller alone"
         )
     found = [peer for peer in peers if peer.peer_id == own or (len(peers) == 1 and not own)]
@@ -70,5 +70,5 @@ def _peer(part: str) -> Peer:
     peer_id, dash, address = part.partition("-")
     host, colon, port = address.rpartition(":")
     if not (peer_id and dash and host and colon and port.isdecimal() and 0 < int(port) < 65536):
-        raise ConfigError(f"controllerDLegerPeers: {part} is no controller; write it as {EXAMPLE}")
+        raise ConfigError(f"controllerDLegerPeers: {part} is not a controller; write it as {EXAMPLE}")
     return Peer(peer_id, host, int(port))

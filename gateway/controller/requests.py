@@ -370,9 +370,9 @@ def _names(body: bytes) -> list[str]:
     try:
         found = lenient_json.loads(body)
     except ValueError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is not JSON: {error}") from None
     if not isinstance(found, list):
-        raise RequestError(ResponseCode.SYSTEM_ERROR, "the body is no array of broker names")
+        raise RequestError(ResponseCode.SYSTEM_ERROR, "the body is not an array of broker names")
     return [name for name in found if isinstance(name, str)]
 
 

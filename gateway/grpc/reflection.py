@@ -73,7 +73,7 @@ class _Questions:
         elif asked == "file_containing_extension":
             raise KeyError(message.file_containing_extension.containing_type)
         else:
-            raise KeyError("a question that is none")
+            raise KeyError("an empty request")
 
 
 def _by_name(name: str) -> FileDescriptorProto:

@@ -79,11 +79,11 @@ def inflate(content: bytes, limit: int) -> bytes:
     try:
         plain = inflater.decompress(content, limit + 1)
     except zlib.error as error:
-        raise CallFailed(Status.INTERNAL, f"a message that is no gzip: {error}") from None
+        raise CallFailed(Status.INTERNAL, f"a message is not valid gzip: {error}") from None
     if len(plain) > limit:
         raise CallFailed(Status.RESOURCE_EXHAUSTED, f"Decompressed gRPC message exceeds maximum size {limit}")
     if not inflater.eof:
-        raise CallFailed(Status.INTERNAL, "a message that is no gzip: its end is missing")
+        raise CallFailed(Status.INTERNAL, "a message is not valid gzip: its end is missing")
     return plain
 
 

@@ -90,7 +90,7 @@ def controller_health(controller: Controller) -> Health:
     if state.is_leader:
         return {"role": Check(True, f"leads in term {state.term}")}
     if leader is None:
-        return {"role": Check(False, "nobody is known to lead")}
+        return {"role": Check(False, "no leader is known")}
     return {"role": Check(True, f"follows {leader.peer_id} at {leader.address}")}
 
 

@@ -116,5 +116,7 @@ def master_of(servers: Servers, broker_name: str) -> str:
     """The master of a group. Raises `MigrationError`."""
     found = members(servers, broker_name)
     if MASTER not in found:
-        raise MigrationError(f"{broker_name} has no master: the name servers know {found or 'nobody'}")
+        raise MigrationError(
+            f"{broker_name} has no master: the name servers know {found or 'no broker of that name'}"
+        )
     return found[MASTER]

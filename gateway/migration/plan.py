@@ -125,7 +125,7 @@ class Progress:
             for name, moves in (orjson.loads(data) if data else {}).items():
                 progress._moves[name] = {direction: Moves(**one) for direction, one in moves.items()}
         except (orjson.JSONDecodeError, AttributeError, TypeError) as error:
-            raise MigrationError(f"{path} is not what a run writes: {error}") from None
+            raise MigrationError(f"{path} was not written by mqgateway migrate: {error}") from None
         return progress
 
 

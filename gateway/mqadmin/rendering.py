@@ -78,7 +78,7 @@ def as_json(command: str, rows: Sequence[Row], summary: Row, errors: Sequence[Ro
 def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def moment(millis: int, *, separator: str = " ", fraction: str = ",") -> str:

@@ -207,7 +207,7 @@ def _json_of(body: bytes) -> object:
     try:
         value: object = lenient_json.loads(body)
     except lenient_json.JsonError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is not JSON: {error}") from None
     return value
 
 

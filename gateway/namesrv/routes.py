@@ -211,7 +211,7 @@ class RouteTables:
 
     def _ignore(self, said: Registration, group: BrokerData, addresses: dict[int, str]) -> None:
         log.warning(
-            "%s registers as %s id %d, which %s holds with a newer state version: ignored",
+            "%s registers as %s id %d, which %s has with a newer state version: ignored",
             said.address,
             said.name,
             said.broker_id,

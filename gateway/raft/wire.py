@@ -175,13 +175,15 @@ def _bytes(text: str | None, name: str) -> bytes:
     try:
         return base64.b64decode(text or "", validate=True)
     except (binascii.Error, ValueError):
-        raise BodyError(name, f"the member {name} is no base64") from None
+        raise BodyError(name, f"the member {name} is not base64") from None
 
 
 def _entry(body: EntryBody) -> Entry:
     data = _bytes(body.body, "body")
     if body.size != HEADER_SIZE + len(data) or body.magic != MAGIC or body.pos < 0 or body.index < 0:
-        raise BodyError("entry", f"entry {body.index} is none: its size, magic, place or index is wrong")
+        raise BodyError(
+            "entry", f"entry {body.index} is invalid: its size, magic, position or index is wrong"
+        )
     return Entry(body.index, body.term, body.pos, data, body.magic, body.channel)
 
 

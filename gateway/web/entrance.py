@@ -119,7 +119,7 @@ def read_roles(text: str) -> dict[str, Role]:
         role = Role.__members__.get(name.strip().upper())
         if not user.strip() or role is None or role is Role.NOBODY:
             raise ConfigError(
-                f"consoleRoles: {pair!r} is no name:role; roles are viewer, reader, operator, admin"
+                f"consoleRoles: {pair!r} is not name:role; roles are viewer, reader, operator, admin"
             )
         roles[user.strip()] = role
     return roles

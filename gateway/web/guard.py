@@ -29,7 +29,7 @@ class Guard:
         name = _host_name(host)
         if not (_is_own(name) or self._is_named(host)):
             shown = name or "that name"
-            raise ApiError(403, f"the console does not answer to {shown}; consoleHosts names what it does")
+            raise ApiError(403, f"the console does not answer to {shown}; add the name to consoleHosts")
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse what the page of another site asks for. `headers` by lower-case names. Raises `ApiError`."""

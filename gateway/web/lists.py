@@ -12,10 +12,10 @@ from mqgateway.gateway.web.route import ApiError, Field
 
 LIMIT_MAX = 500
 PAGE_FIELDS = (
-    Field("limit", int, "Rows of a page.", 50, least=1, most=LIMIT_MAX),
-    Field("cursor", str, "Where the page before ended: its `cursor`.", ""),
-    Field("search", str, "Only names that have this in them, in any case of letters.", ""),
-    Field("descending", bool, "Greatest first.", False),
+    Field("limit", int, "Maximum number of rows in a page.", 50, least=1, most=LIMIT_MAX),
+    Field("cursor", str, "`cursor` of the previous page.", ""),
+    Field("search", str, "Text in the names, case-insensitive.", ""),
+    Field("descending", bool, "Sort in descending order.", False),
 )
 
 Row = tuple[Any, str]
@@ -61,5 +61,5 @@ def _read(cursor: str) -> Row:
     try:
         key, name = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except ValueError:
-        raise ApiError(400, "the cursor is none of ours") from None
+        raise ApiError(400, "the cursor is not from this list; start without one") from None
     return key, str(name)

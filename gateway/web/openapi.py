@@ -8,11 +8,11 @@ from typing import Any
 from mqgateway.gateway.web.route import KINDS, PREFIX, REQUIRED, Field, Role, Route
 
 _ANSWERS = {
-    "400": "A parameter is wrong; `error` says which.",
-    "401": "Nobody is logged in.",
+    "400": "A parameter is invalid; `error` names it.",
+    "401": "The caller is not logged in.",
     "403": "The role, policies, another site or another host name forbid it.",
-    "404": "There is no such thing, or no such route.",
-    "409": "It cannot be done as things are.",
+    "404": "The object or the route does not exist.",
+    "409": "The current state does not allow the change.",
 }
 
 
@@ -26,7 +26,7 @@ def document(routes: Iterable[Route], version: str) -> dict[str, Any]:
         "info": {
             "title": "mqgateway console",
             "version": version,
-            "description": "What the console in the browser is made of. Writes need the header "
+            "description": "The API of the web console. Writes need the header "
             "`x-console-token` with `csrf` of `GET /session`.",
         },
         "servers": [{"url": PREFIX}],
@@ -64,7 +64,9 @@ def _operation(route: Route) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": route.method.lower() + name,
         "summary": route.summary,
-        "description": f"Role: {route.role.name.lower()}.",
+        "description": "Needs no login."
+        if route.role is Role.NOBODY
+        else f"Needs the role {route.role.name.lower()}.",
         "parameters": in_path + in_query,
         "responses": {
             "200": {"description": "Done.", "content": content},

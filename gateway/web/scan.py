@@ -183,4 +183,4 @@ def _resumed(cursor: str) -> list[Queue]:
         rows: list[tuple[int, int, int]] = list(json.loads(base64.urlsafe_b64decode(cursor.encode())))
         return [Queue(int(queue_id), int(begin), int(end)) for queue_id, begin, end in rows]
     except (ValueError, TypeError):
-        raise ApiError(400, "the cursor is none of ours") from None
+        raise ApiError(400, "the cursor is not from this search; start without one") from None

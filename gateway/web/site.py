@@ -174,7 +174,7 @@ class ConsolePages(Resource):
         address = getattr(request.getClientAddress(), "host", "") or "127.0.0.1"
         if session is None:
             if role is not Role.NOBODY:
-                raise ApiError(401, "nobody is logged in")
+                raise ApiError(401, "you are not logged in")
             return Caller("", Role.NOBODY, address)
         try:
             caller = self._console.entrance.caller(session, address)
@@ -291,7 +291,7 @@ def _json(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise ApiError(400, "the body is no JSON") from None
+        raise ApiError(400, "the body is not JSON") from None
 
 
 def _tagged(request: Any, headers: dict[str, str], file: StaticFile) -> bytes:

@@ -251,7 +251,7 @@ def test_change_under_an_old_name_takes_the_line_of_the_new_one() -> None:
 
 def test_announced_setting_cannot_become_empty() -> None:
     world = World()
-    with pytest.raises(ConfigError, match="brokerName: what is announced cannot be empty"):
+    with pytest.raises(ConfigError, match="brokerName: an announced value cannot be empty"):
         world.update(brokerName="")
 
 

@@ -44,7 +44,7 @@ def test_whole_numbers_have_javas_widths() -> None:
 
 def test_an_object_is_zero_as_an_int_only() -> None:
     assert to_integer({"a": 1}, INT_BITS) == 0
-    with pytest.raises(ValueError, match="no whole number"):
+    with pytest.raises(ValueError, match="not a whole number"):
         to_integer({"a": 1}, LONG_BITS)
 
 
@@ -81,7 +81,7 @@ def test_one_item_stands_for_an_array_of_it() -> None:
     assert [is_text_item(value) for value in ("a", {}, "", 5, None)] == [True, True, False, False, False]
     assert [is_integer_item(value) for value in (5, 1.5, "7", {}, "a", None)] == [True] * 4 + [False] * 2
     for value in (5, "a", True):
-        with pytest.raises(ValueError, match="no array"):
+        with pytest.raises(ValueError, match="not an array"):
             to_items(value)
-        with pytest.raises(ValueError, match="no object"):
+        with pytest.raises(ValueError, match="not an object"):
             to_object(value)

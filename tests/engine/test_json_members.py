@@ -42,7 +42,7 @@ def test_an_enum_is_one_of_its_names() -> None:
     assert [read_enum({"a": value}, "a", names) for value in ("TWO", 1, "THREE", None)] == ["TWO"] * 2 + [
         None
     ] * 2
-    with pytest.raises(ConfigError, match="a is none of ONE, TWO"):
+    with pytest.raises(ConfigError, match="a is not one of ONE, TWO"):
         read_enum({"a": 2}, "a", names)
 
 

@@ -92,7 +92,7 @@ def test_a_number_that_is_none(broker: AdminBroker, code: int) -> None:
             if field.required or header.__is_strict__:
                 answer = broker.ask(code, ext={**good, name: bad}, body=b"{}")
                 assert answer.code == ResponseCode.SYSTEM_ERROR
-                assert f"the custom field <{name}> is no {kind}" in str(answer.remark)
+                assert f"the custom field <{name}> is not of type {kind}" in str(answer.remark)
             else:
                 rest = {key: value for key, value in good.items() if key != name}
                 assert header.decode({**good, name: bad}) == header.decode(rest)

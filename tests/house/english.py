@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.house.source import ROOT
@@ -41,10 +41,21 @@ TERMS = {
 }
 """Private words as patterns, each with the term to write instead."""
 
+SCREEN_TERMS = {
+    r"(?<!there )(is|are|was|were) (none|no(?! (longer|more|less|later|earlier)\b))": "is not a, not one of",
+}
+"""Terms of texts on the screen only, where they are checked beside the others."""
+
 GENERATED = "docs/reference/"
 """Pages that repeat the texts of declarations."""
 
-_TERMS = re.compile(r"\b(?:" + "|".join(TERMS) + r")\b", re.IGNORECASE)
+
+def _any_of(terms: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(terms) + r")\b", re.IGNORECASE)
+
+
+_ALL_TERMS = TERMS | SCREEN_TERMS
+_TERMS, _ON_SCREEN = _any_of(TERMS), _any_of(_ALL_TERMS)
 _CODE = re.compile(r"^```.*?^```|^    [^\n]*|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 
@@ -99,18 +110,17 @@ def screen_findings(text: str) -> Iterator[str]:
     opening = _SCREEN_OPENING.match(text)
     if opening is not None:
         yield f"opens with {opening.group(1)!r}"
-    yield from (finding for _, finding in _terms_in(re.sub(r"`[^`]*`", "", text), 1))
+    yield from (finding for _, finding in _terms_in(re.sub(r"`[^`]*`", "", text), 1, _ON_SCREEN))
 
 
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _terms_in(line: str, number: int) -> Iterator[tuple[int, str]]:
-    for match in _TERMS.finditer(line):
-        instead = next(
-            term for word, term in TERMS.items() if re.fullmatch(word, match.group(), re.IGNORECASE)
-        )
+def _terms_in(line: str, number: int, terms: re.Pattern[str] = _TERMS) -> Iterator[tuple[int, str]]:
+    for match in terms.finditer(line):
+        words = (word for word in _ALL_TERMS if re.compile(word, re.IGNORECASE).match(line, match.start()))
+        instead = _ALL_TERMS[next(words)]
         yield number, f"{match.group()!r}: write {instead!r}"
 
 

@@ -1,4 +1,4 @@
-"""Texts that users read on the screen: option meanings, metric help, command help and console labels."""
+"""Texts that users read on the screen: option meanings, metric help, command help, console labels and API."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
 from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, every
 from mqgateway.gateway.nouns import ABOUT, CATALOGUE
+from mqgateway.gateway.web.api.routes import ROUTES
+from mqgateway.gateway.web.openapi import document
 from mqgateway.pipeline import options as pipeline
 from tests.house.source import ROOT
 
@@ -74,6 +76,20 @@ def console_labels() -> Iterator[tuple[str, str]]:
     """Yield the English texts of the console."""
     for label in _LABEL.findall((ROOT / "gateway/web/static/i18n.js").read_text()):
         yield "console", label
+
+
+def api_texts() -> Iterator[tuple[str, str]]:
+    """Yield the summaries and descriptions in the OpenAPI document of the console."""
+    yield from _descriptions("openapi.json", document(ROUTES, ""))
+
+
+def _descriptions(place: str, part: object) -> Iterator[tuple[str, str]]:
+    members = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for name, value in members:
+        if name in ("summary", "description") and isinstance(value, str):
+            yield place, value
+        else:
+            yield from _descriptions(f"{place} {name}", value)
 
 
 def _of_click(command: click.Command, name: str) -> Iterator[tuple[str, str]]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.house.english import screen_findings
-from tests.house.screen import command_texts, console_labels, metric_meanings, option_meanings
+from tests.house.messages import message_texts
+from tests.house.screen import api_texts, command_texts, console_labels, metric_meanings, option_meanings
 
-TEXTS = (option_meanings, metric_meanings, command_texts, console_labels)
+TEXTS = (option_meanings, metric_meanings, command_texts, console_labels, api_texts, message_texts)
 
 
 @pytest.mark.parametrize("texts", TEXTS, ids=lambda texts: texts.__name__)
@@ -30,6 +31,9 @@ def test_meanings_are_sentences_and_metrics_have_their_own() -> None:
         ("How long it waits.", "opens with 'How'"),
         ("whether it may consume", "opens with 'whether'"),
         ("Address clients are told to connect to.", "'are told'"),
+        ("orderColumn: 'x' is no column", "'is no'"),
+        ("the cursor is none of them", "'is none'"),
+        ("there is no topic T; the receipt is no longer current", ""),
         ("Maximum number of sends in flight.", ""),
     ],
 )

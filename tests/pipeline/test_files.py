@@ -143,7 +143,7 @@ def test_selections() -> None:
     rows = Rows()
     add_found(rows, Damage(0, 1, "x"), ALL._replace(corrupt_rows=False), Counts())
     assert not len(rows)
-    with pytest.raises(PipelineError, match=r"1 bytes at 0 of the log are no record: x; .*skipCorrupt"):
+    with pytest.raises(PipelineError, match=r"1 bytes at 0 of the log are not a record: x; .*skipCorrupt"):
         add_found(rows, Damage(0, 1, "x"), ALL._replace(skip_corrupt=False), Counts())
 
 

@@ -72,7 +72,7 @@ def test_what_is_stored_less_safely_than_configured_fails(world: World) -> None:
     weak = SendResult(SendStatus.FLUSH_DISK_TIMEOUT, "", "", queue_of("T"), 5)
     task._submit = lambda messages, queue: type("Outcome", (), {"result": lambda self: weak})()  # type: ignore[method-assign,assignment,return-value]
     task.send([{"body": "a"}])
-    with pytest.raises(SinkError, match="FLUSH_DISK_TIMEOUT says that it is not as safe"):
+    with pytest.raises(SinkError, match="FLUSH_DISK_TIMEOUT reports that it is less durable"):
         task.finish()
     task.close()
 

@@ -59,7 +59,7 @@ def test_words_and_times() -> None:
 
 
 def test_bad_times_are_refused() -> None:
-    with pytest.raises(BadOption, match="is no time"):
+    with pytest.raises(BadOption, match="is not a time"):
         parse_time("startingTimestamp", "yesterday")
     with pytest.raises(BadOption, match="negative"):
         parse_times("startingOffsetsByTimestamp", '{"t":{"b":{"0":-1}}}')

@@ -58,8 +58,8 @@ def test_delays_go_alone(row: dict[str, Any], name: str, value: str) -> None:
         ({"topic": None}, "a row without a topic"),
         ({"body": None}, "a row for t without a body"),
         ({"body": b""}, "a row for t without a body"),
-        ({"properties": "{"}, "properties of a row for t are no JSON"),
-        ({"properties": "[1]"}, "are no JSON object"),
+        ({"properties": "{"}, "properties of a row for t are not JSON"),
+        ({"properties": "[1]"}, "are not a JSON object"),
         ({"delayLevel": 1, "delayMillis": 5}, "a row for t cannot be sent: a message has one delay"),
     ],
 )
@@ -74,8 +74,12 @@ def test_rows_that_cannot_be_sent(row: dict[str, Any], said: str) -> None:
         ({"topic": "string"}, {}, "there is no column body"),
         ({"body": "int", "topic": "string"}, {}, "is of type int; cast it to string or binary"),
         ({"body": "string"}, {}, "name a topic, or have a column topic"),
-        ({"body": "string"}, {"topic": "t", "order_column": "id"}, "option orderColumn='id': is no column"),
-        ({"body": "string"}, {"topic": "t", "pace_column": "at"}, "option paceColumn='at': is no column"),
+        (
+            {"body": "string"},
+            {"topic": "t", "order_column": "id"},
+            "option orderColumn='id': is not a column",
+        ),
+        ({"body": "string"}, {"topic": "t", "pace_column": "at"}, "option paceColumn='at': is not a column"),
     ],
 )
 def test_frames_that_cannot_be_sent(types: dict[str, str], options: dict[str, str], said: str) -> None:

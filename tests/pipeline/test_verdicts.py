@@ -114,5 +114,5 @@ def test_a_crash_between_writing_and_clearing_leaves_it_done() -> None:
 def test_a_file_that_is_none_is_named() -> None:
     folder = MemoryFolder()
     folder.write("q.1.open", b'{"query": 1}')
-    with pytest.raises(PipelineError, match=r"q\.1\.open is no verdict on a transaction"):
+    with pytest.raises(PipelineError, match=r"q\.1\.open is not the outcome of a transaction"):
         Verdicts(folder).open_ones("q")

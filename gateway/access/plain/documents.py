@@ -52,7 +52,7 @@ def read_document(path: str, data: bytes, now: int, options: BrokerOptions) -> D
     if not isinstance(parsed.value, dict):
         raise ConfigError(f"{path}: there must be members such as {ACCOUNTS} and {ADDRESSES}")
     tree: Tree = parsed.value
-    warnings = [f"{path}: {name} is no member of such a file" for name in _others(tree, _MEMBERS)]
+    warnings = [f"{path}: {name} is not a member of this file" for name in _others(tree, _MEMBERS)]
     addresses = _texts(tree, ADDRESSES, path)
     try:
         white_addresses = tuple(map(parse_white_address, addresses))
@@ -108,9 +108,9 @@ def _doubts(place: str, one: Tree, config: PlainAccessConfig, known: dict[str, A
     if config.access_key in known:
         yield f"{place}: accessKey {config.access_key} is there already; the first one counts"
     for name in _others(one, _ACCOUNT_MEMBERS):
-        yield f"{place}: {name} is no member of an account"
+        yield f"{place}: {name} is not a member of an account"
     for word in unknown_permissions(config):
-        yield f"{place}: {word} is no permission, so it denies; there are PUB, SUB, PUB|SUB and DENY"
+        yield f"{place}: {word} is not a permission, so it denies; write PUB, SUB, PUB|SUB and DENY"
 
 
 def _others(tree: Tree, known: frozenset[str]) -> list[str]:

@@ -77,7 +77,7 @@ def _check_bounds(path: str, text: str) -> None:
             aliases += 1
             if aliases > MAX_ALIASES or event.anchor in anchors:
                 where = f"{path}:{event.start_mark.line + 1}"
-                raise ConfigError(f"{where}: too many aliases, or one of what it is part of")
+                raise ConfigError(f"{where}: too many aliases, or an alias inside its own anchor")
         elif isinstance(event, yaml.CollectionStartEvent):
             anchors.append(event.anchor)
             if len(anchors) > MAX_DEPTH:

@@ -61,7 +61,7 @@ def set_read_mode(broker: Broker, call: Call) -> Reply:
 def _number(group: str, text: str) -> int:
     digits = text.removeprefix("-").removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) < 20 and int(digits) <= LONG_MAX):
-        raise ConfigError(f"the threshold of {group[:100]} is no number: {text[:100]}")
+        raise ConfigError(f"the threshold of {group[:100]} is not a number: {text[:100]}")
     return int(text)
 
 

@@ -34,7 +34,7 @@ def update_group(broker: Broker, call: Call) -> Reply:
     try:
         value = lenient_json.loads(call.body)
     except ValueError as error:
-        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is no JSON: {error}") from None
+        raise RequestError(ResponseCode.SYSTEM_ERROR, f"the body is not JSON: {error}") from None
     if isinstance(value, dict) and value.get("groupName") is None:
         value["groupName"] = ""
     try:

@@ -46,7 +46,7 @@ class NameServers:
         """
         addresses = self.addresses
         if not addresses:
-            return fail(RemotingError("there is no name server (namesrvAddr)"))
+            return fail(RemotingError("no name server is configured (namesrvAddr)"))
 
         def ask(address: str) -> Deferred[T]:
             return maybeDeferred(self._ask, address, command, LOOKUP_SECONDS).addCallback(read)

@@ -48,7 +48,7 @@ class Controllers:
 
     async def find_leader(self) -> None:
         """Ask who leads. Raises `RemotingError` where nobody does."""
-        problem = "there is no controller (controllerAddr)"
+        problem = "no controller is configured (controllerAddr)"
         for address in self._in_turn():
             try:
                 command = RemotingCommand.request(RequestCode.CONTROLLER_GET_METADATA_INFO)

@@ -114,7 +114,7 @@ class ControlledReplica:
             self._replication.server.drop_all()
         if self.authority.holds(now, self._heard()):
             return True
-        self._fence("neither the controller nor all who are in sync were heard of")
+        self._fence("neither the controller nor all in-sync replicas were heard of")
         return False
 
     def _heard(self) -> Iterator[int | None]:

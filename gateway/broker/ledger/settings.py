@@ -16,7 +16,9 @@ def member_settings(options: BrokerOptions, store_options: StoreOptions) -> Memb
     """The group, and which of its members this broker is. Raises `ConfigError`."""
     peers, own = peers_of(store_options.d_leger_peers), store_options.d_leger_self_id
     if not peers:
-        raise ConfigError("dLegerPeers: say who is in the group, as in n0-10.0.0.1:40911;n1-10.0.0.2:40911")
+        raise ConfigError(
+            "dLegerPeers is empty; name the members of the group, as in n0-10.0.0.1:40911;n1-10.0.0.2:40911"
+        )
     for one in peers:
         if _ID.fullmatch(one) is None:
             raise ConfigError(f"dLegerPeers: an id is a letter and a number, as in n0, and not {one}")

@@ -200,7 +200,7 @@ def _give_out_away(
 
     def stored(results: list[PutResult]) -> PopOutcome:
         if broker.pop.away is not away:
-            raise OperationError(Reason.SYSTEM_ERROR, "nothing can be given out: the master is back")
+            raise OperationError(Reason.SYSTEM_ERROR, "nothing can be delivered: the master is back")
         puts = dict(zip(takings, results, strict=True))
 
         def take(one: Found) -> OperationError | None:
@@ -277,7 +277,7 @@ def _refusal(put: PutResult) -> OperationError | None:
     """Why nothing may be given out, if a check point is not stored."""
     if put.status is PutStatus.PUT_OK:
         return None
-    return OperationError(Reason.SYSTEM_ERROR, f"nothing can be given out: {put.remark or put.status.name}")
+    return OperationError(Reason.SYSTEM_ERROR, f"nothing can be delivered: {put.remark or put.status.name}")
 
 
 def _take_in_order(broker: Broker, request: PopRequest, one: Found, now: int) -> Mapping[int, int]:

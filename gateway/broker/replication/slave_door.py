@@ -139,7 +139,7 @@ class SlaveDoors(Factory):
         """Send away who does not say who they are."""
         now = self.now()
         for door in [door for door, since in self._waiting.items() if now - since > PATIENCE_MILLIS]:
-            self.refuse(door, "it does not say who it is")
+            self.refuse(door, "it does not identify itself")
 
     def stop(self) -> None:
         """Send everybody away who still waits."""
@@ -180,7 +180,7 @@ class SlaveDoors(Factory):
 
     def _told(self, hosts: Collection[str] | Failure) -> None:
         if isinstance(hosts, Failure):
-            log.debug("who is in the group is not known: %s", hosts.getErrorMessage())
+            log.debug("the members of the group are unknown: %s", hosts.getErrorMessage())
             hosts = ()
         doors, self._unknown = self._unknown, set()
         for door in doors & self._waiting.keys():

@@ -111,7 +111,7 @@ def _named(broker: Broker, end: TransactionEnd, may_use: MayUse | None) -> HalfM
     if not end.is_answer and half.is_overdue(
         broker.transactions.now_for(half), broker.options.transaction_time_out
     ):
-        raise OperationError(Reason.ILLEGAL_OPERATION, "the time asked for has passed, wait for the check")
+        raise OperationError(Reason.ILLEGAL_OPERATION, "the transaction's time is over, wait for the check")
     if half.group != end.producer_group:
         raise OperationError(Reason.SYSTEM_ERROR, "The producer group wrong")
     if half.stored.queue_offset != end.queue_offset:

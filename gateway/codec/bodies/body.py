@@ -67,14 +67,14 @@ class Body:
         try:
             value = lenient_json.loads(data)
         except ValueError as error:
-            raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
+            raise BodyError("", f"{cls.__name__} is not JSON: {error}") from None
         return cls.from_json(value)
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
         """The body in a JSON value. Raises BodyError."""
         if not isinstance(value, dict):
-            raise BodyError(cls.__name__, f"{cls.__name__} is no JSON object")
+            raise BodyError(cls.__name__, f"{cls.__name__} is not a JSON object")
         values: dict[str, Any] = {}
         for member in _members(cls):
             name = member.wire_name
@@ -179,7 +179,7 @@ def _converter(hint: Any) -> _Converter:
         return _set_converter(*_converter(arguments[0]), one=_SINGLE.get(arguments[0]))
     if origin is dict:
         return _map_converter(arguments[0], *_converter(arguments[1]))
-    raise TypeError(f"{hint} is no type of a body's member")
+    raise TypeError(f"{hint} is not a type of a body's member")
 
 
 def _body_reader(hint: type[Body]) -> Callable[[Any], Any]:

@@ -87,7 +87,7 @@ class HeartbeatData(Body):
         try:
             value = yield from lenient_json.loads_in_steps(data, depth=2, take=take)
         except ValueError as error:
-            raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
+            raise BodyError("", f"{cls.__name__} is not JSON: {error}") from None
         if isinstance(value, dict):
             value |= {name: [] for name in groups if isinstance(value.get(name), list)}
         body = cls.from_json(value)

@@ -82,7 +82,7 @@ class RegisterBrokerBody(Body):
             wrapper, member, key = path
             if wrapper == _WRAPPER and member == _TABLE:
                 if not isinstance(value, dict):
-                    raise BodyError(_TABLE, f"the topic {str(key)[:100]} of a registration is no object")
+                    raise BodyError(_TABLE, f"the topic {str(key)[:100]} of a registration is not an object")
                 take(str(key), value)
             elif wrapper == _WRAPPER and member in found:
                 found[member][key] = value
@@ -94,7 +94,7 @@ class RegisterBrokerBody(Body):
             else:
                 yield from _hand_on(value, put)
         except ValueError as error:
-            raise BodyError("", f"{cls.__name__} is no JSON: {error}") from None
+            raise BodyError("", f"{cls.__name__} is not JSON: {error}") from None
         body = cls.from_json(value)
         wrapper = body.topic_config_serialize_wrapper
         wrapper.topic_queue_mapping_info_map = {str(key): one for key, one in found[_MAPPINGS].items()}
@@ -124,12 +124,12 @@ class RegisterBrokerBody(Body):
             take(topic["topicName"], topic)
         filter_servers = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
         if not isinstance(filter_servers, list):
-            raise ValueError("filter servers that are no array")
+            raise ValueError("the filter servers are not an array")
         mappings: dict[str, Any] = {}
         for _ in range((yield from parts.next_number()) if version >= V5_0_0 else 0):
             mapping = yield from lenient_json.loads_in_steps((yield from parts.next_part()))
             if not isinstance(mapping, dict):
-                raise ValueError("a mapping that is no object")
+                raise ValueError("a mapping is not an object")
             mappings[str(mapping.get("topic"))] = mapping
         yield from parts.end()
         wrapper = {_VERSION: data_version, _MAPPINGS: mappings}

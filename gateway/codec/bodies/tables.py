@@ -68,7 +68,7 @@ def read_list(body: type[Body], member: str, data: bytes, take: Callable[[Any], 
     try:
         value = yield from lenient_json.loads_in_steps(data, depth=2, take=put)
     except ValueError as error:
-        raise BodyError("", f"{body.__name__} is no JSON: {error}") from None
+        raise BodyError("", f"{body.__name__} is not JSON: {error}") from None
     if isinstance(value, dict) and isinstance(value.get(member), list):
         value[member] = []
     body.from_json(value)

@@ -104,7 +104,7 @@ class OffsetRequests:
             offset = offsets.end(permit, topic, queue_id)
         elif request.query_offset_policy == v2.QueryOffsetPolicy.TIMESTAMP:
             if not request.HasField("timestamp") or not is_time(request.timestamp):
-                raise Refused(Code.BAD_REQUEST, "there is no time to look for")
+                raise Refused(Code.BAD_REQUEST, "the timestamp is missing")
             offset = offsets.at_time(permit, topic, queue_id, millis_of(request.timestamp))
         else:
             offset = offsets.earliest(permit, topic, queue_id)

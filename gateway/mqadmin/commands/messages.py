@@ -86,7 +86,7 @@ def _decoded(row: Row, charset: str) -> str:
     try:
         return reading.decoded(row, charset)
     except LookupError:
-        raise UsageError(f"{charset!r} is no character set") from None
+        raise UsageError(f"{charset!r} is not a character set") from None
 
 
 def _found(call: Call, message: ReceivedMessage) -> Row:

@@ -44,7 +44,7 @@ def millis_of(text: str, now: int) -> int:
         return int(datetime.datetime.strptime(text, "%Y-%m-%d#%H:%M:%S:%f").timestamp() * 1000)
     except (ValueError, OverflowError):
         raise UsageError(
-            f"{text!r} is no time: write now, ms since the epoch, "
+            f"{text!r} is not a time: write now, ms since the epoch, "
             "2026-01-31T12:00:00 or 2026-01-31#12:00:00:000"
         ) from None
 

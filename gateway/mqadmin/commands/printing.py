@@ -30,7 +30,7 @@ def _message_text(row: Row, charset: str, with_body: bool) -> str:
     try:
         body = java(reading.decoded(row, charset)) if with_body else "NOT PRINT BODY"
     except LookupError:
-        raise UsageError(f"{charset!r} is no character set") from None
+        raise UsageError(f"{charset!r} is not a character set") from None
     return f"MSGID: {row['msgId']} {reading.as_java(row)} BODY: {body}\n"
 
 

@@ -122,11 +122,11 @@ def put_policy(console: Console, call: Call) -> dict[str, Any]:
 
 
 def delete_policy(console: Console, call: Call) -> dict[str, Any]:
-    """Delete the entry of a resource."""
+    """Delete the policy entry of a resource."""
     name, query = call.path["user"], call.query
     resource = parse_resource(query["resource"])
     if resource is None:
-        raise ApiError(400, f"{query['resource']} is no resource: Topic:NAME, Group:NAME, Cluster:NAME or *")
+        raise ApiError(400, f"{query['resource']} is not Topic:NAME, Group:NAME, Cluster:NAME or *")
     kind = by_name(PolicyType, query["type"]) or PolicyType.CUSTOM
     call.before = _carry_out(console, lambda access: _policies(access, name))
     _carry_out(console, lambda access: access.delete_acl(name, kind, resource))
@@ -172,7 +172,7 @@ ROUTES = (
         "GET",
         "/users",
         Role.ADMIN,
-        "A page of users and their policies.",
+        "List users and their policies.",
         users,
         query=PAGE_FIELDS,
         needs=of_cluster(Action.GET),
@@ -184,10 +184,10 @@ ROUTES = (
         "Create a user.",
         create_user,
         body=(
-            Field("user", str, "The name."),
-            Field("password", str, "The secret that requests are signed with.", is_secret=True),
+            Field("user", str, "User name."),
+            Field("password", str, "Secret that signs requests.", is_secret=True),
             Field("type", str, "Super users may do everything.", "Normal", choices=_TYPES),
-            Field("status", str, "Whether the user is let in.", "enable", choices=_STATUSES),
+            Field("status", str, "Enabled users can sign in.", "enable", choices=_STATUSES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -198,9 +198,9 @@ ROUTES = (
         "Change a user.",
         change_user,
         body=(
-            Field("password", str, "A new secret.", None, is_secret=True),
+            Field("password", str, "New secret that signs requests.", None, is_secret=True),
             Field("type", str, "Super users may do everything.", None, choices=_TYPES),
-            Field("status", str, "Whether the user is let in.", None, choices=_STATUSES),
+            Field("status", str, "Enabled users can sign in.", None, choices=_STATUSES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -211,17 +211,17 @@ ROUTES = (
         "PUT",
         "/users/{user}/policies",
         Role.ADMIN,
-        "Allow or forbid something.",
+        "Create or replace the policy entry of a resource.",
         put_policy,
         body=(
-            Field("resource", str, "Topic:NAME, Group:NAME, Cluster:NAME, names may end in a star; or *."),
+            Field("resource", str, "Topic:NAME, Group:NAME or Cluster:NAME, also NAME*; or *."),
             Field("actions", list, "Pub, Sub, Create, Update, Delete, Get, List, or All."),
             Field("sources", list, "Addresses or networks; empty for any.", None),
-            Field("decision", str, "What is said.", "Allow", choices=("Allow", "Deny")),
+            Field("decision", str, "Allow or deny the actions.", "Allow", choices=("Allow", "Deny")),
             Field(
                 "type",
                 str,
-                "Default entries count where no custom one matches.",
+                "Default entries apply if no custom entry matches.",
                 "Custom",
                 choices=_POLICY_TYPES,
             ),
@@ -232,11 +232,11 @@ ROUTES = (
         "DELETE",
         "/users/{user}/policies",
         Role.ADMIN,
-        "Delete the entry of a resource.",
+        "Delete the policy entry of a resource.",
         delete_policy,
         query=(
-            Field("resource", str, "The resource."),
-            Field("type", str, "The kind of the entry.", "Custom", choices=_POLICY_TYPES),
+            Field("resource", str, "Resource of the entry."),
+            Field("type", str, "Type of the entry.", "Custom", choices=_POLICY_TYPES),
         ),
         needs=of_cluster(Action.UPDATE),
     ),
@@ -244,13 +244,13 @@ ROUTES = (
         "GET",
         "/decision",
         Role.ADMIN,
-        "May somebody do something?",
+        "Check if a user may perform an action.",
         decision,
         query=(
-            Field("user", str, "Who."),
-            Field("resource", str, "What with."),
-            Field("action", str, "What."),
-            Field("address", str, "Where from.", "127.0.0.1"),
+            Field("user", str, "User name."),
+            Field("resource", str, "Resource: Topic:NAME, Group:NAME, Cluster:NAME or *."),
+            Field("action", str, "Action, such as Pub or Sub."),
+            Field("address", str, "Client address.", "127.0.0.1"),
         ),
         needs=of_cluster(Action.GET),
     ),

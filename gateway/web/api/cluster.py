@@ -104,12 +104,12 @@ def clients(console: Console, call: Call) -> dict[str, Any]:
 _SHOWN = of_cluster(Action.GET)
 
 ROUTES = (
-    Route("GET", "/cluster", Role.VIEWER, "Brokers, replicas, name servers.", cluster, needs=_SHOWN),
+    Route("GET", "/cluster", Role.VIEWER, "Show brokers, replicas and name servers.", cluster, needs=_SHOWN),
     Route(
         "GET",
         "/clients",
         Role.VIEWER,
-        "A page of who is connected.",
+        "List connected clients.",
         clients,
         query=PAGE_FIELDS,
         needs=_SHOWN,

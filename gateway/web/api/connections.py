@@ -62,7 +62,7 @@ def close(console: Console, call: Call) -> dict[str, Any]:
     if one is None:
         raise ApiError(404, f"there is no connection {text} any more")
     call.before = _row(one, _members(console.broker).get(one.address, []))
-    server.close(one.number, f"{call.caller.user or 'somebody'} closed it in the console")
+    server.close(one.number, f"{call.caller.user or 'an anonymous user'} closed it in the console")
     return {"id": one.number}
 
 
@@ -112,11 +112,11 @@ ROUTES = (
         "GET",
         "/connections",
         Role.VIEWER,
-        "A page of connections.",
+        "List connections.",
         connections,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "By what.", "address", choices=("address", "age", "quiet")),
+            Field("sort", str, "Sort key.", "address", choices=("address", "age", "quiet")),
         ),
         needs=of_cluster(Action.GET),
     ),

@@ -102,7 +102,7 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
             # The caller may read what is given up by the group: another message is refused below.
             stored = await find(console, call, str(message_id), None)
             if stored.topic != DLQ_PREFIX + group:
-                raise ApiError(400, f"it is no dead letter of {group}")
+                raise ApiError(400, f"it is not a dead letter of {group}")
             target = _target(stored, group, call.body["to"])
             if target.startswith(DLQ_PREFIX) or target not in console.broker.tables.topics:
                 raise ApiError(404, f"there is no topic {target} to send it to")
@@ -148,9 +148,9 @@ ROUTES = (
         "GET",
         "/dead-letters",
         Role.VIEWER,
-        "A page of groups that have dead letters.",
+        "List consumer groups with dead letters.",
         dead_letters,
-        query=(*PAGE_FIELDS, Field("sort", str, "By what.", "name", choices=("name", "messages"))),
+        query=(*PAGE_FIELDS, Field("sort", str, "Sort key.", "name", choices=("name", "messages"))),
         needs=of_cluster(Action.GET),
     ),
     Route(
@@ -160,9 +160,13 @@ ROUTES = (
         "Send dead letters again.",
         replay,
         body=(
-            Field("ids", list, f"Ids of the messages, {REPLAY_MAX} at most."),
+            Field("ids", list, f"Message ids, at most {REPLAY_MAX}."),
             Field(
-                "to", str, "To their topic, or to the group alone.", TO_TOPIC, choices=(TO_TOPIC, TO_GROUP)
+                "to",
+                str,
+                "Target: the original topic, or only this group.",
+                TO_TOPIC,
+                choices=(TO_TOPIC, TO_GROUP),
             ),
         ),
         needs=of_group(Action.SUB),

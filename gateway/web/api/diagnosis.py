@@ -158,7 +158,7 @@ ROUTES = (
         "GET",
         "/groups/{group}/diagnosis",
         Role.VIEWER,
-        "Why a group is stuck.",
+        "Diagnose why a group is stuck.",
         diagnosis,
         needs=of_group(Action.GET),
     ),

@@ -207,12 +207,21 @@ _CHANGEABLE = {
     "consumeTimeoutMinute": "consume_timeout_minute",
 }
 _SETTINGS = (
-    Field("consumeEnable", bool, "Whether it may consume.", None),
-    Field("consumeBroadcastEnable", bool, "Whether it may consume as broadcast.", None),
-    Field("consumeMessageOrderly", bool, "Whether it pops in order.", None),
-    Field("retryQueueNums", int, "Queues of its retry topic.", None, least=0, most=1024),
-    Field("retryMaxTimes", int, "Tries before a message is a dead letter.", None, least=-1, most=100_000),
-    Field("consumeTimeoutMinute", int, "Minutes a message may take.", None, least=1, most=100_000),
+    Field("consumeEnable", bool, "Allow consumption.", None),
+    Field("consumeBroadcastEnable", bool, "Allow broadcast consumption.", None),
+    Field("consumeMessageOrderly", bool, "Pop messages in order.", None),
+    Field("retryQueueNums", int, "Number of queues of the retry topic.", None, least=0, most=1024),
+    Field(
+        "retryMaxTimes",
+        int,
+        "Delivery attempts before a message becomes a dead letter.",
+        None,
+        least=-1,
+        most=100_000,
+    ),
+    Field(
+        "consumeTimeoutMinute", int, "Consume timeout of a message, in minutes.", None, least=1, most=100_000
+    ),
 )
 
 ROUTES = (
@@ -220,12 +229,12 @@ ROUTES = (
         "GET",
         "/groups",
         Role.VIEWER,
-        "A page of consumer groups.",
+        "List consumer groups.",
         groups,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "By what.", "name", choices=("name", "behind", "members")),
-            Field("system", bool, "The system's own too.", False),
+            Field("sort", str, "Sort key.", "name", choices=("name", "behind", "members")),
+            Field("system", bool, "Include system groups.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -235,10 +244,10 @@ ROUTES = (
         Role.OPERATOR,
         "Create a group.",
         create_group,
-        body=(Field("group", str, "Its name."), *_SETTINGS),
+        body=(Field("group", str, "Group name."), *_SETTINGS),
         needs=of_group(Action.CREATE),
     ),
-    Route("GET", "/groups/{group}", Role.VIEWER, "One group.", group, needs=of_group(Action.GET)),
+    Route("GET", "/groups/{group}", Role.VIEWER, "Show a group.", group, needs=of_group(Action.GET)),
     Route(
         "PUT",
         "/groups/{group}",
@@ -254,16 +263,16 @@ ROUTES = (
         Role.ADMIN,
         "Delete a group.",
         delete_group,
-        query=(Field("offsets", bool, "Its offsets too.", False),),
+        query=(Field("offsets", bool, "Delete the offsets of the group too.", False),),
         needs=of_group(Action.DELETE),
     ),
     Route(
         "GET",
         "/groups/{group}/clients/{client}",
         Role.VIEWER,
-        "What a member is doing.",
+        "Show the state of a group member.",
         running,
-        query=(Field("stacks", bool, "With the stacks of its threads.", False),),
+        query=(Field("stacks", bool, "Include thread stacks.", False),),
         needs=of_group(Action.GET),
     ),
 )

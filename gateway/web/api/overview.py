@@ -116,26 +116,26 @@ def audit(console: Console, call: Call) -> dict[str, Any]:
 _SHOWN = of_cluster(Action.GET)
 
 ROUTES = (
-    Route("GET", "/overview", Role.VIEWER, "The broker at a glance.", overview, needs=_SHOWN),
+    Route("GET", "/overview", Role.VIEWER, "Show an overview of the broker.", overview, needs=_SHOWN),
     Route(
         "GET",
         "/series",
         Role.VIEWER,
-        "Charts of the last 24 hours at most.",
+        "Return chart series, at most the last 24 hours.",
         series,
-        query=(Field("minutes", int, "How far back.", 60, least=1, most=1440),),
+        query=(Field("minutes", int, "Range of the charts, in minutes before now.", 60, least=1, most=1440),),
         needs=_SHOWN,
     ),
-    Route("GET", "/events", Role.VIEWER, "Figures as they change.", events, needs=_SHOWN, is_stream=True),
+    Route("GET", "/events", Role.VIEWER, "Stream changed figures.", events, needs=_SHOWN, is_stream=True),
     Route(
         "GET",
         "/audit",
         Role.OPERATOR,
-        "What was changed in the console.",
+        "List changes that were made in the console.",
         audit,
         query=(
-            Field("limit", int, "Rows.", 200, least=1, most=1000),
-            Field("search", str, "Only entries with this in them.", ""),
+            Field("limit", int, "Maximum number of rows.", 200, least=1, most=1000),
+            Field("search", str, "Text in the entries.", ""),
         ),
         needs=_SHOWN,
     ),

@@ -86,16 +86,16 @@ def _held(broker: Broker, key: tuple[str, str, int], out: int, waiting: int) -> 
 _SHOWN = of_cluster(Action.GET)
 
 ROUTES = (
-    Route("GET", "/pops", Role.VIEWER, "What POP has under way.", pops, needs=_SHOWN),
+    Route("GET", "/pops", Role.VIEWER, "Show POP messages in flight.", pops, needs=_SHOWN),
     Route(
         "GET",
         "/pops/held",
         Role.VIEWER,
-        "A page of queues that groups popped messages of, or wait for.",
+        "List queues with popped messages or waiting pop requests.",
         held,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "By what.", "name", choices=("name", "out", "waiting")),
+            Field("sort", str, "Sort key.", "name", choices=("name", "out", "waiting")),
         ),
         needs=_SHOWN,
     ),

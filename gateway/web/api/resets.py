@@ -105,11 +105,11 @@ def _rows(console: Console, group: str, topic: str, targets: dict[int, int]) -> 
 
 
 _WHERE = (
-    Field("topic", str, "In which topic."),
-    Field("to", str, "Where to.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
-    Field("time", int, "The first message stored then or later, in ms since the epoch.", 0, least=0),
-    Field("queueId", int, "In this queue alone; -1 for all.", -1, least=-1),
-    Field("offset", int, "The offset, in one queue.", 0, least=0),
+    Field("topic", str, "Topic name."),
+    Field("to", str, "Target of the reset.", TIME, choices=(BEGINNING, END, TIME, OFFSET)),
+    Field("time", int, "Store time of the first message to consume, in ms since the epoch.", 0, least=0),
+    Field("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+    Field("offset", int, "Offset; needs `queueId`.", 0, least=0),
 )
 
 ROUTES = (
@@ -117,7 +117,7 @@ ROUTES = (
         "GET",
         "/groups/{group}/reset-preview",
         Role.VIEWER,
-        "Where a group would go on.",
+        "Preview the offsets that a reset would set.",
         preview,
         query=_WHERE,
         needs=of_group(Action.GET),
@@ -126,11 +126,18 @@ ROUTES = (
         "POST",
         "/groups/{group}/reset",
         Role.OPERATOR,
-        "Let a group go on somewhere else.",
+        "Reset the offsets of a group.",
         reset,
         body=_WHERE,
         needs=of_group(Action.UPDATE),
     ),
-    Route("GET", "/resets", Role.VIEWER, "Changes that can be undone.", resets, needs=of_cluster(Action.GET)),
+    Route(
+        "GET",
+        "/resets",
+        Role.VIEWER,
+        "List offset changes that can be undone.",
+        resets,
+        needs=of_cluster(Action.GET),
+    ),
     Route("POST", "/resets/{id}/undo", Role.OPERATOR, "Undo a change of offsets.", undo),
 )

@@ -38,7 +38,7 @@ def log_out(console: Console, call: Call) -> dict[str, Any]:
 
 
 ROUTES = (
-    Route("GET", "/session", Role.NOBODY, "Who is logged in.", session),
+    Route("GET", "/session", Role.NOBODY, "Show the session of the caller.", session),
     Route(
         "POST",
         "/session",
@@ -46,9 +46,15 @@ ROUTES = (
         "Log in.",
         log_in,
         body=(
-            Field("user", str, "The user.", ""),
-            Field("password", str, "The secret the user signs requests with.", "", is_secret=True),
-            Field("token", str, "Or the token of the link that the broker printed.", "", is_secret=True),
+            Field("user", str, "User name.", ""),
+            Field("password", str, "Secret that signs the user's requests.", "", is_secret=True),
+            Field(
+                "token",
+                str,
+                "Token of the link that the broker printed, instead of user and password.",
+                "",
+                is_secret=True,
+            ),
         ),
     ),
     Route("DELETE", "/session", Role.NOBODY, "Log out.", log_out),

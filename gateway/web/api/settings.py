@@ -64,11 +64,11 @@ ROUTES = (
         "GET",
         "/settings",
         Role.VIEWER,
-        "The broker's settings.",
+        "List the settings of the broker.",
         settings,
         query=(
-            Field("search", str, "Only those with this in their names or meanings.", ""),
-            Field("changed", bool, "Only those that somebody set.", False),
+            Field("search", str, "Text in the name or the meaning of a setting.", ""),
+            Field("changed", bool, "Return only settings that were set.", False),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -78,7 +78,7 @@ ROUTES = (
         Role.ADMIN,
         "Change settings.",
         change_settings,
-        body=(Field("changes", dict, "Properties by name, with their new values as text.", is_secret=True),),
+        body=(Field("changes", dict, "New values by property name, as text.", is_secret=True),),
         needs=of_cluster(Action.UPDATE),
     ),
 )

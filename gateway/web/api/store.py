@@ -126,12 +126,12 @@ def _segment(console: Console, start: int, name: str) -> dict[str, Any]:
 _SHOWN = of_cluster(Action.GET)
 
 ROUTES = (
-    Route("GET", "/store", Role.VIEWER, "The store and its disks.", store, needs=_SHOWN),
+    Route("GET", "/store", Role.VIEWER, "Show the store and its disks.", store, needs=_SHOWN),
     Route(
         "GET",
         "/store/segments",
         Role.VIEWER,
-        "A page of the log's files.",
+        "List the files of the commit log.",
         segments,
         query=PAGE_FIELDS,
         needs=_SHOWN,

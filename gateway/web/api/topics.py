@@ -61,7 +61,7 @@ def _matches(broker: Broker, config: TopicConfig, wanted: str, search: str) -> b
 
 
 async def topics(console: Console, call: Call) -> dict[str, Any]:
-    """A page of topics."""
+    """List topics."""
     broker, query, breathe = console.broker, call.query, console.turns()
     sort = query["sort"]
     rows: list[Row] = []
@@ -252,11 +252,11 @@ def sent(outcome: SendOutcome) -> dict[str, Any]:
 
 
 _SETTINGS = (
-    Field("readQueues", int, "Queues that are read.", None, least=1, most=65535),
-    Field("writeQueues", int, "Queues that are written.", None, least=1, most=65535),
-    Field("perm", int, "What clients may do: 6 read and write, 4 read, 2 write.", None, least=0, most=7),
-    Field("order", bool, "Whether routes name the queues in a fixed order.", None),
-    Field("attributes", dict, "Attributes, as `message.type`; what is not named stays.", None),
+    Field("readQueues", int, "Number of queues to read.", None, least=1, most=65535),
+    Field("writeQueues", int, "Number of queues to write.", None, least=1, most=65535),
+    Field("perm", int, "Permission of clients: 6 read and write, 4 read, 2 write.", None, least=0, most=7),
+    Field("order", bool, "Keep the order of queues in routes fixed.", None),
+    Field("attributes", dict, "Attributes such as `message.type`; others keep their values.", None),
 )
 
 ROUTES = (
@@ -264,12 +264,12 @@ ROUTES = (
         "GET",
         "/topics",
         Role.VIEWER,
-        "A page of topics.",
+        "List topics.",
         topics,
         query=(
             *PAGE_FIELDS,
-            Field("sort", str, "By what.", "name", choices=("name", "messages", "rate")),
-            Field("kind", str, "Which.", USERS, choices=(USERS, ALL, *KINDS)),
+            Field("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
+            Field("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -279,10 +279,10 @@ ROUTES = (
         Role.OPERATOR,
         "Create a topic.",
         create_topic,
-        body=(Field("topic", str, "Its name."), *_SETTINGS),
+        body=(Field("topic", str, "Topic name."), *_SETTINGS),
         needs=of_topic(Action.CREATE),
     ),
-    Route("GET", "/topics/{topic}", Role.VIEWER, "One topic.", topic, needs=of_topic(Action.GET)),
+    Route("GET", "/topics/{topic}", Role.VIEWER, "Show a topic.", topic, needs=of_topic(Action.GET)),
     Route(
         "PUT",
         "/topics/{topic}",
@@ -307,12 +307,12 @@ ROUTES = (
         "Send a message.",
         send_message,
         body=(
-            Field("body", str, "Its text.", is_secret=True),
-            Field("tags", str, "Its tag.", ""),
-            Field("keys", str, "Its keys, separated by blanks.", ""),
-            Field("properties", dict, "More properties.", None, is_secret=True),
-            Field("queueId", int, "The queue; -1 for any.", -1, least=-1, most=65535),
-            Field("delayLevel", int, "A level of delay; 0 for none.", 0, least=0, most=64),
+            Field("body", str, "Text of the message.", is_secret=True),
+            Field("tags", str, "Tag of the message.", ""),
+            Field("keys", str, "Keys of the message, separated by blanks.", ""),
+            Field("properties", dict, "Additional properties.", None, is_secret=True),
+            Field("queueId", int, "Queue id; -1 for any queue.", -1, least=-1, most=65535),
+            Field("delayLevel", int, "Delay level; 0 for no delay.", 0, least=0, most=64),
         ),
         needs=of_topic(Action.PUB),
     ),
@@ -320,11 +320,11 @@ ROUTES = (
         "GET",
         "/topics/{topic}/tail",
         Role.READER,
-        "Messages as they arrive.",
+        "Stream messages as they arrive.",
         tail,
         query=(
-            Field("tag", str, "Only with this tag.", ""),
-            Field("text", str, "Only with this in their bodies.", ""),
+            Field("tag", str, "Tag of the messages.", ""),
+            Field("text", str, "Text in the message body.", ""),
         ),
         needs=of_topic(Action.SUB),
         is_stream=True,

@@ -289,14 +289,14 @@ def test_what_cannot_be_read_is_named_and_not_led_with(
     first = place.member(N0)
     place.wait(2000)
     assert not first.state.is_leader
-    assert caplog.text.count(f"{SET} is not what a controller writes") == 1
+    assert caplog.text.count(f"{SET} was not written by a controller") == 1
     place.model.delete(SET)
     first.state.beat()
     assert first.state.is_leader
     place.model.put(LEADER, b"nonsense")
     second = place.member(N1)
     assert second.state.leader is None
-    assert f"{LEADER} is not what a controller writes" in caplog.text
+    assert f"{LEADER} was not written by a controller" in caplog.text
 
 
 def test_many_sets_are_read_page_by_page(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_who_repeats_a_report_soon_is_prompt(again: int, is_prompt: bool) -> Non
 
 def test_a_slave_with_more_than_the_master_is_refused() -> None:
     feed = feed_of(Ends(500), (1, 0))
-    with pytest.raises(StreamBroken, match="it has what we do not have"):
+    with pytest.raises(StreamBroken, match="it has entries that this master lacks"):
         feed.receive(encode_hello(Hello(2)) + encode_epoch_report(501), 0)
 
 

@@ -44,16 +44,16 @@ def test_the_bytes_are_those_of_the_standard(text: bytes, entries: list[Epoch]) 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "no list"),
-        (b"1\n", "no list"),
-        (b"1\nx\n1-0\n", "no list"),
-        (b"1\n0\n1-0-5\n", "no list"),
-        (b"1\n0\n1\n", "no list"),
+        (b"", "not a list"),
+        (b"1\n", "not a list"),
+        (b"1\nx\n1-0\n", "not a list"),
+        (b"1\n0\n1-0-5\n", "not a list"),
+        (b"1\n0\n1\n", "not a list"),
         (b"2\n0\n1-0\n", "announced"),
         (b"2\n1767234045\n1-0\n2-8219", "checksum"),
         (b"2\n0\n2-0\n1-5\n", "order"),
         (b"2\n0\n1-5\n2-5\n", "order"),
-        (b"{}\n\xff\xfe\n", "no list"),
+        (b"{}\n\xff\xfe\n", "not a list"),
     ],
 )
 def test_what_is_damaged_is_not_believed(text: bytes, reason: str) -> None:
@@ -139,7 +139,7 @@ def test_the_backup_counts_where_the_file_is_damaged(text: bytes) -> None:
     assert epochs(disk).entries == [Epoch(1, 0)]
     backup = disk.open(f"{PATH}.bak")
     backup.truncate(0)
-    with pytest.raises(ConfigError, match="not known"):
+    with pytest.raises(ConfigError, match="are unknown"):
         epochs(disk)
 
 

@@ -83,7 +83,7 @@ def test_reports_acknowledge_and_never_take_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("report", "why"), [(501, "it has what we do not"), (99, "is deleted"), (-3, "not an offset")]
+    ("report", "why"), [(501, "it has entries that this master"), (99, "is deleted"), (-3, "not an offset")]
 )
 def test_a_slave_whose_log_is_another_is_refused(report: int, why: str) -> None:
     with pytest.raises(StreamBroken, match=why):

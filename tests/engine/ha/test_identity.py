@@ -55,6 +55,6 @@ def test_a_damaged_file_is_said_to_be_one(text: bytes) -> None:
     for path in (PATH, f"{PATH}-temp"):
         file = disk.open(path, create=True)
         file.write(0, text)
-    with pytest.raises(ConfigError, match="no broker's identity"):
+    with pytest.raises(ConfigError, match="not a broker's identity"):
         files(disk).read()
     assert files(disk).applied() is None

@@ -39,7 +39,7 @@ def test_the_refusal_names_files_range_and_what_can_be_done() -> None:
     assert refusal.value.starts == list(range(4096, 8 * 4096, 4096))
     text = str(refusal.value)
     assert f"/store/commitlog/{file_name(4096)}, " in text and "and 2 more are missing" in text
-    assert f"{file_name(8 * 4096)} comes next" in text and "between 4096 and 32768" in text
+    assert f"{file_name(8 * 4096)} is the next file" in text and "between 4096 and 32768" in text
     assert "startWithMissingLogFiles=true" in text and "mqgateway store check" in text
 
 

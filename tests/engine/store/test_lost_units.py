@@ -99,16 +99,16 @@ def test_a_queue_file_that_was_cut_short_is_made_whole(start: int, size: int, cl
     assert bench.disk.size(f"{QUEUE}/{file_name(start)}") == 200
 
 
-def test_what_is_made_anew_is_told_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+def test_rebuilt_units_are_logged_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     bench = lived(True)
     bench.disk.open(f"{QUEUE}/{file_name(200)}").truncate(60)
     bench.again()
     assert f"{QUEUE}/{file_name(200)}: the file has 60 bytes" in caplog.text
-    assert "cut short in /" in caplog.text and "units of consume queues were rebuilt" in caplog.text
+    assert "truncated in /" in caplog.text and "units of consume queues were rebuilt" in caplog.text
     caplog.clear()
     lived(True).again()
-    assert "anew" not in caplog.text and "may lack" not in caplog.text.replace(
+    assert "rebuilt" not in caplog.text and "may lack" not in caplog.text.replace(
         "1 consume queues may lack", ""
     )
 

@@ -134,7 +134,7 @@ def test_a_store_in_use_is_refused_and_read_when_forced() -> None:
 
 def test_what_is_no_store_is_refused_with_advice() -> None:
     disk = filled(1)
-    with pytest.raises(StoreUnavailable, match="is no folder"):
+    with pytest.raises(StoreUnavailable, match="is not a folder"):
         check(disk, settings=options(store_path_root_dir="/nowhere"))
     with pytest.raises(StoreUnavailable, match="--config"):
         check(disk, settings=options(store_path_root_dir=f"{ROOT}/consumequeue"))
@@ -165,7 +165,7 @@ def test_old_bytes_after_the_end_are_a_note() -> None:
     change(disk, path, 3000, b"remains of another time")
     finding = the_finding(disk, "note")
     assert finding.part == "commitlog"
-    assert "no record" in finding.what
+    assert "not a record" in finding.what
     assert not findings(disk)
 
 

@@ -34,7 +34,7 @@ def test_only_whole_backups_are_listed(tmp_path: Path) -> None:
         if name != "empty":
             (tmp_path / name / "manifest.json").write_bytes(MANIFEST.encode())
     assert backups(RealDisk(), str(tmp_path)) == ["a", "b"]
-    with pytest.raises(StoreError, match="no backup"):
+    with pytest.raises(StoreError, match="not a backup"):
         load(RealDisk(), str(tmp_path / "empty"))
 
 

@@ -89,4 +89,4 @@ def test_files_that_are_no_multiple_of_a_unit() -> None:
     disk = filled(4)
     for name in ("0", "1"):
         disk.open(f"{ROOT}/consumequeue/orders/{name}/{0:020d}").truncate(210)
-    assert "no multiple of 20" in findings(disk)[0].what
+    assert "not a multiple of 20" in findings(disk)[0].what

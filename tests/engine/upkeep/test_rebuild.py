@@ -165,7 +165,7 @@ def test_a_record_with_a_wrong_queue_offset_spoils_no_others(tmp_path: Path, off
     at = path.read_bytes().index(b"body 6") - 88
     change(RealDisk(), str(path), at + 20, offset.to_bytes(8, "big"))
     report = rebuild(tmp_path)
-    assert f"message {offset} of orders queue 0, message 3 comes next" in report.findings.kept[0].what
+    assert f"message {offset} of orders queue 0, message 3 is expected" in report.findings.kept[0].what
     again = store(tmp_path, messages=False)
     assert [stored.body for stored in drain(again.store, "orders", 0)] == [
         b"body %d" % number for number in range(0, 25, 2) if number != 6

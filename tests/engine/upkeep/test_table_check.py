@@ -60,10 +60,10 @@ def test_a_broken_backup_and_one_without_its_table() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (b"[1]", "no JSON object"),
+        (b"[1]", "not a JSON object"),
         (bytes(40), "nothing but blanks or zeros"),
         (b"", "is empty"),
-        (b'{"topicConfigTable":7}', "topicConfigTable is no object"),
+        (b'{"topicConfigTable":7}', "topicConfigTable is not an object"),
     ],
 )
 def test_what_is_json_but_no_table(text: bytes, what: str) -> None:
@@ -117,4 +117,4 @@ def test_where_the_queues_are_said_to_end() -> None:
     assert finding.path == path
     assert "orders queue 1 is said to end at 4, it does at 5" in finding.what
     put_file(disk, path, text[:20])
-    assert "is no JSON" in the_finding(disk).what
+    assert "is not JSON" in the_finding(disk).what

@@ -100,7 +100,7 @@ def test_a_missing_file_of_a_queue() -> None:
     disk.unlink(f"{QUEUES}/orders/0/{200:020d}")
     found = findings(disk)
     assert [finding.what.split(",")[0] for finding in found] == [
-        f"is missing: {400:020d} comes next",
+        f"is missing: {400:020d} is the next file",
         "units 10 to 19 are missing",
     ]
 

@@ -78,7 +78,7 @@ def test_a_first_user_that_cannot_be_meant(text: str) -> None:
 def test_white_lists_are_request_codes() -> None:
     found = settings(authentication_whitelist=" 26, 28 ,", authorization_whitelist="105")
     assert found.unsigned_codes == {26, 28} and found.unchecked_codes == {105}
-    with pytest.raises(ConfigError, match="x is no request code"):
+    with pytest.raises(ConfigError, match="x is not a request code"):
         settings(authorization_whitelist="105,x")
 
 

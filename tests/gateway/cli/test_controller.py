@@ -63,7 +63,7 @@ def test_what_is_wrong_stops_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     assert result.exit_code == 2 and f"{file}:1" in result.stderr
     assert invoke("controller", "-c", "/no/such/file").exit_code == 2
     result = invoke("controller", "--data-dir", str(tmp_path / "data"))
-    assert result.exit_code == 2 and "say where this controller is" in result.stderr
+    assert result.exit_code == 2 and "name this controller's address" in result.stderr
 
 
 def test_it_runs_until_it_is_told_to_stop(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def controller(folder: Path, peers: str) -> ControllerSettings:
 
 def test_a_controller_needs_a_place_a_port_and_a_folder(tmp_path: Path, taken: int) -> None:
     check_controller_start(controller(tmp_path, f"n0-127.0.0.1:{free_ports((0,))}"))
-    with pytest.raises(ConfigError, match="say where this controller is"):
+    with pytest.raises(ConfigError, match="name this controller's address"):
         check_controller_start(controller(tmp_path, ""))
     (tmp_path / "controller" / "DLedgerController").rmdir()
     (tmp_path / "controller" / "DLedgerController").write_text("a file")
@@ -116,7 +116,7 @@ def test_a_controller_beside_a_name_server_is_looked_at_where_it_is_asked_for(tm
     namesrv, _ = settings(tmp_path)
     check_start(namesrv, None)
     namesrv.namesrv.enable_controller_in_namesrv = True
-    assert "say where this controller is" in problem(namesrv, None)
+    assert "name this controller's address" in problem(namesrv, None)
 
 
 def test_the_ports_beside_the_brokers_are_tried_too(tmp_path: Path, taken: int) -> None:

@@ -42,9 +42,9 @@ def test_only_coroutine_functions_can_listen(monkeypatch: pytest.MonkeyPatch) ->
             return TransactionState.COMMIT
 
     async def work(cluster: Cluster) -> None:
-        with pytest.raises(BadArgument, match="plain_listener is no coroutine function"):
+        with pytest.raises(BadArgument, match="plain_listener is not a coroutine function"):
             PushConsumer("G", plain_listener, NAMESRV, **here(cluster))  # type: ignore[arg-type]
-        with pytest.raises(BadArgument, match="execute is no coroutine function"):
+        with pytest.raises(BadArgument, match="execute is not a coroutine function"):
             TransactionProducer("P", Plain(), NAMESRV, **here(cluster))  # type: ignore[arg-type]
         for listener in (CallableListener(), functools.partial(coroutine_listener)):
             consumer = PushConsumer("G", listener, NAMESRV, **here(cluster))

@@ -131,7 +131,7 @@ def test_an_unreadable_int_is_named_with_its_value(cls: str, name: str, value: s
     with pytest.raises(HeaderError) as caught:
         {"Example": Example, "ExampleStrict": ExampleStrict}[cls].decode({**LEAST, name: value})
     assert caught.value.field == name
-    assert caught.value.remark == f"the custom field <{name}> is no int: {value!r}"
+    assert caught.value.remark == f"the custom field <{name}> is not of type int: {value!r}"
 
 
 @pytest.mark.parametrize("value", ["", "x", "1.5", str(2**31)])
@@ -156,7 +156,7 @@ def test_longs_have_64_bits(value: int) -> None:
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
 def test_longs_have_no_more(value: int) -> None:
-    with pytest.raises(HeaderError, match="is no long"):
+    with pytest.raises(HeaderError, match="is not of type long"):
         Example.decode({**LEAST, "bornTimestamp": str(value)})
 
 
@@ -209,7 +209,7 @@ def test_a_code_has_one_header() -> None:
 
 
 def test_a_type_that_is_no_wire_type_is_a_mistake_at_once() -> None:
-    with pytest.raises(TypeError, match="no type of a header field"):
+    with pytest.raises(TypeError, match="not a type of a header field"):
 
         class Wrong(Header):
             weight: float

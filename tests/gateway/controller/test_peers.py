@@ -46,7 +46,7 @@ def test_several_have_a_place_in_common_and_say_which_they_are() -> None:
 @pytest.mark.parametrize(
     ("peers", "self_id", "why"),
     [
-        ("", "n0", "say where"),
+        ("", "n0", "name this controller's address"),
         ("n0-a:1", "n1", "no such id"),
         ("n0-a:1;n1-b:2", "n0", "controllerEtcdEndpoints"),
     ],

@@ -73,7 +73,7 @@ def test_what_is_not_there() -> None:
         (5, "not found: no.proto"),
         (5, "not found: no.such"),
         (5, "not found: a.B"),
-        (5, "not found: a question that is none"),
+        (5, "not found: an empty request"),
     ]
 
 

@@ -414,7 +414,7 @@ BAD_STREAMS = {
     "a length above the limit": (1 << 20).to_bytes(4, "big"),
     "a header that leads out of its frame": b"\x00\x00\x00\x08\x00\x00\x10\x00abcd",
     "an unknown header form": b"\x00\x00\x00\x08\x09\x00\x00\x04abcd",
-    "a header that is no JSON": b"\x00\x00\x00\x08\x00\x00\x00\x04abcd",
+    "a header that is not JSON": b"\x00\x00\x00\x08\x00\x00\x00\x04abcd",
 }
 
 

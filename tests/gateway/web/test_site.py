@@ -49,7 +49,7 @@ def test_nobody_gets_in_without_a_login(users: ConsoleWorld, route: Route) -> No
     nobody = ConsoleBrowser(users)
     for cookie in ("", "mqgateway-8088=guess", "mqgateway-8088="):
         nobody.cookie = cookie
-        assert nobody.refused(route.method, path_of(route)) == (401, "nobody is logged in")
+        assert nobody.refused(route.method, path_of(route)) == (401, "you are not logged in")
 
 
 @pytest.mark.parametrize("route", [route for route in PROTECTED if route.role > Role.VIEWER], ids=name_of)

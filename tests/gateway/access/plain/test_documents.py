@@ -55,7 +55,7 @@ def test_the_standards_example() -> None:
     assert document.accounts["rocketmq2"].is_admin and not document.accounts["RocketMQ"].is_admin
     assert document.accounts["rocketmq2"].white_addresses.match("192.168.1.7")
     assert document.version == AclDataVersion(0, 77)
-    assert document.warnings == ("f.yml: other is no member of such a file",)
+    assert document.warnings == ("f.yml: other is not a member of this file",)
 
 
 @pytest.mark.parametrize("text", [b"", b"# nothing\n", b"{}", b"---\n..."])
@@ -135,8 +135,8 @@ def test_what_is_hardly_meant_is_told() -> None:
     )
     assert document.accounts["account"].secret_key == "a-secret"
     assert [one.split(";")[0] for one in document.warnings] == [
-        "f.yml:2: topicPerm is no member of an account",
-        "f.yml:2: sub is no permission, so it denies",
+        "f.yml:2: topicPerm is not a member of an account",
+        "f.yml:2: sub is not a permission, so it denies",
         "f.yml:3: accessKey account is there already",
     ]
 

@@ -263,7 +263,7 @@ def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
     master.service.broker.role.become(RoleKind.MASTER, epoch=7)
     master.stop()
     master.disk.flip("/store/epochFileCheckpoint", 3)
-    with pytest.raises(ConfigError, match="where epochs begin is not known"):
+    with pytest.raises(ConfigError, match="the starts of epochs are unknown"):
         master.service.group.services.load()
 
 

@@ -64,10 +64,10 @@ def test_a_topic_keeps_its_attributes() -> None:
         (GOOD, {"topic": "TBW102"}, 29, "conflict with system topic"),
         (GOOD, {"topic": "other"}, 1, "the mapping is for topic static"),
         (GOOD | {"bname": "b"}, {}, 1, "the mapping is for broker b"),
-        (GOOD | {"epoch": "x"}, {}, 1, "epoch is no int"),
+        (GOOD | {"epoch": "x"}, {}, 1, "epoch is not of type int"),
         (GOOD | {"hostedQueues": {"-1": []}}, {}, 1, "numbered from 0"),
         (b"", {}, 1, ""),
-        (b"5", {}, 1, "no object"),
+        (b"5", {}, 1, "not an object"),
     ],
 )
 def test_what_is_refused_changes_nothing(

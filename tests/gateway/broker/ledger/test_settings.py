@@ -33,7 +33,7 @@ def test_ids_and_folders_are_the_standard_s() -> None:
 @pytest.mark.parametrize(
     ("store", "broker", "what"),
     [
-        ({"d_leger_peers": ""}, {}, "who is in the group"),
+        ({"d_leger_peers": ""}, {}, "name the members of the group"),
         ({"d_leger_self_id": "n7"}, {}, "dLegerSelfId=n7"),
         ({"d_leger_peers": "broker-10.0.0.1:1", "d_leger_self_id": "broker"}, {}, "a letter and a number"),
         ({"preferred_leader_id": "n9"}, {}, "preferredLeaderId=n9"),

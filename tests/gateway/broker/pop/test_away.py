@@ -155,7 +155,7 @@ def test_nothing_is_given_out_that_no_other_broker_knows_of(scene: Scene) -> Non
     assert answer is not None
     assert (answer.code, answer.remark) == (
         ResponseCode.SYSTEM_ERROR,
-        "nothing can be given out: no other broker has stored it",
+        "nothing can be delivered: no other broker has stored it",
     )
     scene.other.begin(ASYNC, 0)
     scene.group.wait(15)

@@ -353,7 +353,7 @@ def test_nothing_is_given_out_that_cannot_be_noted(broker: PopBroker) -> None:
     broker.disk.fail_next("write", "/commitlog/", 28, times=1 << 30, part=0)  # type: ignore[attr-defined]
     answer = broker.ask_pop()
     assert answer.code == ResponseCode.SYSTEM_ERROR
-    assert (answer.remark or "").startswith("nothing can be given out: ")
+    assert (answer.remark or "").startswith("nothing can be delivered: ")
     broker.disk.heal()  # type: ignore[attr-defined]
     broker.pass_time(2000)
     assert [message.body for message in broker.pop()] == [b"a"]

@@ -202,7 +202,7 @@ def test_a_type_that_json_does_not_have_is_a_mistake() -> None:
     class Wrong(Body):
         stamp: complex = 0j
 
-    with pytest.raises(TypeError, match="no type of a body's member"):
+    with pytest.raises(TypeError, match="not a type of a body's member"):
         Wrong().to_json()
 
 

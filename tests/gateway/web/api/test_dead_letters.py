@@ -62,7 +62,7 @@ def test_what_cannot_be_sent_is_told_of_each(browser: ConsoleBrowser) -> None:
     good, *_, lost = ids(browser)
     told = browser.do("POST", "/dead-letters/G/replay", {"ids": [other, "nonsense", lost, good]})["results"]
     assert ["error" in result for result in told] == [True, True, True, False]
-    assert "no dead letter of G" in told[0]["error"] and "no topic Gone" in told[2]["error"]
+    assert "not a dead letter of G" in told[0]["error"] and "no topic Gone" in told[2]["error"]
     assert browser.get("/audit")["rows"][0]["after"] == {"replayed": 1, "of": 4}
     for wrong in ([], ["x"] * 101):
         assert browser.refused("POST", "/dead-letters/G/replay", {"ids": wrong})[0] == 400
