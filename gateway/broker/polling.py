@@ -48,7 +48,7 @@ class PollingRequest(Protocol):
         ...
 
     @property
-    def poll_time(self) -> int:
+    def max_wait(self) -> int:
         """How long it waits."""
         ...
 
@@ -67,7 +67,7 @@ def check_in_time(broker: Broker, connection: ClientConnection, request: Polling
     if not request.born_time:
         return
     passed = _earlier_time(broker) - request.born_time
-    if broker.pop.clocks.is_late(connection, passed, request.poll_time + TOO_LATE_MILLIS):
+    if broker.pop.clocks.is_late(connection, passed, request.max_wait + TOO_LATE_MILLIS):
         raise OperationError(
             Reason.POLLING_TIMEOUT,
             f"the broker[{broker.options.broker_ip1}] pop message is timeout too much",
@@ -91,7 +91,7 @@ def _earlier_time(broker: Broker) -> int:
 def time_left(request: PollingRequest, now: int) -> int:
     """Milliseconds for which a request may wait; none where the client does not, or no more."""
     born = request.born_time or now
-    return min(born + request.poll_time - ANSWER_EARLY_MILLIS - now, request.poll_time)
+    return min(born + request.max_wait - ANSWER_EARLY_MILLIS - now, request.max_wait)
 
 
 def wait(

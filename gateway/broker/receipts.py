@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple
 
 from mqgateway.engine.pop import OrderKey, Orders, Receipt
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
 
-class AckRequest(Protocol):
-    """Which message was consumed; `extra_info` is its receipt, `topic` where it lies.
+class Delivery(NamedTuple):
+    """A delivered message: `topic` is where it is stored, `receipt` the text of its receipt.
 
-    A message of a lite topic names that topic, and the parent as its `topic`.
+    A message of a lite topic names that, and the parent as its `topic`.
     """
 
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def extra_info(self) -> str: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def lite_topic(self) -> str | None: ...
-
-
-class InvisibleTimeRequest(AckRequest, Protocol):
-    """For how long from now on (ms) a message is to be invisible; with `suspend` that is no delivery."""
-
-    @property
-    def invisible_time(self) -> int: ...
-    @property
-    def suspend(self) -> bool: ...
+    group: str
+    topic: str
+    queue_id: int
+    receipt: str
+    offset: int
+    lite_topic: str | None
 
 
 def is_out(broker: Broker, orders: Orders, key: OrderKey, offset: int, pop_time: int) -> bool:

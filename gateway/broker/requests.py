@@ -22,9 +22,10 @@ from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.static_topics.messages import send as send_to_any_topic
 from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import requests as transaction_requests
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 
-OF_ROOMS: dict[int, Request] = {
+OF_ROOMS: dict[int, Request | Translated] = {
     # Messages
     **produce_requests.requests(send_to_any_topic),
     **transaction_requests.REQUESTS,

@@ -58,10 +58,12 @@ from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunctio
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
+from mqgateway.gateway.broker.translated import Context
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
+from mqgateway.gateway.remoting.protocol import Terms, server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
@@ -149,16 +151,18 @@ class BrokerService:
         admission, table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
+        after_read = _after_read(self.broker, self.group.after_read)
+        terms = server_terms(remoting, reactor, after_read)
+        self.operations = _operations(self.broker, terms, admission, after_read)
+        context = Context(self.broker, self.operations)
         self.dispatcher, self.fast_dispatcher = _dispatchers(
-            self.broker, table, remoting, clock, [*hooks, *guards]
+            context, table, remoting, clock, [*hooks, *guards]
         )
         ports = self.dispatcher, self.fast_dispatcher
         DetailedStats(self.broker.stats, clock, ports, options.broker_cluster_name, self._schedule.later)
-        after_read = _after_read(self.broker, self.group.after_read)
         self.server = RemotingServer(
-            reactor, self.dispatcher, remoting, tls=ServerTls(tls, disk), after_read=after_read
+            reactor, self.dispatcher, remoting, tls=ServerTls(tls, disk), terms=terms
         )
-        self.operations = _operations(self.broker, self.server, admission, after_read)
 
     @property
     def entries(self) -> int:
@@ -424,13 +428,14 @@ def _guarded(
 
 
 def _dispatchers(
-    broker: Broker,
+    context: Context,
     table: Mapping[int, AnyRequestFunction],
     remoting: RemotingOptions,
     clock: Clock,
     hooks: Sequence[Hook],
 ) -> tuple[Dispatcher, Dispatcher]:
     """What answers on the main port, and on the fast one."""
+    broker = context.broker
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
     def count_refused(command: RemotingCommand, peer: Peer) -> None:
@@ -439,7 +444,7 @@ def _dispatchers(
     refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
     limits = limits_of_bodies(table, remoting, broker.options)
     main_port, fast_port = (
-        Dispatcher(broker, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
+        Dispatcher(context, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
         for served, others in ((table, UNSUPPORTED), (fast, refused))
     )
     main_port.on_refused = fast_port.on_refused = count_refused
@@ -458,10 +463,10 @@ def _after_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], No
 
 
 def _operations(
-    broker: Broker, server: RemotingServer, admission: Admission | None, end_turn: Callable[[], None]
+    broker: Broker, terms: Terms, admission: Admission | None, end_turn: Callable[[], None]
 ) -> Operations:
     """Return the operations for front ends that share the turns of the remoting server."""
-    work, turn = server.terms.long_work, server.terms.turn
+    work, turn = terms.long_work, terms.turn
     return Operations(broker, work, admission=admission, is_turn=lambda: turn.is_open, end_turn=end_turn)
 
 

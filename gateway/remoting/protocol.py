@@ -88,7 +88,7 @@ class Terms:
 def server_terms(
     options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
 ) -> Terms:
-    """The terms that the options give to a server's connections."""
+    """The terms that the options give a server; `after_read` runs before replies to a read are written."""
     return Terms(
         reactor=reactor,
         frame_limit=options.frame_max_length,

@@ -1,6 +1,6 @@
 """A server: ports that listen, the connections they bring, and a stop that keeps promises.
 
-    server = RemotingServer(reactor, dispatcher, options, after_read=store.dispatch)
+    server = RemotingServer(reactor, dispatcher, options)
     server.listen(host, port)
     server.listen(host, port - 2, fast_dispatcher)      # the VIP port: same connections, other functions
     server.stop()                                       # a Deferred
@@ -61,8 +61,8 @@ class OpenConnection(NamedTuple):
 class RemotingServer:
     """All connections of one service, on one or several ports.
 
-    `after_read` is called once after the requests of each read have been dispatched, before their replies are
-    written. `on_connect` and `on_lost` are told of each peer once its conversation can begin and has ended.
+    `terms` are those of the options unless others are given. `on_connect` and `on_lost` are told of each peer
+    once its conversation can begin and has ended.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RemotingServer:
         options: RemotingOptions,
         *,
         tls: ServerTls | None = None,
-        after_read: Callable[[], None] | None = None,
+        terms: Terms | None = None,
         on_connect: Callable[[Peer], None] = _nothing,
         on_lost: Callable[[Peer], None] = _nothing,
     ) -> None:
@@ -80,7 +80,7 @@ class RemotingServer:
         self._dispatcher = dispatcher
         self._options = options
         self._tls = tls
-        self.terms: Terms = server_terms(options, reactor, after_read)
+        self.terms = server_terms(options, reactor, None) if terms is None else terms
         """What its connections have in common, those that speak another protocol included."""
         self.http2: Callable[[], Conversing] | None = None
         """Makes the other end of a connection that speaks HTTP/2, on whichever port; without it none may."""

@@ -4,6 +4,7 @@ from importlib import import_module
 
 from mqgateway.gateway.broker import requests as broker
 from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.controller import requests as controller
 from mqgateway.gateway.namesrv import service as namesrv
@@ -27,7 +28,7 @@ def test_every_request_of_a_broker_says_what_it_needs_of_the_role() -> None:
         if path.parts[:2] == ("gateway", "broker") and path.stem.endswith("requests") and len(path.parts) > 3:
             module = import_module("mqgateway." + ".".join(path.with_suffix("").parts))
             entries = getattr(module, "REQUESTS", {}).values()
-            assert all(isinstance(entry, Request) for entry in entries), path
+            assert all(isinstance(entry, Request | Translated) for entry in entries), path
     assert all(isinstance(entry.needs, Needs) for entry in broker.OF_ROOMS.values())
 
 

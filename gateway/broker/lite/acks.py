@@ -9,25 +9,19 @@ from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, OrderKey, Receipt
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
-from mqgateway.gateway.broker.receipts import (
-    AckRequest,
-    InvisibleTimeRequest,
-    is_out,
-    parse_receipt,
-    stale,
-)
+from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, stale
 
 
-def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
+def acknowledge_lite(broker: Broker, delivery: Delivery) -> None:
     """One message was consumed: move the group on, and let the lite topic be popped where nothing is out."""
-    state, group, offset = broker.lite, request.consumer_group, request.offset
-    if state.rules.bound_topic(group) != request.topic:
+    state, group, offset = broker.lite, delivery.group, delivery.offset
+    if state.rules.bound_topic(group) != delivery.topic:
         raise _invalid("group type or bind topic not match.")
-    queue = light_queue(request.topic, request.lite_topic or "")
+    queue = light_queue(delivery.topic, delivery.lite_topic or "")
     if offset > state.max_offset(queue):
         raise OperationError(Reason.NO_MESSAGE, "ack offset illegal.")
-    receipt = parse_receipt(request.extra_info)
-    if request.queue_id != QUEUE_ID or receipt.revive_queue_id != ORDER_REVIVE_QUEUE:
+    receipt = parse_receipt(delivery.receipt)
+    if delivery.queue_id != QUEUE_ID or receipt.revive_queue_id != ORDER_REVIVE_QUEUE:
         raise _invalid("ack queue illegal.")
     if offset < broker.tables.offsets.query(group, queue, QUEUE_ID):
         return
@@ -44,20 +38,22 @@ def acknowledge_lite(broker: Broker, request: AckRequest) -> None:
         state.offer(group, queue)
 
 
-def change_invisible_time_lite(broker: Broker, request: InvisibleTimeRequest) -> Receipt | None:
-    """One message is to be visible again at another time, with `suspend` the lite topic as a whole: the
+def change_invisible_time_lite(
+    broker: Broker, delivery: Delivery, millis: int, *, is_suspended: bool
+) -> Receipt | None:
+    """One message is to be visible again at another time, suspended the lite topic as a whole: the
     receipt it has from now on; None where the message is not there.
     """
-    state, group, offset = broker.lite, request.consumer_group, request.offset
-    queue = light_queue(request.topic, request.lite_topic or "")
+    state, group, offset = broker.lite, delivery.group, delivery.offset
+    queue = light_queue(delivery.topic, delivery.lite_topic or "")
     if offset > state.max_offset(queue):
         return None
-    receipt = parse_receipt(request.extra_info)
+    receipt = parse_receipt(delivery.receipt)
     key, now = OrderKey(queue, group, QUEUE_ID), broker.store.steady.now()
     if not is_out(broker, state.orders, key, offset, receipt.pop_time):
         raise stale()
-    until = now + request.invisible_time
-    if request.suspend:
+    until = now + millis
+    if is_suspended:
         state.orders.suspend(key, receipt.pop_time, until, now)
     else:
         state.orders.hide(key, offset, receipt.pop_time, until, now)

@@ -7,7 +7,7 @@ Standard: `PopLiteMessageProcessor`, `PopLiteLongPollingService`.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
@@ -24,7 +24,6 @@ from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
 from mqgateway.gateway.broker.polling import (
-    PollingRequest,
     PollingStatus,
     check_in_time,
     check_readable,
@@ -43,21 +42,17 @@ MISPLACED = (
 )
 
 
-class PopLiteRequest(PollingRequest, Protocol):
-    """What a pop of lite topics asks for; `topic` is the parent of those that the client subscribes to."""
+class ReceiveLite(NamedTuple):
+    """A request for messages of the lite topics below a topic; times and `attempt_id` as of `pop.Receive`."""
 
-    @property
-    def client_id(self) -> str: ...
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def max_msg_num(self) -> int: ...
-    @property
-    def invisible_time(self) -> int: ...
-    @property
-    def attempt_id(self) -> str | None: ...
+    client_id: str
+    group: str
+    topic: str
+    max_messages: int
+    invisible_time: int
+    max_wait: int
+    attempt_id: str | None
+    born_time: int = 0
 
 
 class LiteFind(NamedTuple):
@@ -87,7 +82,7 @@ class PopLiteOutcome(NamedTuple):
 
 
 def pop_lite(
-    broker: Broker, request: PopLiteRequest, connection: ClientConnection
+    broker: Broker, request: ReceiveLite, connection: ClientConnection
 ) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
     """Give out messages, or wait for them as long as the client will."""
     _check(broker, request, connection)
@@ -95,7 +90,7 @@ def pop_lite(
 
 
 def _pop_or_wait(
-    broker: Broker, request: PopLiteRequest, connection: ClientConnection, rounds: int
+    broker: Broker, request: ReceiveLite, connection: ClientConnection, rounds: int
 ) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
     outcome = _pop(broker, request, may_wait=not rounds)
     left = time_left(request, clients_now(broker, connection))
@@ -106,16 +101,16 @@ def _pop_or_wait(
         again = reading(broker, lambda rounds: _pop(broker, request, may_wait=not rounds))
         return again if is_last or isinstance(again, Deferred) or again.is_found else None
 
-    place = OrderKey(request.client_id, request.consumer_group, ANY_QUEUE)
+    place = OrderKey(request.client_id, request.group, ANY_QUEUE)
     waiting = wait(broker, broker.lite.parked, connection, place, None, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
 
 
-def _check(broker: Broker, request: PopLiteRequest, connection: ClientConnection) -> None:
-    ip, topic, group = broker.options.broker_ip1, request.topic, request.consumer_group
+def _check(broker: Broker, request: ReceiveLite, connection: ClientConnection) -> None:
+    ip, topic, group = broker.options.broker_ip1, request.topic, request.group
     check_in_time(broker, connection, request)
     check_readable(broker, "pop")
-    if request.max_msg_num > MESSAGES_MAX:
+    if request.max_messages > MESSAGES_MAX:
         raise _invalid(f"the broker[{ip}] pop message's num is greater than 32")
     config = broker.tables.topics.get(topic)
     if config is None:
@@ -139,11 +134,11 @@ def _invalid(remark: str) -> OperationError:
     return OperationError(Reason.INVALID_PARAMETER, remark)
 
 
-def _pop(broker: Broker, request: PopLiteRequest, *, may_wait: bool) -> PopLiteOutcome:
+def _pop(broker: Broker, request: ReceiveLite, *, may_wait: bool) -> PopLiteOutcome:
     """Look into the queues that the client was told of, until it has enough, or would have to wait for the
     disk. Raises `ColdRead` where that is before it has anything.
     """
-    now, most = broker.store.steady.now(), request.max_msg_num
+    now, most = broker.store.steady.now(), request.max_messages
     finds: list[LiteFind] = []
     for queue in broker.lite.events.take(request.client_id, request.topic) if most > 0 else ():
         try:
@@ -163,10 +158,10 @@ def _pop(broker: Broker, request: PopLiteRequest, *, may_wait: bool) -> PopLiteO
 
 
 def _pop_queue(
-    broker: Broker, request: PopLiteRequest, queue: str, most: int, now: int, may_wait: bool
+    broker: Broker, request: ReceiveLite, queue: str, most: int, now: int, may_wait: bool
 ) -> LiteFind | None:
     """What one lite topic has, if nothing of it is out."""
-    group, orders = request.consumer_group, broker.lite.orders
+    group, orders = request.group, broker.lite.orders
     key = OrderKey(queue, group, QUEUE_ID)
     if orders.is_blocked(key, request.attempt_id, now) or not orders.has_room(key):
         return None

@@ -8,13 +8,20 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.lite.subscriptions import Start, Subscriber
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, message_count_info
 from mqgateway.engine.store.message_store import GetStatus
-from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, pop_lite
 from mqgateway.gateway.broker.lite.state import QUEUE_ID
-from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.operations import (
+    Action,
+    LiteFind,
+    Operations,
+    Permit,
+    PopLiteOutcome,
+    ReceiveLite,
+    SubscriptionChange,
+    Use,
+)
 from mqgateway.gateway.broker.refusals import CODES
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.bodies.lite import LiteSubscription, LiteSubscriptionCtlRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -29,12 +36,22 @@ NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revi
 """Goes with every refusal."""
 
 
-def pop_lite_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def pop_lite_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200070 POP_LITE_MESSAGE."""
     header = call.header
     assert isinstance(header, PopLiteMessageRequestHeader)
+    wanted = ReceiveLite(
+        header.client_id,
+        header.consumer_group,
+        header.topic,
+        header.max_msg_num,
+        header.invisible_time,
+        header.poll_time,
+        header.attempt_id,
+        header.born_time,
+    )
     try:
-        outcome = pop_lite(broker, header, call.peer)
+        outcome = operations.pop.receive_lite(permit, wanted)
     except OperationError as error:
         return Reply(CODES[error.reason], NOTHING_POPPED, remark=error.message)
     return outcome.addCallback(_popped) if isinstance(outcome, Deferred) else _popped(outcome)
@@ -61,14 +78,15 @@ def _order_counts(find: LiteFind) -> str:
     return ";".join(message_count_info(find.queue, QUEUE_ID, *count) for count in find.counts.items())
 
 
-def control(broker: Broker, call: Call) -> Deferred[Reply]:
+def control(operations: Operations, permit: Permit, call: Call) -> Deferred[Reply]:
     """200071 LITE_SUBSCRIPTION_CTL."""
     if not call.body:
         raise OperationError(Reason.ILLEGAL_OPERATION, "Request body is null.")
     changes = LiteSubscriptionCtlRequestBody.decode(call.body).subscription_set
     if not changes:
         raise OperationError(Reason.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty.")
-    changed = change_subscriptions(broker, map(_change, changes), RemotingLiteClient(call.peer))
+    client = RemotingLiteClient(call.peer)
+    changed = operations.clients.change_lite_subscriptions(permit, map(_change, changes), client)
     return changed.addCallback(lambda _: Reply())
 
 
@@ -99,8 +117,8 @@ class RemotingLiteClient:
         )
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.POP_LITE_MESSAGE: Request(pop_lite_message, Needs.NOT_FENCED),
-    RequestCode.LITE_SUBSCRIPTION_CTL: Request(control, Needs.NOTHING),
+REQUESTS: dict[int, Translated] = {
+    RequestCode.POP_LITE_MESSAGE: Translated(pop_lite_message, Use.RECEIVE_LITE),
+    RequestCode.LITE_SUBSCRIPTION_CTL: Translated(control, Use.CONNECT),
 }
 """What is answered here."""

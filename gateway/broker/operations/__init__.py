@@ -42,7 +42,7 @@ from mqgateway.gateway.broker.clients.table import (
 from mqgateway.gateway.broker.connection import ClientConnection, MayUse
 from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.lite.pop import PopLiteOutcome
+from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
 from mqgateway.gateway.broker.lite.state import LiteClient
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange
 from mqgateway.gateway.broker.operations.administration import Administration
@@ -51,16 +51,20 @@ from mqgateway.gateway.broker.operations.consume import Consume, Fetch
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, Use
 from mqgateway.gateway.broker.operations.messages import ANY_QUEUE, NewMessage
 from mqgateway.gateway.broker.operations.offsets import Offsets
-from mqgateway.gateway.broker.operations.pop import Delivery, Pop, Receive
+from mqgateway.gateway.broker.operations.pop import Pop
 from mqgateway.gateway.broker.operations.produce import Produce
 from mqgateway.gateway.broker.operations.queries import Queries
 from mqgateway.gateway.broker.operations.tables import Groups, Topics
 from mqgateway.gateway.broker.operations.transactions import HalfPlace, Transactions
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.pop.pop import PopOutcome
+from mqgateway.gateway.broker.pop.acks import BatchAck
+from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
+from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
+from mqgateway.gateway.broker.pop.reading import Receive
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
+from mqgateway.gateway.broker.receipts import Delivery
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
 
 __all__ = [
@@ -71,6 +75,7 @@ __all__ = [
     "GRPC",
     "Action",
     "Administration",
+    "BatchAck",
     "Client",
     "ClientAnswer",
     "ClientConnection",
@@ -83,17 +88,22 @@ __all__ = [
     "Groups",
     "HalfPlace",
     "LiteClient",
+    "LiteFind",
     "MayUse",
     "NewMessage",
     "NotAdmitted",
     "NotAnswered",
+    "NotificationOutcome",
     "OffsetReset",
     "Offsets",
     "OperationError",
     "Operations",
+    "Peek",
+    "PeekOutcome",
     "Permit",
     "PollingStatus",
     "Pop",
+    "PopFind",
     "PopLiteOutcome",
     "PopOutcome",
     "Principal",
@@ -105,6 +115,7 @@ __all__ = [
     "Reason",
     "RecallOutcome",
     "Receive",
+    "ReceiveLite",
     "Resolution",
     "Restart",
     "Runner",
@@ -115,6 +126,7 @@ __all__ = [
     "TransactionEnd",
     "Transactions",
     "Use",
+    "Watch",
     "then",
 ]
 

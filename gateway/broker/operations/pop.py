@@ -2,95 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import Receipt
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, pop_lite
+from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, ReceiveLite, pop_lite
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Use
-from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
-from mqgateway.gateway.broker.pop.acks import acknowledge, change_invisible_time, check_receipt
+from mqgateway.gateway.broker.pop import acks, questions
 from mqgateway.gateway.broker.pop.pop import PopOutcome, pop
+from mqgateway.gateway.broker.pop.reading import Receive
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
+from mqgateway.gateway.broker.receipts import Delivery
 
-FROM_THE_LATEST = 1
-"""A new group begins at the end of a queue. Source: RocketMQ `ConsumeInitMode.MAX`."""
 DEAD = -1
 """The delay level of a message that becomes a dead letter."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receive:
-    """A request for messages of a topic, or of the lite topics below it. Times in ms.
-
-    With the `attempt_id` of the last request in order, the same messages are delivered again.
-    """
-
-    client_id: str
-    group: str
-    topic: str
-    max_messages: int
-    invisible_time: int
-    max_wait: int
-    expression: str
-    expression_type: str
-    is_ordered: bool
-    attempt_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A `PopRequest` and a `PopLiteRequest`."""
-
-    client_id: str
-    consumer_group: str
-    topic: str
-    max_msg_nums: int
-    invisible_time: int
-    poll_time: int
-    exp: str
-    exp_type: str
-    order: bool
-    attempt_id: str | None
-    queue_id: int = ANY_QUEUE
-    init_mode: int = FROM_THE_LATEST
-    born_time: int = 0
-
-    @property
-    def max_msg_num(self) -> int:
-        """The name of the number in a pop of lite topics."""
-        return self.max_msg_nums
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A delivered message: `topic` is where it is stored, `receipt` the text of its receipt.
-
-    A message of a lite topic names that, and the parent as its `topic`.
-    """
-
-    group: str
-    topic: str
-    queue_id: int
-    receipt: str
-    offset: int
-    lite_topic: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _OfMessage:
-    """An `InvisibleTimeRequest`."""
-
-    consumer_group: str
-    topic: str
-    queue_id: int
-    extra_info: str
-    offset: int
-    lite_topic: str | None
-    invisible_time: int = 0
-    suspend: bool = False
 
 
 class Pop:
@@ -101,15 +29,36 @@ class Pop:
         self._gate = gate
 
     def receive(self, permit: Permit, wanted: Receive) -> PopOutcome | Deferred[PopOutcome]:
-        """Deliver messages, or wait for them; cancel the Deferred to end the wait. Raises
-        `OperationError`."""
-        self._gate.enter(permit, Use.RECEIVE)
-        return self._gate.leave(pop(self._broker, _request(wanted), permit.connection))
+        """Deliver messages, or wait for them; cancel the Deferred to end the wait.
 
-    def receive_lite(self, permit: Permit, wanted: Receive) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
-        """Deliver messages of the lite topics that a client subscribes to; see `receive`."""
+        A `Deferred` that is cancelled takes nothing. Raises `OperationError`, and fails with it.
+        """
         self._gate.enter(permit, Use.RECEIVE)
-        return self._gate.leave(pop_lite(self._broker, _request(wanted), permit.connection))
+        return self._gate.leave(pop(self._broker, wanted, permit.connection))
+
+    def receive_lite(self, permit: Permit, wanted: ReceiveLite) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
+        """Deliver messages of the lite topics that a client subscribes to; see `receive`."""
+        self._gate.enter(permit, Use.RECEIVE, Use.RECEIVE_LITE)
+        return self._gate.leave(pop_lite(self._broker, wanted, permit.connection))
+
+    def peek(
+        self, permit: Permit, wanted: questions.Peek
+    ) -> questions.PeekOutcome | Deferred[questions.PeekOutcome]:
+        """Return messages that `receive` would deliver. Raises `OperationError`, and fails with it."""
+        self._gate.enter(permit, Use.QUERY)
+        return questions.peek(self._broker, wanted, permit.connection)
+
+    def watch(
+        self, permit: Permit, wanted: questions.Watch
+    ) -> questions.NotificationOutcome | Deferred[questions.NotificationOutcome]:
+        """Return whether `receive` would deliver messages, or wait until it would; see `receive`."""
+        self._gate.enter(permit, Use.QUERY)
+        return questions.notification(self._broker, wanted, permit.connection)
+
+    def waiting(self, permit: Permit, group: str, topic: str, queue_id: int) -> int:
+        """Return how many requests wait for messages of a queue, or of any (-1). Raises `OperationError`."""
+        self._gate.enter(permit, Use.QUERY)
+        return questions.polling_info(self._broker, topic, group, queue_id, permit.connection)
 
     def acknowledge(self, permit: Permit, delivery: Delivery) -> Deferred[None] | None:
         """Record that a message was consumed. Raises `OperationError`.
@@ -118,7 +67,16 @@ class Pop:
         drops what the subscription does not match, or one that dead-letters them.
         """
         self._gate.enter(permit, Use.ACKNOWLEDGE, Use.RECEIVE, Use.DEAD_LETTER)
-        return self._gate.leave(acknowledge(self._broker, _of(delivery), permit.connection))
+        return self._gate.leave(acks.acknowledge(self._broker, delivery, permit.connection))
+
+    def acknowledging(self, permit: Permit, given: Iterable[acks.BatchAck]) -> Steps[Deferred[None] | None]:
+        """Record that messages of several deliveries were consumed, a delivery a step.
+
+        The front end runs the steps. If some receipts are not current, the others count, and the whole is
+        refused. Raises `OperationError`, and fails with it.
+        """
+        self._gate.enter(permit, Use.ACKNOWLEDGE)
+        return acks.acknowledge_batch(self._broker, given, permit.connection)
 
     def change_invisible_time(
         self, permit: Permit, delivery: Delivery, millis: int, *, is_suspended: bool = False
@@ -128,13 +86,15 @@ class Pop:
         Suspended, the delivery does not count. Raises `OperationError`.
         """
         self._gate.enter(permit, Use.CHANGE_INVISIBLE_TIME)
-        request = _of(delivery, millis, is_suspended=is_suspended)
-        return self._gate.leave(change_invisible_time(self._broker, request, permit.connection))
+        changed = acks.change_invisible_time(
+            self._broker, delivery, millis, permit.connection, is_suspended=is_suspended
+        )
+        return self._gate.leave(changed)
 
     def check_receipt(self, permit: Permit, delivery: Delivery) -> None:
         """Refuse a receipt that is not current. Raises `OperationError`."""
         self._gate.enter(permit, Use.DEAD_LETTER)
-        check_receipt(self._broker, _of(delivery))
+        acks.check_receipt(self._broker, delivery)
 
     def dead_letter(self, permit: Permit, group: str, topic: str, log_offset: int) -> Deferred[None] | None:
         """Store the message at an offset of the log, which must be of a topic, as a dead letter of a group.
@@ -144,31 +104,3 @@ class Pop:
         self._gate.enter(permit, Use.DEAD_LETTER, Use.RECEIVE)
         request = SendBack(group, log_offset, DEAD, 0)
         return self._gate.leave(send_back(self._broker, request, lambda stored: stored == topic))
-
-
-def _request(wanted: Receive) -> _Request:
-    return _Request(
-        wanted.client_id,
-        wanted.group,
-        wanted.topic,
-        wanted.max_messages,
-        wanted.invisible_time,
-        wanted.max_wait,
-        wanted.expression,
-        wanted.expression_type,
-        wanted.is_ordered,
-        wanted.attempt_id,
-    )
-
-
-def _of(delivery: Delivery, millis: int = 0, *, is_suspended: bool = False) -> _OfMessage:
-    return _OfMessage(
-        delivery.group,
-        delivery.topic,
-        delivery.queue_id,
-        delivery.receipt,
-        delivery.offset,
-        delivery.lite_topic,
-        millis,
-        is_suspended,
-    )

@@ -25,13 +25,7 @@ from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
 from mqgateway.gateway.broker.pop.checks import known_topic, no_queue
-from mqgateway.gateway.broker.receipts import (
-    AckRequest,
-    InvisibleTimeRequest,
-    is_out,
-    parse_receipt,
-    stale,
-)
+from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, stale
 
 
 class BatchAck(NamedTuple):
@@ -44,12 +38,12 @@ class BatchAck(NamedTuple):
     offsets: list[int]
 
 
-def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnection) -> Deferred[None] | None:
+def acknowledge(broker: Broker, delivery: Delivery, connection: ClientConnection) -> Deferred[None] | None:
     """One message was consumed."""
-    topic, queue_id, offset = request.topic, request.queue_id, request.offset
+    topic, queue_id, offset = delivery.topic, delivery.queue_id, delivery.offset
     _check_queue(broker, connection, topic, queue_id)
-    if request.lite_topic:
-        acknowledge_lite(broker, request)
+    if delivery.lite_topic:
+        acknowledge_lite(broker, delivery)
         return None
     low, high = broker.store.min_offset(topic, queue_id), broker.store.max_offset(topic, queue_id)
     if not low <= offset <= high:
@@ -57,13 +51,13 @@ def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnectio
             Reason.NO_MESSAGE,
             f"offset is illegal, key:{topic}@{queue_id}, commit:{offset}, store:{low}~{high}",
         )
-    receipt = _receipt(broker, request.extra_info)
-    key = OrderKey(topic, request.consumer_group, queue_id)
+    receipt = _receipt(broker, delivery.receipt)
+    key = OrderKey(topic, delivery.group, queue_id)
     if receipt.is_ordered:
         if not _consume_in_order(broker, connection, key, offset, receipt.pop_time):
             raise stale()
         return None
-    if validate_group(request.consumer_group) is not None:
+    if validate_group(delivery.group) is not None:
         return None
     point = _point_key(key, receipt)
     state = broker.pop.log.state(point, offset, receipt.revive_time)
@@ -75,18 +69,18 @@ def acknowledge(broker: Broker, request: AckRequest, connection: ClientConnectio
     return _stored(broker, put)
 
 
-def check_receipt(broker: Broker, request: AckRequest) -> None:
+def check_receipt(broker: Broker, delivery: Delivery) -> None:
     """Refuse a receipt that is not current, as one whose message was acknowledged is not."""
-    receipt = parse_receipt(request.extra_info)
-    key = OrderKey(request.topic, request.consumer_group, request.queue_id)
-    if request.lite_topic:
-        key = key._replace(topic=light_queue(request.topic, request.lite_topic))
-        is_current = is_out(broker, broker.lite.orders, key, request.offset, receipt.pop_time)
+    receipt = parse_receipt(delivery.receipt)
+    key = OrderKey(delivery.topic, delivery.group, delivery.queue_id)
+    if delivery.lite_topic:
+        key = key._replace(topic=light_queue(delivery.topic, delivery.lite_topic))
+        is_current = is_out(broker, broker.lite.orders, key, delivery.offset, receipt.pop_time)
     elif receipt.is_ordered:
-        is_current = is_out(broker, broker.pop.orders, key, request.offset, receipt.pop_time)
+        is_current = is_out(broker, broker.pop.orders, key, delivery.offset, receipt.pop_time)
     else:
         point = _point_key(key, receipt)
-        state = broker.pop.log.state(point, request.offset, receipt.revive_time)
+        state = broker.pop.log.state(point, delivery.offset, receipt.revive_time)
         is_current = state is ReceiptState.CURRENT
     if not is_current:
         raise stale()
@@ -155,34 +149,34 @@ def _acknowledge_many(
 
 
 def change_invisible_time(
-    broker: Broker, request: InvisibleTimeRequest, connection: ClientConnection
+    broker: Broker, delivery: Delivery, millis: int, connection: ClientConnection, *, is_suspended: bool
 ) -> Receipt | Deferred[Receipt] | None:
     """One message is to be visible again at another time: the receipt it has from now on.
 
-    None where the message is not there.
+    Suspended, the delivery does not count. None where the message is not there.
     """
-    topic, queue_id, offset = request.topic, request.queue_id, request.offset
+    topic, queue_id, offset = delivery.topic, delivery.queue_id, delivery.offset
     _check_queue(broker, connection, topic, queue_id)
-    if request.lite_topic:
-        return change_invisible_time_lite(broker, request)
+    if delivery.lite_topic:
+        return change_invisible_time_lite(broker, delivery, millis, is_suspended=is_suspended)
     if not broker.store.min_offset(topic, queue_id) <= offset < broker.store.max_offset(topic, queue_id):
         return None
-    receipt = _receipt(broker, request.extra_info)
-    key = OrderKey(topic, request.consumer_group, queue_id)
+    receipt = _receipt(broker, delivery.receipt)
+    key = OrderKey(topic, delivery.group, queue_id)
     now = broker.store.steady.now()
     if receipt.is_ordered:
-        return _change_in_order(broker, key, request, receipt, now)
+        return _change_in_order(broker, key, delivery.offset, millis, receipt, now)
     # Check points are told apart by their times: the new one may not be taken for one that it replaces.
     pop_time = max(now, receipt.pop_time + 1)
-    changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=request.invisible_time)
-    if validate_group(request.consumer_group) is not None:
+    changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=millis)
+    if validate_group(delivery.group) is not None:
         return changed  # nothing was popped by such a group, so there is nothing to store
     log_end = broker.store.max_physical_offset
     old = _point_key(key, receipt)
     if broker.pop.log.state(old, offset, receipt.revive_time) is not ReceiptState.CURRENT:
         raise stale()
     point = CheckPoint(
-        _point_key(key, changed), changed.invisible_time, (0,), request.suspend, log_offset=log_end
+        _point_key(key, changed), changed.invisible_time, (0,), is_suspended, log_offset=log_end
     )
     ack = Ack(old, (offset,))
     put = broker.pop.change(point, ack, receipt.revive_queue_id, receipt.revive_time)
@@ -257,14 +251,14 @@ def _consume_in_order(
 
 
 def _change_in_order(
-    broker: Broker, key: OrderKey, request: InvisibleTimeRequest, receipt: Receipt, now: int
+    broker: Broker, key: OrderKey, offset: int, millis: int, receipt: Receipt, now: int
 ) -> Receipt:
     """Change when a message that was popped in order is visible again.
 
     Standard: `processChangeInvisibleTimeForOrder`.
     """
-    if not is_out(broker, broker.pop.orders, key, request.offset, receipt.pop_time):
+    if not is_out(broker, broker.pop.orders, key, offset, receipt.pop_time):
         raise stale()
-    until = now + request.invisible_time
-    broker.pop.orders.hide(key, request.offset, receipt.pop_time, until, now)
-    return receipt._replace(start_offset=request.offset, invisible_time=until - receipt.pop_time)
+    until = now + millis
+    broker.pop.orders.hide(key, offset, receipt.pop_time, until, now)
+    return receipt._replace(start_offset=offset, invisible_time=until - receipt.pop_time)

@@ -41,7 +41,7 @@ from mqgateway.gateway.broker.polling import (
 )
 from mqgateway.gateway.broker.pop.away import PopsAway, Taking
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
-from mqgateway.gateway.broker.pop.reading import Found, PopRequest, as_given_out, queues_to_read, read
+from mqgateway.gateway.broker.pop.reading import Found, Receive, as_given_out, queues_to_read, read
 
 SCAN_ROUNDS = 16
 """How often a pop reads on that was given nothing but messages it does not want."""
@@ -85,29 +85,27 @@ class CheckedPop(NamedTuple):
     """A pop that passed the checks, and whose it is."""
 
     connection: ClientConnection
-    request: PopRequest
+    request: Receive
     topic: TopicConfig
     group: SubscriptionGroupConfig
     wanted: Wanted
 
 
-def pop(
-    broker: Broker, request: PopRequest, connection: ClientConnection
-) -> PopOutcome | Deferred[PopOutcome]:
+def pop(broker: Broker, request: Receive, connection: ClientConnection) -> PopOutcome | Deferred[PopOutcome]:
     """Give out messages, or wait for them as long as the client will."""
     topic, group = _checked(broker, request, connection)
-    wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
+    wanted = wanted_by(broker, request.topic, request.expression, request.expression_type)
     checked = CheckedPop(connection, request, topic, group, wanted)
     return reading(broker, partial(_pop_or_wait, broker, checked))
 
 
 def _checked(
-    broker: Broker, request: PopRequest, connection: ClientConnection
+    broker: Broker, request: Receive, connection: ClientConnection
 ) -> tuple[TopicConfig, SubscriptionGroupConfig]:
     ip = broker.options.broker_ip1
     check_in_time(broker, connection, request)
     check_readable(broker, "pop")
-    if request.max_msg_nums > MESSAGES_MAX:
+    if request.max_messages > MESSAGES_MAX:
         raise OperationError(
             Reason.INVALID_PARAMETER, f"the broker[{ip}] pop message's num is greater than 32"
         )
@@ -122,7 +120,7 @@ def _checked(
             Reason.INVALID_PARAMETER, f"messages may be invisible for {longest} ms, no longer"
         )
     topic = checked_topic(broker, connection, request.topic, request.queue_id)
-    return topic, checked_group(broker, request.consumer_group)
+    return topic, checked_group(broker, request.group)
 
 
 def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome | Deferred[PopOutcome]:
@@ -133,7 +131,7 @@ def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome
     left = time_left(request, clients_now(broker, connection))
     if outcome.is_found or left <= 0:
         return outcome
-    place = OrderKey(request.topic, request.consumer_group, request.queue_id)
+    place = OrderKey(request.topic, request.group, request.queue_id)
     look = partial(_look, broker, checked)
     waiting = wait(broker, broker.pop.parked, connection, place, checked.wanted, left, look)
     return outcome._replace(status=PollingStatus.POLLING_FULL) if waiting is None else waiting
@@ -152,18 +150,18 @@ def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome |
     for _ in range(SCAN_ROUNDS):
         queues = list(queues_to_read(broker, request, checked.topic, checked.group))
         if away is not None:
-            group, busy = request.consumer_group, away.busy
+            group, busy = request.group, away.busy
             queues = [queue for queue in queues if (queue.topic, group, queue.queue_id) not in busy]
         found, rest = read(broker, request, queues, checked.wanted, may_wait=may_wait)
         receipt = _receipt(broker, request)
-        if away is not None and not request.order and any(one.result.queue_offsets for one in found):
+        if away is not None and not request.is_ordered and any(one.result.queue_offsets for one in found):
             return _give_out_away(broker, request, found, rest, receipt, away)
         take = partial(_take, broker, request, receipt)
         outcome = _give_out(broker, request, found, rest, receipt, take)
         if outcome.is_found:
             if outcome.rest > 0:
                 queue_id = max(request.queue_id, ANY_QUEUE)
-                broker.pop.parked.wake(OrderKey(request.topic, request.consumer_group, queue_id))
+                broker.pop.parked.wake(OrderKey(request.topic, request.group, queue_id))
             break
         if not any(_is_partial(one) for one in found):
             break
@@ -176,16 +174,16 @@ def _is_partial(found: Found) -> bool:
     return result.status in SKIPPED and found.offset < result.next_offset < result.max_offset
 
 
-def _receipt(broker: Broker, request: PopRequest) -> Receipt:
+def _receipt(broker: Broker, request: Receive) -> Receipt:
     """What all messages of a pop that is made now have in common."""
-    queue_id = ORDER_REVIVE_QUEUE if request.order else broker.pop.log.next_revive_queue()
+    queue_id = ORDER_REVIVE_QUEUE if request.is_ordered else broker.pop.log.next_revive_queue()
     now = broker.store.steady.now()
     return Receipt(0, now, request.invisible_time, queue_id, "", broker.options.broker_name)
 
 
 def _give_out_away(
     broker: Broker,
-    request: PopRequest,
+    request: Receive,
     found: list[Found],
     rest: int,
     receipt: Receipt,
@@ -223,7 +221,7 @@ def _give_out_away(
 
 def _give_out(
     broker: Broker,
-    request: PopRequest,
+    request: Receive,
     found: list[Found],
     rest: int,
     receipt: Receipt,
@@ -236,7 +234,7 @@ def _give_out(
         counts: Mapping[int, int] | None = None
         if not result.queue_offsets:
             _skip(broker, request, one)
-        elif request.order:
+        elif request.is_ordered:
             counts = _take_in_order(broker, request, one, receipt.pop_time)
         elif (failed := take(one)) is not None:
             if not finds:
@@ -251,23 +249,23 @@ def _give_out(
             body = as_given_out(body, request.topic, receipt._replace(start_offset=one.offset))
         finds.append(PopFind(queue.topic, queue.queue_id, one.offset, result.queue_offsets, body, counts))
         stats = broker.stats
-        stats.got(request.consumer_group, queue.topic, result.count, result.size)
+        stats.got(request.group, queue.topic, result.count, result.size)
         if stats.meters is not None:
-            stats.meters.popped(queue.topic, request.consumer_group, result.count, result.size)
+            stats.meters.popped(queue.topic, request.group, result.count, result.size)
     status = PollingStatus.FOUND if finds else PollingStatus.POLLING_TIMEOUT
     return PopOutcome(status, finds, receipt.pop_time, request.invisible_time, receipt.revive_queue_id, rest)
 
 
-def _point(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> CheckPoint:
+def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> CheckPoint:
     """The check point of what one queue gave."""
     (topic, queue_id), start, result = one
-    key = PointKey(topic, request.consumer_group, queue_id, start, receipt.pop_time, receipt.broker_name)
+    key = PointKey(topic, request.group, queue_id, start, receipt.pop_time, receipt.broker_name)
     distances = tuple(offset - start for offset in result.queue_offsets)
     log_end = broker.store.max_physical_offset
     return CheckPoint(key, request.invisible_time, distances, log_offset=log_end)
 
 
-def _take(broker: Broker, request: PopRequest, receipt: Receipt, one: Found) -> OperationError | None:
+def _take(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> OperationError | None:
     """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
     point = _point(broker, request, receipt, one)
     return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
@@ -280,21 +278,21 @@ def _refusal(put: PutResult) -> OperationError | None:
     return OperationError(Reason.SYSTEM_ERROR, f"nothing can be delivered: {put.remark or put.status.name}")
 
 
-def _take_in_order(broker: Broker, request: PopRequest, one: Found, now: int) -> Mapping[int, int]:
+def _take_in_order(broker: Broker, request: Receive, one: Found, now: int) -> Mapping[int, int]:
     """Note what is out of one queue; gives how often messages were given out before."""
     (topic, queue_id), start, result = one
-    key = OrderKey(topic, request.consumer_group, queue_id)
+    key = OrderKey(topic, request.group, queue_id)
     offsets = tuple(result.queue_offsets)
     order = broker.pop.orders.take(key, request.attempt_id, now, request.invisible_time, offsets, now)
     broker.pop.log.in_flight.forget(lambda each: each == key)
     broker.pop.log.in_flight.add(key, result.count)
-    broker.tables.offsets.commit(request.consumer_group, topic, queue_id, start)
+    broker.tables.offsets.commit(request.group, topic, queue_id, start)
     return order.counts
 
 
-def _skip(broker: Broker, request: PopRequest, one: Found) -> None:
+def _skip(broker: Broker, request: Receive, one: Found) -> None:
     """Let the group go on behind what it does not want."""
     (topic, queue_id), start, result = one
     if result.status not in SKIPPED or result.next_offset == start:
         return
-    broker.tables.offsets.commit(request.consumer_group, topic, queue_id, result.next_offset)
+    broker.tables.offsets.commit(request.group, topic, queue_id, result.next_offset)

@@ -6,7 +6,7 @@ None of them takes anything. Standard: `PeekMessageProcessor`, `NotificationProc
 
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
@@ -19,7 +19,7 @@ from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
-from mqgateway.gateway.broker.polling import PollingRequest, check_readable, clients_now, time_left, wait
+from mqgateway.gateway.broker.polling import check_readable, clients_now, time_left, wait
 from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wanted_by
 
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
@@ -27,17 +27,13 @@ RETRY_EVERY = 5
 """Every how many times a peek looks for messages that come again first."""
 
 
-class PeekRequest(Protocol):
-    """What a peek asks for; `queue_id` is -1 for any queue."""
+class Peek(NamedTuple):
+    """A request for messages that stay where they are."""
 
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def max_msg_nums(self) -> int: ...
+    group: str
+    topic: str
+    queue_id: int
+    max_messages: int
 
 
 class PeekOutcome(NamedTuple):
@@ -47,23 +43,18 @@ class PeekOutcome(NamedTuple):
     rest: int
 
 
-class NotificationRequest(PollingRequest, Protocol):
-    """What one that waits for a notification would pop; as `PopRequest` says it."""
+class Watch(NamedTuple):
+    """A request to be told when a pop would find something; fields have the meaning of those of `Receive`."""
 
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def exp_type(self) -> str | None: ...
-    @property
-    def exp(self) -> str | None: ...
-    @property
-    def order(self) -> bool: ...
-    @property
-    def attempt_id(self) -> str | None: ...
+    group: str
+    topic: str
+    queue_id: int
+    max_wait: int
+    expression: str | None = None
+    expression_type: str | None = None
+    is_ordered: bool = False
+    attempt_id: str | None = None
+    born_time: int = 0
 
 
 class NotificationOutcome(NamedTuple):
@@ -73,19 +64,17 @@ class NotificationOutcome(NamedTuple):
     is_polling_full: bool = False
 
 
-def peek(
-    broker: Broker, request: PeekRequest, connection: ClientConnection
-) -> PeekOutcome | Deferred[PeekOutcome]:
+def peek(broker: Broker, request: Peek, connection: ClientConnection) -> PeekOutcome | Deferred[PeekOutcome]:
     """Messages that a pop would be given."""
     check_readable(broker, "peeking")
     topic = checked_topic(broker, connection, request.topic, request.queue_id)
-    checked_group(broker, request.consumer_group)
+    checked_group(broker, request.group)
     return reading(broker, lambda rounds: _peek(broker, request, topic, may_wait=not rounds))
 
 
-def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait: bool) -> PeekOutcome:
+def _peek(broker: Broker, request: Peek, topic: TopicConfig, *, may_wait: bool) -> PeekOutcome:
     """Read the queues, those of messages that come again first or last. Raises `ColdRead`."""
-    group, store = request.consumer_group, broker.store
+    group, store = request.group, broker.store
     limits, chance = transfer_limits(broker.store_options), broker.pop.chance()
     places = list(_queues(topic, request.queue_id, chance))
     retries = list(_retries(broker, request.topic, group, chance))[:1]
@@ -95,7 +84,7 @@ def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait:
     for name, queue_id in again + places if chance % RETRY_EVERY == 0 else places + again:
         offset = broker.pop.first_offset(group, name, queue_id)
         rest += store.max_offset(name, queue_id) - offset
-        most = request.max_msg_nums - count
+        most = request.max_messages - count
         if most <= 0:
             continue
         result = store.get(name, queue_id, offset, most, may_wait=may_wait, limits=limits)
@@ -113,48 +102,48 @@ def _peek(broker: Broker, request: PeekRequest, topic: TopicConfig, *, may_wait:
 
 
 def notification(
-    broker: Broker, request: NotificationRequest, connection: ClientConnection
+    broker: Broker, request: Watch, connection: ClientConnection
 ) -> NotificationOutcome | Deferred[NotificationOutcome]:
     """Tell when a pop would find something, or when the time is up."""
     check_readable(broker, "peeking")
     topic = checked_topic(broker, connection, request.topic, request.queue_id)
-    checked_group(broker, request.consumer_group)
+    checked_group(broker, request.group)
     wanted: Wanted = None
-    if broker.options.use_message_filter_for_notification and request.exp_type:
-        wanted = wanted_by(broker, request.topic, request.exp, request.exp_type)
+    if broker.options.use_message_filter_for_notification and request.expression_type:
+        wanted = wanted_by(broker, request.topic, request.expression, request.expression_type)
     left = time_left(request, clients_now(broker, connection))
     has_message = _has_message(broker, request, topic, wanted)
     if has_message or left <= 0:
         return NotificationOutcome(has_message)
-    place = OrderKey(request.topic, request.consumer_group, request.queue_id)
+    place = OrderKey(request.topic, request.group, request.queue_id)
     look = partial(_look, broker, request, topic, wanted)
     waiting = wait(broker, broker.pop.parked_notifications, connection, place, wanted, left, look)
     return NotificationOutcome(False, is_polling_full=True) if waiting is None else waiting
 
 
 def _look(
-    broker: Broker, request: NotificationRequest, topic: TopicConfig, wanted: Wanted, is_last: bool
+    broker: Broker, request: Watch, topic: TopicConfig, wanted: Wanted, is_last: bool
 ) -> NotificationOutcome | None:
     has_message = _has_message(broker, request, topic, wanted)
     return NotificationOutcome(has_message) if has_message or is_last else None
 
 
-def _has_message(broker: Broker, request: NotificationRequest, topic: TopicConfig, wanted: Wanted) -> bool:
+def _has_message(broker: Broker, request: Watch, topic: TopicConfig, wanted: Wanted) -> bool:
     chance = broker.pop.chance()
     if any(_has(broker, request, *place, wanted) for place in _queues(topic, request.queue_id, chance)):
         return True
     return any(
         _has(broker, request, *place, None)
-        for config in _retries(broker, request.topic, request.consumer_group, chance)
+        for config in _retries(broker, request.topic, request.group, chance)
         for place in _queues(config, ANY_QUEUE, chance)
     )
 
 
-def _has(broker: Broker, request: NotificationRequest, topic: str, queue_id: int, wanted: Wanted) -> bool:
+def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Wanted) -> bool:
     """Whether one queue has something; of few messages those are left out that nobody wants."""
-    group, now = request.consumer_group, broker.store.steady.now()
+    group, now = request.group, broker.store.steady.now()
     key = OrderKey(request.topic, group, queue_id)
-    if request.order and broker.pop.orders.is_blocked(key, request.attempt_id, now):
+    if request.is_ordered and broker.pop.orders.is_blocked(key, request.attempt_id, now):
         return False
     offset = broker.pop.first_offset(group, topic, queue_id)
     rest = broker.store.max_offset(topic, queue_id) - offset

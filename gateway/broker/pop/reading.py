@@ -7,7 +7,7 @@ messages are in memory. Standard: `PopMessageProcessor.popMsgFromTopic`, `popMsg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from mqgateway.engine.message import PROPERTY_POP_CK, RETRY_PREFIX, properties_text
 from mqgateway.engine.pop import OrderKey, Receipt, kind_of, retry_topic
@@ -21,43 +21,34 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.initial_offset import begins_fresh
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.polling import PollingRequest
+from mqgateway.gateway.broker.parked_pops import ANY_QUEUE
 
-MIN_MODE = 0
-"""A new group begins at the oldest message. Standard: `ConsumeInitMode`."""
 PRIORITY = "PRIORITY"
 PRIORITY_FACTOR = "priority.factor"
 MESSAGE_TYPE = "message.type"
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY, GetStatus.OFFSET_FOUND_NULL)
 
 
-class PopRequest(PollingRequest, Protocol):
-    """What a pop asks for. Times in ms.
+class Receive(NamedTuple):
+    """A request for messages of a topic. Times in ms.
 
-    `queue_id` is -1 for any queue, `init_mode` says where a new group begins, `exp` of the kind `exp_type`
-    which messages it wants; with the `attempt_id` of the last pop in order the same is asked for again.
+    A new group begins at the end of a queue, unless it begins `from_oldest`. With the `attempt_id` of the
+    last request in order, the same messages are delivered again. `born_time` is the time of the request by
+    the client's clock, 0 for now.
     """
 
-    @property
-    def consumer_group(self) -> str: ...
-    @property
-    def topic(self) -> str: ...
-    @property
-    def queue_id(self) -> int: ...
-    @property
-    def max_msg_nums(self) -> int: ...
-    @property
-    def invisible_time(self) -> int: ...
-    @property
-    def init_mode(self) -> int: ...
-    @property
-    def exp_type(self) -> str | None: ...
-    @property
-    def exp(self) -> str | None: ...
-    @property
-    def order(self) -> bool: ...
-    @property
-    def attempt_id(self) -> str | None: ...
+    group: str
+    topic: str
+    max_messages: int
+    invisible_time: int
+    max_wait: int
+    expression: str | None
+    expression_type: str | None
+    is_ordered: bool
+    attempt_id: str | None
+    queue_id: int = ANY_QUEUE
+    from_oldest: bool = False
+    born_time: int = 0
 
 
 class PopQueue(NamedTuple):
@@ -81,13 +72,13 @@ class Found(NamedTuple):
 
 
 def queues_to_read(
-    broker: Broker, request: PopRequest, topic: TopicConfig, group: SubscriptionGroupConfig
+    broker: Broker, request: Receive, topic: TopicConfig, group: SubscriptionGroupConfig
 ) -> Iterator[PopQueue]:
     """The queues in the order in which they are looked into: chance decides where to begin."""
     options, chance = broker.options, broker.pop.chance()
     by_priority = (
         topic.attributes.get(MESSAGE_TYPE) == PRIORITY
-        and not request.order
+        and not request.is_ordered
         and chance < _priority_factor(group)
     )
     likely = options.pop_from_retry_probability
@@ -95,11 +86,11 @@ def queues_to_read(
         likely = options.pop_from_retry_probability_for_priority
     start = 0 if by_priority else chance
     retries: list[PopQueue] = []
-    if not request.order:
+    if not request.is_ordered:
         is_v2 = options.enable_retry_topic_v2
         if is_v2 and options.retrieve_message_from_pop_retry_topic_v1 and chance % 2 == 0:
             is_v2 = False
-        config = broker.tables.topics.get(retry_topic(request.topic, request.consumer_group, is_v2))
+        config = broker.tables.topics.get(retry_topic(request.topic, request.group, is_v2))
         retries = [] if config is None else list(_queues(broker, config, start))
     if chance < likely:
         yield from retries
@@ -125,10 +116,10 @@ def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[PopQueu
 
 
 def read(
-    broker: Broker, request: PopRequest, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
+    broker: Broker, request: Receive, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
 ) -> tuple[list[Found], int]:
     """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
-    state, store, group = broker.pop, broker.store, request.consumer_group
+    state, store, group = broker.pop, broker.store, request.group
     now, limits = broker.store.steady.now(), transfer_limits(broker.store_options)
     found: list[Found] = []
     count = rest = 0
@@ -139,12 +130,14 @@ def read(
             rest += store.max_offset(topic, queue_id) - state.first_offset(group, topic, queue_id)
             continue
         offset = _start(broker, request, queue)
-        if request.order and state.orders.is_blocked(key, request.attempt_id, now):
+        if request.is_ordered and state.orders.is_blocked(key, request.attempt_id, now):
             continue
-        if count >= request.max_msg_nums or (request.order and not state.orders.has_room(key, len(found))):
+        if count >= request.max_messages or (
+            request.is_ordered and not state.orders.has_room(key, len(found))
+        ):
             rest += store.max_offset(topic, queue_id) - offset
             continue
-        most = request.max_msg_nums - count
+        most = request.max_messages - count
         result = store.get(topic, queue_id, offset, most, accept=wanted, may_wait=may_wait, limits=limits)
         if result.status in MISPLACED:
             broker.tables.offsets.commit(group, topic, queue_id, result.next_offset)
@@ -164,13 +157,13 @@ def _is_held_back(broker: Broker, key: OrderKey) -> bool:
     )
 
 
-def _start(broker: Broker, request: PopRequest, queue: PopQueue) -> int:
+def _start(broker: Broker, request: Receive, queue: PopQueue) -> int:
     """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
-    group, (topic, queue_id) = request.consumer_group, queue
+    group, (topic, queue_id) = request.group, queue
     state, store = broker.pop, broker.store
     offset = broker.tables.offsets.query(group, topic, queue_id)
     if offset == UNKNOWN:
-        if request.init_mode == MIN_MODE or queue.is_retry:
+        if request.from_oldest or queue.is_retry:
             offset = store.min_offset(topic, queue_id)
         elif broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(broker, topic, queue_id):
             offset = 0

@@ -21,9 +21,23 @@ from mqgateway.engine.store.message_store import GetStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.pop import acks, pop, questions
-from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
-from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
+from mqgateway.gateway.broker.operations import (
+    BatchAck,
+    Delivery,
+    NotificationOutcome,
+    Operations,
+    Peek,
+    PeekOutcome,
+    Permit,
+    PopFind,
+    PopOutcome,
+    Receive,
+    Use,
+    Watch,
+)
+from mqgateway.gateway.broker.translated import Translated
+from mqgateway.gateway.codec.bodies.pop import BatchAck as BatchAckBody
+from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     AckMessageRequestHeader,
@@ -39,15 +53,31 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.remoting.call import Call, Reply
 
+FROM_OLDEST = 0
+"""A new group begins at the oldest message. Source: RocketMQ `ConsumeInitMode.MIN`."""
 BITS_MAX = 16384
 """Characters of the bits that stand for the messages of one pop."""
 
 
-def pop_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def pop_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200050 POP_MESSAGE."""
     header = call.header
     assert isinstance(header, PopMessageRequestHeader)
-    outcome = pop.pop(broker, header, call.peer)
+    wanted = Receive(
+        header.consumer_group,
+        header.topic,
+        header.max_msg_nums,
+        header.invisible_time,
+        header.poll_time,
+        header.exp,
+        header.exp_type,
+        header.order,
+        header.attempt_id,
+        header.queue_id,
+        header.init_mode == FROM_OLDEST,
+        header.born_time,
+    )
+    outcome = operations.pop.receive(permit, wanted)
     if isinstance(outcome, Deferred):
         return outcome.addCallback(_popped, header.order)
     return _popped(outcome, header.order)
@@ -83,27 +113,38 @@ def _order_counts(find: PopFind) -> str:
     return ";".join([*infos, order_count_info(find.topic, find.queue_id, least)])
 
 
-def ack_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def ack_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200051 ACK_MESSAGE."""
     header = call.header
     assert isinstance(header, AckMessageRequestHeader)
-    return _done(acks.acknowledge(broker, header, call.peer))
+    return _done(operations.pop.acknowledge(permit, _delivery(header)))
 
 
-def batch_ack_message(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
+def _delivery(header: AckMessageRequestHeader | ChangeInvisibleTimeRequestHeader) -> Delivery:
+    return Delivery(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.extra_info,
+        header.offset,
+        header.lite_topic,
+    )
+
+
+def batch_ack_message(operations: Operations, permit: Permit, call: Call) -> Steps[Reply | Deferred[Reply]]:
     """200151 BATCH_ACK_MESSAGE."""
     batches = [] if not call.body else BatchAckMessageRequestBody.decode(call.body).acks
     if not batches:
         return Reply(ResponseCode.NO_MESSAGE)
-    given = _batches(batches, broker.options.broker_name)
-    return _done((yield from acks.acknowledge_batch(broker, given, call.peer)))
+    given = _batches(batches, operations.options.broker_name)
+    return _done((yield from operations.pop.acknowledging(permit, given)))
 
 
 def _done(stored: Deferred[None] | None) -> Reply | Deferred[Reply]:
     return Reply() if stored is None else stored.addCallback(lambda _: Reply())
 
 
-def _batches(batches: list[BatchAck], broker_name: str) -> Iterator[acks.BatchAck]:
+def _batches(batches: list[BatchAckBody], broker_name: str) -> Iterator[BatchAck]:
     """What is acknowledged, one by one: what cannot be read comes to light when it is its turn."""
     for batch in batches:
         try:
@@ -123,14 +164,16 @@ def _batches(batches: list[BatchAck], broker_name: str) -> Iterator[acks.BatchAc
             batch.retry,
             broker_name,
         )
-        yield acks.BatchAck(topic, batch.consumer_group, batch.queue_id, receipt, offsets)
+        yield BatchAck(topic, batch.consumer_group, batch.queue_id, receipt, offsets)
 
 
-def change_invisible_time(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def change_invisible_time(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200053 CHANGE_MESSAGE_INVISIBLETIME."""
     header = call.header
     assert isinstance(header, ChangeInvisibleTimeRequestHeader)
-    changed = acks.change_invisible_time(broker, header, call.peer)
+    changed = operations.pop.change_invisible_time(
+        permit, _delivery(header), header.invisible_time, is_suspended=header.suspend
+    )
     return changed.addCallback(_changed) if isinstance(changed, Deferred) else _changed(changed)
 
 
@@ -145,39 +188,51 @@ def _changed(receipt: Receipt | None) -> Reply:
     return Reply(header=response)
 
 
-def peek_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def peek_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200052 PEEK_MESSAGE."""
     header = call.header
     assert isinstance(header, PeekMessageRequestHeader)
-    outcome = questions.peek(broker, header, call.peer)
+    wanted = Peek(header.consumer_group, header.topic, header.queue_id, header.max_msg_nums)
+    outcome = operations.pop.peek(permit, wanted)
     return outcome.addCallback(_peeked) if isinstance(outcome, Deferred) else _peeked(outcome)
 
 
-def _peeked(outcome: questions.PeekOutcome) -> Reply:
+def _peeked(outcome: PeekOutcome) -> Reply:
     response = PopMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0, rest_num=outcome.rest)
     if not outcome.bodies:
         return Reply(ResponseCode.PULL_NOT_FOUND, response, remark=GetStatus.NO_MESSAGE_IN_QUEUE.name)
     return Reply(ResponseCode.SUCCESS, response, b"".join(outcome.bodies), GetStatus.FOUND.name)
 
 
-def notification(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def notification(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """200054 NOTIFICATION."""
     header = call.header
     assert isinstance(header, NotificationRequestHeader)
-    outcome = questions.notification(broker, header, call.peer)
+    wanted = Watch(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.poll_time,
+        header.exp,
+        header.exp_type,
+        header.order,
+        header.attempt_id,
+        header.born_time,
+    )
+    outcome = operations.pop.watch(permit, wanted)
     return outcome.addCallback(_notified) if isinstance(outcome, Deferred) else _notified(outcome)
 
 
-def _notified(outcome: questions.NotificationOutcome) -> Reply:
+def _notified(outcome: NotificationOutcome) -> Reply:
     response = NotificationResponseHeader(has_msg=outcome.has_message, polling_full=outcome.is_polling_full)
     return Reply(header=response)
 
 
-def polling_info(broker: Broker, call: Call) -> Reply:
+def polling_info(operations: Operations, permit: Permit, call: Call) -> Reply:
     """200055 POLLING_INFO."""
     header = call.header
     assert isinstance(header, PollingInfoRequestHeader)
-    number = questions.polling_info(broker, header.topic, header.consumer_group, header.queue_id, call.peer)
+    number = operations.pop.waiting(permit, header.consumer_group, header.topic, header.queue_id)
     return Reply(header=PollingInfoResponseHeader(polling_num=number))
 
 
@@ -186,14 +241,14 @@ def pop_rollback(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.POP_MESSAGE: Request(pop_message, Needs.MASTER_OR_ACTING),
-    RequestCode.ACK_MESSAGE: Request(ack_message, Needs.MASTER_OR_ACTING),
-    RequestCode.BATCH_ACK_MESSAGE: Request(batch_ack_message, Needs.MASTER_OR_ACTING),
-    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: Request(change_invisible_time, Needs.MASTER_OR_ACTING),
-    RequestCode.PEEK_MESSAGE: Request(peek_message, Needs.NOTHING),
-    RequestCode.NOTIFICATION: Request(notification, Needs.NOTHING),
-    RequestCode.POLLING_INFO: Request(polling_info, Needs.NOTHING),
+REQUESTS: dict[int, Request | Translated] = {
+    RequestCode.POP_MESSAGE: Translated(pop_message, Use.RECEIVE),
+    RequestCode.ACK_MESSAGE: Translated(ack_message, Use.ACKNOWLEDGE),
+    RequestCode.BATCH_ACK_MESSAGE: Translated(batch_ack_message, Use.ACKNOWLEDGE),
+    RequestCode.CHANGE_MESSAGE_INVISIBLETIME: Translated(change_invisible_time, Use.CHANGE_INVISIBLE_TIME),
+    RequestCode.PEEK_MESSAGE: Translated(peek_message, Use.QUERY),
+    RequestCode.NOTIFICATION: Translated(notification, Use.QUERY),
+    RequestCode.POLLING_INFO: Translated(polling_info, Use.QUERY),
     RequestCode.POP_ROLLBACK: Request(pop_rollback, Needs.NOT_FENCED),
 }
 """What is answered here."""

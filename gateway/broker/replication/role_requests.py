@@ -19,24 +19,43 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume import pull_request
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.replication.role_checks import check_role
+from mqgateway.gateway.broker.translated import Context, Translated
 from mqgateway.gateway.remoting.call import Call
 from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
 
 AnyRequestFunction = RequestFunction | LongRequestFunction
 
 
-def of_all_roles(requests: Mapping[int, Request]) -> dict[int, AnyRequestFunction]:
-    """What a broker answers in any role, of what its rooms state."""
-    return {code: _of_all_roles(*request) for code, request in requests.items()}
+def of_all_roles(requests: Mapping[int, Request | Translated]) -> dict[int, AnyRequestFunction]:
+    """What a broker answers in any role, of what its rooms state; to be called with a `Context`."""
+    return {
+        code: _translated(request) if isinstance(request, Translated) else _of_all_roles(*request)
+        for code, request in requests.items()
+    }
+
+
+def _translated(request: Translated) -> AnyRequestFunction:
+    translate, use = request
+    needs = use.needs
+
+    @wraps(translate)
+    def serve(context: Context, call: Call) -> Any:
+        broker, operations = context
+        if broker.store.gate is not None:
+            check_role(broker, needs)
+        return translate(operations, operations.gate.pass_on(use, call.peer, call.now), call)
+
+    return serve
 
 
 def _of_all_roles(master: AnyRequestFunction, needs: Needs) -> AnyRequestFunction:
     if needs is Needs.NOTHING:
-        return master
+        return wraps(master)(lambda context, call: master(context.broker, call))
     pull_only = _pull_only(master) if needs is Needs.NO_TRACE else None
 
     @wraps(master)
-    def serve(broker: Broker, call: Call) -> Any:
+    def serve(context: Context, call: Call) -> Any:
+        broker = context.broker
         if broker.store.gate is None:
             return master(broker, call)
         if pull_only is not None:

@@ -29,6 +29,7 @@ from mqgateway.gateway.broker.operations import (
     PopLiteOutcome,
     PopOutcome,
     Receive,
+    ReceiveLite,
 )
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.acks import Acknowledger
@@ -90,6 +91,18 @@ def subscription_of(topic: str, expression: v2.FilterExpression) -> Subscription
     return compile_subscription(topic, expression.expression, kind)
 
 
+def _of_lites(session: Session, wanted: Receive) -> ReceiveLite:
+    return ReceiveLite(
+        session.client_id,
+        wanted.group,
+        wanted.topic,
+        wanted.max_messages,
+        wanted.invisible_time,
+        wanted.max_wait,
+        wanted.attempt_id,
+    )
+
+
 class Receivers:
     """Gives out the messages of one broker."""
 
@@ -107,7 +120,7 @@ class Receivers:
         pop = self._operations.pop
         outcome: PopOutcome | PopLiteOutcome | Deferred[PopOutcome] | Deferred[PopLiteOutcome]
         if session.is_lite:
-            outcome = pop.receive_lite(permit, asked.wanted)
+            outcome = pop.receive_lite(permit, _of_lites(session, asked.wanted))
         else:
             outcome = pop.receive(permit, asked.wanted)
         if not isinstance(outcome, Deferred):
@@ -150,7 +163,6 @@ class Receivers:
                     "too many messages are renewed, no more are allowed (maxRenewedMessages)",
                 )
         wanted = Receive(
-            client_id=session.client_id,
             group=name,
             topic=topic,
             max_messages=most,

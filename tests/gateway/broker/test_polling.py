@@ -12,9 +12,9 @@ NOW = 1_700_000_000_000
 
 
 class Polling:
-    def __init__(self, born_time: int, poll_time: int) -> None:
+    def __init__(self, born_time: int, max_wait: int) -> None:
         self.born_time = born_time
-        self.poll_time = poll_time
+        self.max_wait = max_wait
 
 
 @pytest.mark.parametrize(

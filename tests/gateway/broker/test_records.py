@@ -84,7 +84,7 @@ class World:
         self._add_users()
         table = self.control.guarded(REQUESTS, memory.options)
         memory.dispatcher = Dispatcher(
-            broker, table, {}, clock=memory.clock, hooks=[self.control], refusal=refusal
+            memory.context, table, {}, clock=memory.clock, hooks=[self.control], refusal=refusal
         )
         self.peer = FakePeer("10.0.0.9:9")
         self.own = self.send(OWN, b"own", KEYS="BB", UNIQ_KEY="UO")

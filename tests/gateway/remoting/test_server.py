@@ -11,6 +11,7 @@ from mqgateway.gateway.codec.codes import V4_9_8
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.protocol import server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, identity
@@ -26,14 +27,14 @@ class Scene:
         self.net = Net()
         self.events: list[str] = []
         self.held: list[Deferred[Reply]] = []
-        clock = ManualClock()
+        clock, given = ManualClock(), RemotingOptions(**options)
         table = {ECHO: self.echo, HOLD: self.hold}
         self.server = RemotingServer(
             self.net,
             Dispatcher(None, table, {}, clock=clock),
-            RemotingOptions(**options),
+            given,
             tls=tls,
-            after_read=lambda: self.events.append("after read"),
+            terms=server_terms(given, self.net, lambda: self.events.append("after read")),
             on_connect=lambda peer: self.events.append(f"connect {peer.address}"),
             on_lost=lambda peer: self.events.append(f"lost {peer.address}"),
         )

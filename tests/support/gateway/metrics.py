@@ -53,7 +53,7 @@ class Exporting(MemoryBroker):
         super().__init__(**given)
         self.meters = Meters(self.options.metrics_otel_cardinality_limit)
         self.dispatcher = Dispatcher(
-            self.broker,
+            self.context,
             REQUESTS,
             {},
             clock=self.clock,

@@ -1,7 +1,5 @@
 """Lite topics without a command: what a door of any protocol may do."""
 
-from dataclasses import replace
-
 import pytest
 from twisted.internet.defer import Deferred
 
@@ -9,12 +7,12 @@ from mqgateway.engine.lite.subscriptions import Start, Subscriber
 from mqgateway.engine.pop import ORDER_REVIVE_QUEUE, Receipt
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.acks import acknowledge_lite, change_invisible_time_lite
-from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, pop_lite
+from mqgateway.gateway.broker.lite.pop import PopLiteOutcome, ReceiveLite, pop_lite
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange, change_subscriptions
 from mqgateway.gateway.broker.polling import PollingStatus
 from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.liting import INVISIBLE, PARENT, LiteBroker, queue
-from tests.support.gateway.broker.pop_requests import Acked, PopLite
+from tests.support.gateway.broker.pop_requests import RECEIVE_LITE, delivery, receive_lite
 
 ALL = Start("POLICY", 1)
 
@@ -45,8 +43,8 @@ def change(
     return outcomes
 
 
-def popped(broker: LiteBroker, request: PopLite | None = None) -> PopLiteOutcome:
-    outcome = pop_lite(broker.broker, request or PopLite(), broker.consumer)
+def popped(broker: LiteBroker, request: ReceiveLite = RECEIVE_LITE) -> PopLiteOutcome:
+    outcome = pop_lite(broker.broker, request, broker.consumer)
     assert isinstance(outcome, PopLiteOutcome)
     return outcome
 
@@ -76,15 +74,15 @@ def test_a_pop_says_topic_by_topic_what_it_found() -> None:
 def test_a_pop_waits_for_its_client_and_is_refused_for_a_reason() -> None:
     broker = subscribed("a")
     outcomes: list[PopLiteOutcome] = []
-    waiting = pop_lite(broker.broker, PopLite(poll_time=1000), broker.consumer)
+    waiting = pop_lite(broker.broker, receive_lite(max_wait=1000), broker.consumer)
     assert isinstance(waiting, Deferred)
     waiting.addCallback(outcomes.append)
     broker.options.pop_polling_size = 1
-    assert popped(broker, PopLite(poll_time=1000)).status is PollingStatus.POLLING_FULL
+    assert popped(broker, receive_lite(max_wait=1000)).status is PollingStatus.POLLING_FULL
     broker.post("a", b"1")
     assert [bodies(outcome) for outcome in outcomes] == [[b"1"]]
     with pytest.raises(OperationError) as refused:
-        pop_lite(broker.broker, PopLite(topic="T"), broker.consumer)
+        pop_lite(broker.broker, receive_lite(topic="T"), broker.consumer)
     assert refused.value.reason is Reason.TOPIC_NOT_EXIST
 
 
@@ -93,18 +91,19 @@ def test_acknowledgements_and_changes_of_the_time() -> None:
     broker.post("a", b"1", b"2")
     outcome = popped(broker)
     receipt = Receipt(0, outcome.pop_time, INVISIBLE, ORDER_REVIVE_QUEUE, "0", "broker-a")
-    first = Acked(receipt.of_message(0, 0), 0, topic=PARENT, lite_topic="a", invisible_time=60_000)
-    changed = change_invisible_time_lite(broker.broker, replace(first, offset=1))
+    first = delivery(receipt.of_message(0, 0), 0, topic=PARENT, lite_topic="a")
+    changed = change_invisible_time_lite(broker.broker, first._replace(offset=1), 60_000, is_suspended=False)
     assert changed is not None
     assert (changed.start_offset, changed.revive_time) == (1, broker.broker.store.steady.now() + 60_000)
     acknowledge_lite(broker.broker, first)
     assert broker.broker.tables.offsets.query("G", queue("a"), 0) == 1
     with pytest.raises(OperationError) as stale:
-        change_invisible_time_lite(broker.broker, first)
+        change_invisible_time_lite(broker.broker, first, 60_000, is_suspended=False)
     assert stale.value.reason is Reason.RECEIPT_STALE
-    assert change_invisible_time_lite(broker.broker, replace(first, offset=9)) is None
+    missing = first._replace(offset=9)
+    assert change_invisible_time_lite(broker.broker, missing, 60_000, is_suspended=False) is None
     with pytest.raises(OperationError) as refused:
-        acknowledge_lite(broker.broker, replace(first, topic="T"))
+        acknowledge_lite(broker.broker, first._replace(topic="T"))
     assert refused.value.reason is Reason.INVALID_PARAMETER
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.pop import Receipt
 from mqgateway.gateway.broker.operations import (
+    BatchAck,
     Delivery,
     OperationError,
+    Peek,
     PollingStatus,
     PopOutcome,
     Reason,
     Receive,
+    ReceiveLite,
     Use,
+    Watch,
 )
 from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.operating import OperatedBroker
 from tests.support.gateway.broker.producing import outcome_of
 
-WANTED = Receive("c1", "G", "T", 32, 60_000, 0, "*", "TAG", False, None)
+WANTED = Receive("G", "T", 32, 60_000, 0, "*", "TAG", False, None)
 
 
 @pytest.fixture
@@ -84,6 +89,41 @@ def test_receive_of_lite_topics_without_subscriptions_finds_nothing() -> None:
     group = operated.broker.tables.groups.get("G")
     assert group is not None
     group.attributes["lite.bind.topic"] = "chat"
-    wanted = Receive("c1", "G", "chat", 32, 60_000, 0, "*", "TAG", False, None)
+    wanted = ReceiveLite("c1", "G", "chat", 32, 60_000, 0, None)
     found = outcome_of(operated.operations.pop.receive_lite(operated.permit(Use.RECEIVE), wanted))
     assert not found.is_found
+
+
+def test_operations_that_only_look_take_nothing(operated: OperatedBroker) -> None:
+    pop, permit = operated.operations.pop, operated.permit(Use.QUERY)
+    peeked = outcome_of(pop.peek(permit, Peek("G", "T", -1, 1)))
+    assert [len(split_records(body)) for body in peeked.bodies] == [1]
+    assert outcome_of(pop.watch(permit, Watch("G", "T", -1, 0))).has_message
+    assert pop.waiting(permit, "G", "T", -1) == 0
+    assert len(received(operated).finds[0].queue_offsets) == 2
+
+
+def test_requests_that_wait_are_counted(operated: OperatedBroker) -> None:
+    received(operated)
+    pop = operated.operations.pop
+    waiting = pop.receive(operated.permit(Use.RECEIVE), WANTED._replace(max_wait=1000))
+    assert isinstance(waiting, Deferred)
+    assert pop.waiting(operated.permit(Use.QUERY), "G", "T", -1) == 1
+
+
+def test_several_deliveries_are_acknowledged_a_delivery_a_step(operated: OperatedBroker) -> None:
+    outcome = received(operated)
+    times = outcome.pop_time, outcome.invisible_time
+    receipt = Receipt(outcome.finds[0].start_offset, *times, outcome.revive_queue_id, "0", "broker-a")
+    given = BatchAck("T", "G", 0, receipt, [0, 1])
+    steps = operated.operations.pop.acknowledging(operated.permit(Use.ACKNOWLEDGE), [given])
+    assert operated.memory.in_turns(steps) is None
+    again = delivery(outcome, 0)
+    with pytest.raises(OperationError) as refused:
+        operated.operations.pop.check_receipt(operated.permit(Use.DEAD_LETTER), again)
+    assert refused.value.reason is Reason.RECEIPT_STALE
+
+
+def test_steps_of_acknowledgements_need_their_permit(operated: OperatedBroker) -> None:
+    with pytest.raises(ValueError, match="a permit to query does not allow to acknowledge"):
+        operated.operations.pop.acknowledging(operated.permit(Use.QUERY), [])

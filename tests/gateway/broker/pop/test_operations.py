@@ -1,7 +1,5 @@
 """Pops and what follows from them, asked for without a command: what a door of any protocol may do."""
 
-from dataclasses import replace
-
 import pytest
 from twisted.internet.defer import Deferred
 
@@ -13,8 +11,10 @@ from mqgateway.gateway.broker.polling import PollingStatus
 from mqgateway.gateway.broker.pop.acks import BatchAck, acknowledge, acknowledge_batch, change_invisible_time
 from mqgateway.gateway.broker.pop.pop import PopOutcome, pop
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, notification, peek, polling_info
+from mqgateway.gateway.broker.pop.reading import Receive
+from mqgateway.gateway.broker.receipts import Delivery
 from tests.support.gateway.broker.helpers import split_records
-from tests.support.gateway.broker.pop_requests import Acked, Pop
+from tests.support.gateway.broker.pop_requests import PEEK, RECEIVE, WATCH, delivery, receive
 from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker
 
 
@@ -28,8 +28,8 @@ def send(broker: PopBroker, *bodies: bytes, queue_id: int = 0) -> None:
         assert broker.send("T", body, queue_id=queue_id, properties={"UNIQ_KEY": body.decode()}).code == 0
 
 
-def popped(broker: PopBroker, request: Pop | None = None) -> PopOutcome:
-    outcome = pop(broker.broker, request or Pop(), broker.consumer)
+def popped(broker: PopBroker, request: Receive = RECEIVE) -> PopOutcome:
+    outcome = pop(broker.broker, request, broker.consumer)
     assert isinstance(outcome, PopOutcome)
     return outcome
 
@@ -44,14 +44,14 @@ def receipt_of(outcome: PopOutcome) -> Receipt:
     return Receipt(outcome.finds[0].start_offset, *times, outcome.revive_queue_id, "0", "broker-a")
 
 
-def acked(outcome: PopOutcome, offset: int) -> Acked:
-    return Acked(receipt_of(outcome).of_message(0, offset), offset)
+def acked(outcome: PopOutcome, offset: int) -> Delivery:
+    return delivery(receipt_of(outcome).of_message(0, offset), offset)
 
 
 def test_a_pop_says_queue_by_queue_what_it_found(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c")
     send(broker, b"x", queue_id=1)
-    outcome = popped(broker, Pop(max_msg_nums=3))
+    outcome = popped(broker, receive(max_messages=3))
     assert outcome.status is PollingStatus.FOUND
     places = [(find.topic, find.queue_id, find.start_offset, [*find.queue_offsets]) for find in outcome.finds]
     assert places == [("T", 1, 0, [0]), ("T", 0, 0, [0, 1])]
@@ -62,20 +62,20 @@ def test_a_pop_says_queue_by_queue_what_it_found(broker: PopBroker) -> None:
 
 def test_a_pop_in_order_counts_what_was_given_out_before(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
-    ordered = Pop(order=True, max_msg_nums=1)
+    ordered = receive(is_ordered=True, max_messages=1)
     assert popped(broker, ordered).finds[0].counts == {}
     assert popped(broker, ordered).status is PollingStatus.POLLING_TIMEOUT
     broker.pass_time(INVISIBLE + GRACE)
-    assert popped(broker, replace(ordered, max_msg_nums=2)).finds[0].counts == {0: 1}
+    assert popped(broker, ordered._replace(max_messages=2)).finds[0].counts == {0: 1}
 
 
 def test_a_pop_waits_until_there_is_something_or_there_is_no_room(broker: PopBroker) -> None:
     broker.options.pop_polling_size = 1
     outcomes: list[PopOutcome] = []
-    waiting = pop(broker.broker, Pop(poll_time=1000), broker.consumer)
+    waiting = pop(broker.broker, receive(max_wait=1000), broker.consumer)
     assert isinstance(waiting, Deferred)
     waiting.addCallback(outcomes.append)
-    assert popped(broker, Pop(poll_time=1000)).status is PollingStatus.POLLING_FULL
+    assert popped(broker, receive(max_wait=1000)).status is PollingStatus.POLLING_FULL
     assert polling_info(broker.broker, "T", "G", -5, broker.consumer) == 1
     send(broker, b"a")
     assert [bodies(outcome) for outcome in outcomes] == [[b"a"]]
@@ -85,13 +85,13 @@ def test_a_pop_waits_until_there_is_something_or_there_is_no_room(broker: PopBro
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (Pop(max_msg_nums=33), Reason.INVALID_PARAMETER),
-        (Pop(topic="U"), Reason.TOPIC_NOT_EXIST),
-        (Pop(exp="a >", exp_type="SQL92"), Reason.SUBSCRIPTION_PARSE_FAILED),
-        (Pop(born_time=1, poll_time=1000), Reason.POLLING_TIMEOUT),
+        (receive(max_messages=33), Reason.INVALID_PARAMETER),
+        (receive(topic="U"), Reason.TOPIC_NOT_EXIST),
+        (receive(expression="a >", expression_type="SQL92"), Reason.SUBSCRIPTION_PARSE_FAILED),
+        (receive(born_time=1, max_wait=1000), Reason.POLLING_TIMEOUT),
     ],
 )
-def test_a_pop_is_refused_for_a_reason(broker: PopBroker, request_: Pop, reason: Reason) -> None:
+def test_a_pop_is_refused_for_a_reason(broker: PopBroker, request_: Receive, reason: Reason) -> None:
     with pytest.raises(OperationError) as refused:
         pop(broker.broker, request_, broker.consumer)
     assert refused.value.reason is reason
@@ -122,14 +122,14 @@ def test_an_acknowledgement_waits_for_the_disk() -> None:
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (Acked("", 9), Reason.NO_MESSAGE),
-        (Acked("", 0), Reason.SYSTEM_ERROR),
-        (Acked("", 0, queue_id=7), Reason.MESSAGE_ILLEGAL),
-        (Acked("0 1 1 99 0 broker-a", 0), Reason.SYSTEM_ERROR),
+        (delivery("", 9), Reason.NO_MESSAGE),
+        (delivery("", 0), Reason.SYSTEM_ERROR),
+        (delivery("", 0, queue_id=7), Reason.MESSAGE_ILLEGAL),
+        (delivery("0 1 1 99 0 broker-a", 0), Reason.SYSTEM_ERROR),
     ],
 )
 def test_an_acknowledgement_is_refused_for_a_reason(
-    broker: PopBroker, request_: Acked, reason: Reason
+    broker: PopBroker, request_: Delivery, reason: Reason
 ) -> None:
     send(broker, b"a")
     with pytest.raises(OperationError) as refused:
@@ -142,36 +142,37 @@ def test_a_message_whose_time_is_changed_has_another_receipt(
     broker: PopBroker, is_ordered: bool, again: list[bytes]
 ) -> None:
     send(broker, b"a", b"b")
-    outcome = popped(broker, Pop(order=is_ordered))
+    outcome = popped(broker, receive(is_ordered=is_ordered))
     broker.pass_time(1000)
-    later = replace(acked(outcome, 1), invisible_time=60_000)
-    changed = change_invisible_time(broker.broker, later, broker.consumer)
+    later = acked(outcome, 1)
+    changed = change_invisible_time(broker.broker, later, 60_000, broker.consumer, is_suspended=False)
     assert isinstance(changed, Receipt)
     assert changed.start_offset == 1
     assert changed.revive_time == broker.broker.store.steady.now() + 60_000
-    assert change_invisible_time(broker.broker, replace(later, offset=9), broker.consumer) is None
-    assert acknowledge(broker.broker, Acked(changed.of_message(0, 1), 1), broker.consumer) is None
+    missing = later._replace(offset=9)
+    assert change_invisible_time(broker.broker, missing, 60_000, broker.consumer, is_suspended=False) is None
+    assert acknowledge(broker.broker, delivery(changed.of_message(0, 1), 1), broker.consumer) is None
     broker.pass_time(60_000 + GRACE)
-    assert bodies(popped(broker, Pop(order=is_ordered))) == again
+    assert bodies(popped(broker, receive(is_ordered=is_ordered))) == again
 
 
 def test_a_peek_takes_nothing(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     for _ in range(2):
-        outcome = peek(broker.broker, Pop(max_msg_nums=1), broker.consumer)
+        outcome = peek(broker.broker, PEEK._replace(max_messages=1), broker.consumer)
         assert not isinstance(outcome, Deferred)
         assert [len(split_records(body)) for body in outcome.bodies] == [1]
         assert outcome.rest == 2
 
 
 def test_one_is_notified_when_there_is_something(broker: PopBroker) -> None:
-    assert notification(broker.broker, Pop(), broker.consumer) == NotificationOutcome(False)
+    assert notification(broker.broker, WATCH, broker.consumer) == NotificationOutcome(False)
     broker.options.pop_polling_size = 1
     outcomes: list[NotificationOutcome] = []
-    waiting = notification(broker.broker, Pop(poll_time=1000), broker.consumer)
+    waiting = notification(broker.broker, WATCH._replace(max_wait=1000), broker.consumer)
     assert isinstance(waiting, Deferred)
     waiting.addCallback(outcomes.append)
-    full = notification(broker.broker, Pop(poll_time=1000), broker.consumer)
+    full = notification(broker.broker, WATCH._replace(max_wait=1000), broker.consumer)
     assert full == NotificationOutcome(False, is_polling_full=True)
     send(broker, b"a")
     assert outcomes == [NotificationOutcome(True)]

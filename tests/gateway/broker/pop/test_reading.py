@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.pop.reading import queues_to_read
-from mqgateway.gateway.codec.headers import PopMessageRequestHeader
+from tests.support.gateway.broker.pop_requests import receive
 from tests.support.gateway.broker.popping import PopBroker
 
 RETRY = "%RETRY%G_T"
@@ -26,19 +26,10 @@ def looked_into(
     attributes: dict[str, str] | None = None,
     factor: str | None = None,
 ) -> list[tuple[str, int]]:
-    header = PopMessageRequestHeader(
-        consumer_group="G",
-        topic="T",
-        queue_id=queue_id,
-        max_msg_nums=1,
-        invisible_time=1,
-        poll_time=0,
-        init_mode=0,
-        order=order,
-    )
+    wanted = receive(queue_id=queue_id, max_messages=1, is_ordered=order)
     topic = TopicConfig("T", 3, 3, attributes=attributes or {})
     group = SubscriptionGroupConfig("G", attributes={} if factor is None else {"priority.factor": factor})
-    return list(queues_to_read(broker.broker, header, topic, group))
+    return list(queues_to_read(broker.broker, wanted, topic, group))
 
 
 @pytest.mark.parametrize(("chance", "queues"), [(20, [1, 0, 2]), (21, [2, 1, 0]), (99, [2, 1, 0])])

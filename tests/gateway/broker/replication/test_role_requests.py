@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -10,9 +11,11 @@ from mqgateway.engine.ha.role import Role, RoleKind
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.operations import Gate, Operations, Permit, Use
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.requests import OF_ROOMS, REQUESTS
+from mqgateway.gateway.broker.translated import Context, Translated
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -56,7 +59,7 @@ class Scripted:
         (serve,) = of_all_roles({1: Request(lambda broker, call: call.header, needs)}).values()
         call = Call(RemotingCommand.request(1), self.header, b"", FakePeer(), 0)
         try:
-            return serve(self, call)
+            return serve(cast(Any, SimpleNamespace(broker=self)), call)
         except OperationError as error:
             return error.reason
 
@@ -94,9 +97,27 @@ def test_a_slave_refuses_what_needs_a_master_or_who_acts(kind: RoleKind, needs: 
     assert broker.ask(needs) is (Reason.SYSTEM_BUSY if needs in refused else broker.header)
 
 
-@pytest.mark.parametrize("code", [code for code, one in OF_ROOMS.items() if one.needs is Needs.NOTHING])
-def test_what_needs_nothing_of_the_role_costs_nothing(code: int) -> None:
-    assert REQUESTS[code] is OF_ROOMS[code].function
+@pytest.mark.parametrize("kind", [RoleKind.MASTER, RoleKind.FENCED, RoleKind.SLAVE, RoleKind.ACTING])
+@pytest.mark.parametrize("use", [Use.RECEIVE, Use.RECEIVE_LITE, Use.CONNECT])
+def test_a_translated_request_is_judged_as_any_other_and_gets_its_permit(use: Use, kind: RoleKind) -> None:
+    broker, permits = Scripted(kind), []
+
+    def translate(operations: Operations, permit: Permit, call: Call) -> Any:
+        permits.append((permit, operations))
+        return call.header
+
+    gate = Gate(cast(Any, broker), end_turn=lambda: None)
+    operations = cast(Any, SimpleNamespace(gate=gate))
+    (serve,) = of_all_roles({1: Translated(translate, use)}).values()
+    call = Call(RemotingCommand.request(1), broker.header, b"", FakePeer(), 5)
+    expected = broker.ask(use.needs)
+    if isinstance(expected, Reason):
+        with pytest.raises(OperationError) as refused:
+            serve(Context(cast(Any, broker), operations), call)
+        assert (refused.value.reason, permits) == (expected, [])
+    else:
+        assert serve(Context(cast(Any, broker), operations), call) is expected
+        assert permits == [(Permit(use, call.peer, 5), operations)]
 
 
 def test_a_fenced_broker_takes_no_messages(member: Member) -> None:

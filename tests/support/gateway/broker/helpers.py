@@ -8,9 +8,9 @@ as the server does after each read.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
@@ -30,8 +30,10 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.clients.table import Client
 from mqgateway.gateway.broker.environment import Environment
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.broker.translated import Context
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
@@ -41,11 +43,24 @@ from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestTable, encode_reply
 
+T = TypeVar("T")
 PRODUCER = "10.0.0.1:4001"
 CONSUMER = "10.0.0.2:4002"
 CONFIG_PATH = "/broker.conf"
 PORT = 10911
 STORE_HOST = pack_host("127.0.0.1", PORT)
+
+
+class InlineRunner:
+    """Runs each cooperative task of a broker at once, a turn a step."""
+
+    def __init__(self, memory: MemoryBroker) -> None:
+        self._memory = memory
+
+    def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
+        """As `Runner`."""
+        outcome: Deferred[T] = execute(self._memory.in_turns, steps)
+        return outcome
 
 
 class FakePeer:
@@ -186,8 +201,10 @@ class MemoryBroker:
         self.broker.store.start()
         served = REQUESTS if requests is None else requests
         limits = limits_of_bodies(served, RemotingOptions(), self.options)
+        operations = Operations(self.broker, InlineRunner(self), is_turn=lambda: True)
+        self.context = Context(self.broker, operations)
         self.dispatcher = Dispatcher(
-            self.broker, served, {}, clock=self.clock, limits=limits, refusal=refusal
+            self.context, served, {}, clock=self.clock, limits=limits, refusal=refusal
         )
         self.producer = FakePeer(PRODUCER)
         self.consumer = FakePeer(CONSUMER)

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from twisted.internet.defer import Deferred, execute
-
-from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.operations import NewMessage, Operations, Permit, Principal, SendOutcome, Use
-from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
+from tests.support.gateway.broker.helpers import FakePeer, InlineRunner
 from tests.support.gateway.broker.popping import PopBroker
 from tests.support.gateway.broker.producing import outcome_of
 
-T = TypeVar("T")
 BORN = 1_699_999_999_000
-
-
-class InlineRunner:
-    """Runs each cooperative task of a broker at once, a turn a step."""
-
-    def __init__(self, memory: MemoryBroker) -> None:
-        self._memory = memory
-
-    def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
-        """As `Runner`."""
-        outcome: Deferred[T] = execute(self._memory.in_turns, steps)
-        return outcome
 
 
 def principal(peer: FakePeer | None = None) -> Principal:

@@ -1,51 +1,27 @@
-"""What the operations of POP are asked by one that is no remoting request."""
+"""Requests to operations of POP that come from no protocol."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
+
+from mqgateway.gateway.broker.operations import Delivery, Peek, Receive, ReceiveLite, Watch
+
+RECEIVE = Receive("G", "T", 32, 10_000, 0, None, None, False, None, from_oldest=True)
+RECEIVE_LITE = ReceiveLite("c1", "G", "chat", 32, 10_000, 0, None)
+PEEK = Peek("G", "T", -1, 32)
+WATCH = Watch("G", "T", -1, 0)
 
 
-@dataclass(frozen=True)
-class Pop:
-    """As `PopRequest` says it, of group G and topic T."""
-
-    topic: str = "T"
-    consumer_group: str = "G"
-    queue_id: int = -1
-    max_msg_nums: int = 32
-    invisible_time: int = 10_000
-    poll_time: int = 0
-    born_time: int = 0
-    init_mode: int = 0
-    exp_type: str | None = None
-    exp: str | None = None
-    order: bool = False
-    attempt_id: str | None = None
+def receive(**fields: Any) -> Receive:
+    """A request of group G for messages of topic T."""
+    return RECEIVE._replace(**fields)
 
 
-@dataclass(frozen=True)
-class PopLite:
-    """As `PopLiteRequest` says it."""
-
-    topic: str = "chat"
-    consumer_group: str = "G"
-    client_id: str = "c1"
-    max_msg_num: int = 32
-    invisible_time: int = 10_000
-    poll_time: int = 0
-    born_time: int = 0
-    attempt_id: str | None = None
+def receive_lite(**fields: Any) -> ReceiveLite:
+    """A request of group G for messages of lite topics below `chat`."""
+    return RECEIVE_LITE._replace(**fields)
 
 
-@dataclass(frozen=True)
-class Acked:
-    """As `InvisibleTimeRequest` says it; an acknowledgement has no use for the time."""
-
-    extra_info: str
-    offset: int
-    queue_id: int = 0
-    topic: str = "T"
-    consumer_group: str = "G"
-    lite_topic: str | None = None
-    invisible_time: int = 0
-    suspend: bool = False
+def delivery(receipt: str, offset: int, **fields: Any) -> Delivery:
+    """A delivery of a message of topic T to group G."""
+    return Delivery("G", "T", 0, receipt, offset, None)._replace(**fields)

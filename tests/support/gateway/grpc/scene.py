@@ -13,6 +13,7 @@ from mqgateway.gateway.grpc.call import Methods
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
+from mqgateway.gateway.remoting.protocol import server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
@@ -30,13 +31,15 @@ class Scene:
         self.events: list[str] = []
         self.service = Service()
         self.loaded = 0
-        remoting = {name: options.pop(name) for name in list(options) if not name.startswith("grpc")}
+        remoting = RemotingOptions(
+            **{name: options.pop(name) for name in list(options) if not name.startswith("grpc")}
+        )
         self.remoting = RemotingServer(
             self.net,
             Dispatcher(None, {ECHO: self.echo}, {}, clock=ManualClock()),
-            RemotingOptions(**remoting),
+            remoting,
             tls=None if mode is None else ServerTls(TlsOptions(tls_server_mode=mode), FileShelf()),
-            after_read=lambda: self.events.append("after read"),
+            terms=server_terms(remoting, self.net, lambda: self.events.append("after read")),
         )
         self.remoting.listen("0.0.0.0", 10911)
         self.grpc = GrpcServer(
