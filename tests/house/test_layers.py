@@ -90,6 +90,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.client.errors",
         *SERVERS,
     ),
+    "gateway.kafka.codec": ("gateway.kafka.codec",),
+    "gateway.kafka": ("gateway.kafka", *SERVERS),
     "gateway.web": (
         "gateway.web",
         "gateway.doctor",
@@ -213,9 +215,9 @@ def test_the_engine_knows_no_network() -> None:
 
 
 def test_codec_is_pure() -> None:
-    """The codec does bytes only: no Twisted, no time, no files."""
+    """The codecs do bytes only: no Twisted, no time, no files."""
     for path in source_files():
-        if path.parts[:2] == ("gateway", "codec"):
+        if path.parts[:2] == ("gateway", "codec") or path.parts[:3] == ("gateway", "kafka", "codec"):
             wrong = set(imported_modules(path)) & {"time", "os", "io", "pathlib", "socket"}
             assert not wrong, f"{path} imports {sorted(wrong)}"
             assert not any(name.startswith("twisted") for name in imported_modules(path)), path

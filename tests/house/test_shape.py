@@ -74,6 +74,7 @@ def test_tests_mirror_the_source() -> None:
         "gateway/grpc/v2.py": "tests/gateway/grpc/test_messages.py",
         "gateway/grpc/health_v1.py": "tests/gateway/grpc/test_messages.py",
         "gateway/grpc/reflection_v1.py": "tests/gateway/grpc/test_messages.py",
+        "gateway/kafka/codec/messages": "tests/gateway/kafka/codec/test_messages.py",
         "gateway/grpc/call.py": "tests/gateway/grpc/test_conversation.py",
         # What Spark calls is proved on Spark.
         "pipeline/arrow.py": "spark_tests/test_batch.py",
