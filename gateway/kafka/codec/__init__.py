@@ -5,4 +5,5 @@
   them for each version on first use. `messages` has a class for each message; `scripts/kafka_messages.py`
   generates them.
 - `apis`, `headers`, `error_codes`: API keys and their versions, request and response headers, error codes.
+- `batches`, `records`, `compression`, `snappy`, `crc32c`: record batches of format 2.
 """

@@ -20,7 +20,7 @@ _CLIENT_ID = String(flexible=False, nullable=True, short=True)
 
 
 class RequestHeader:
-    """What precedes every request."""
+    """Fields that precede the body of every request."""
 
     __slots__ = ("client_id", "correlation_id", "key", "version")
 
