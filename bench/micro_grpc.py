@@ -39,7 +39,8 @@ class GrpcClient:
     """One connection of gRPC to a server in this process."""
 
     def __init__(self, server: Server) -> None:
-        GrpcDoor(server.service, reactor=server.reactor, loads_ahead=False).start("127.0.0.1", GRPC_PORT)
+        service = server.service
+        GrpcDoor(service.operations, service.server, reactor=server.reactor).start("127.0.0.1", GRPC_PORT)
         self._connection, self._transport = server.connect(GRPC_PORT)
         self._encoder = Encoder()
         self._stream = -1

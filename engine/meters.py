@@ -154,8 +154,20 @@ class Incoming(Distribution):
         return self.sum + self._beyond
 
 
-GRPC_SERIES: Final = 1000
-"""More than there are methods with statuses."""
+FRONT_END_SERIES: Final = 1000
+"""Maximum number of series of a front end's latency: more than it has requests with response codes."""
+
+
+class FrontEndMeter:
+    """Measures of a protocol front end other than remoting.
+
+    `latency` is by request, response code, whether it may wait, and result; None if no metrics are exported.
+    `connections` returns the number of open connections; None if they are not counted.
+    """
+
+    def __init__(self, *, has_latency: bool) -> None:
+        self.latency = Histogram(LATENCY_BOUNDS, FRONT_END_SERIES) if has_latency else None
+        self.connections: Callable[[], int] | None = None
 
 
 class Meters:
@@ -186,10 +198,9 @@ class Meters:
         self.revive_retries = Counter(most)
         """By group, topic and put status."""
         self.rpc_latency = Histogram(LATENCY_BOUNDS, most)
-        """By request code, response code, whether it was held, and result; so is the next."""
-        self.grpc_latency = Histogram(LATENCY_BOUNDS, GRPC_SERIES)
-        self.grpc_connections: Callable[[], int] | None = None
-        """How many connections of gRPC there are; None where it is not served."""
+        """By request code, response code, whether it was held, and result."""
+        self.front_ends: dict[str, FrontEndMeter] = {}
+        """By the front end's name, of those that were started."""
         self.topic_creation = Histogram(CREATION_BOUNDS, most)
         """By status, and whether it is a system topic."""
         self.group_creation = Histogram(CREATION_BOUNDS, most)

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, connectionDone
@@ -26,7 +26,7 @@ from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
-from mqgateway.gateway.cli.grpc import start_grpc
+from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.observing import Observation
@@ -35,10 +35,9 @@ from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
 from mqgateway.gateway.container.plan import settings_of_broker
+from mqgateway.gateway.front_end import Running
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.runtime.loop import Reactor
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.grpc.door import GrpcDoor
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +77,8 @@ class ContainedBroker:
         self._attach = attach
         self._end = end
         self._is_stopping = False
-        clock, disk, options = SystemClock(), RealDisk(), settings.broker
+        self._clock = clock = SystemClock()
+        disk, options = RealDisk(), settings.broker
         self._observation = Observation(
             options,
             reactor=reactor,
@@ -89,7 +89,7 @@ class ContainedBroker:
         )
         self._reactor = reactor
         self._meters = meters = Meters(options.metrics_otel_cardinality_limit)
-        self.grpc: GrpcDoor | None = None
+        self.front_ends: dict[str, Running] = {}
         self.broker = BrokerService(
             options,
             settings.store,
@@ -116,13 +116,21 @@ class ContainedBroker:
     def stop(self) -> Deferred[Any]:
         """Stop the broker in good order."""
         self._is_stopping = True
-        if self.grpc is not None:
-            self.grpc.stop()
+        for running in reversed(self.front_ends.values()):
+            running.stop()
         stopped = maybeDeferred(self.broker.stop)
         return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))
 
     def _up(self, _: object) -> None:
-        self.grpc = start_grpc(self.broker, self._settings, self._observation, self._meters, self._reactor)
+        self.front_ends = start_front_ends(
+            [one for one in FRONT_ENDS if one.is_for_clients],
+            self.broker,
+            self._settings,
+            self._observation,
+            self._meters,
+            reactor=self._reactor,
+            clock=self._clock,
+        )
         self._observation.started()
         log_boot(
             [contained_broker_boot_line(self._settings.broker.broker_name, self._settings.broker.broker_id)]

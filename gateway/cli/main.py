@@ -51,6 +51,7 @@ from mqgateway.gateway.cli.settings import (
     listing,
     stop_for,
 )
+from mqgateway.gateway.front_ends import FRONT_ENDS
 
 if TYPE_CHECKING:
     from mqgateway.gateway.cli.secure import Secured
@@ -69,10 +70,6 @@ IMPORTANT = (
     "storePathRootDir",
 )
 """What `mqbroker -m` prints, as the standard's important properties."""
-CONSOLE_PORT = 8088
-"""Where `serve` has the console."""
-GRPC_PORT = 8081
-"""Where `serve` has gRPC, as the standard's proxy."""
 LATER = {
     "admin": "Run a command of Apache's mqadmin: `admin help` lists them.",
     "consume": "Consume TOPIC as a member of a group and print the messages.",
@@ -176,8 +173,7 @@ def _apply_all(
             "brokerIP1": given.get("advertise"),
             "listenPort": given.get("broker_port"),
             "storePathRootDir": _below(given.get("data_dir"), "store"),
-            "consolePort": given.get("console_port"),
-            "grpcServerPort": given.get("grpc_port"),
+            **{one.setting: given.get(one.parameter) for one in FRONT_ENDS},
             **bind,
         }
         settings += from_flags(flags)
@@ -199,8 +195,8 @@ def _find_out_all(
         if given.get("config"):
             broker.options.assume("brokerConfigPath", os.path.abspath(given["config"]), "-c")
         if namesrv is not None:
-            broker.options.assume("consolePort", CONSOLE_PORT, ASSUMED_BY_SERVE)
-            broker.options.assume("grpcServerPort", GRPC_PORT, ASSUMED_BY_SERVE)
+            for one in FRONT_ENDS:
+                broker.options.assume(one.setting, one.serve_port, ASSUMED_BY_SERVE)
         broker.find_out(small_files=namesrv is not None)
     if namesrv is not None:
         namesrv.find_out(_below(given.get("data_dir"), "namesrv"), given.get("namesrv_config"))
@@ -266,6 +262,14 @@ def main() -> None:
     """A RocketMQ name server and broker that stock RocketMQ clients use unchanged."""
 
 
+def front_end_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a flag for the port of each front end."""
+    for one in reversed(FRONT_ENDS):
+        text = f"{one.flag_help}  [default: {one.serve_port}]"
+        command = click.option(one.flag, one.parameter, type=PORT, help=text)(command)
+    return command
+
+
 @main.command(epilog=examples.SERVE)
 @click.option(
     "-c", "--config", type=FILE, help="Settings file of the broker, in RocketMQ's broker.conf format."
@@ -277,8 +281,7 @@ def main() -> None:
     "--broker-port", type=PORT, help="Port of the broker. The VIP port is this port - 2.  [default: 10911]"
 )
 @click.option("--advertise", metavar="ADDRESS", help="Address that clients connect to (brokerIP1).")
-@click.option("--grpc-port", type=PORT, help="gRPC port for clients of 5.x. 0: no gRPC.  [default: 8081]")
-@click.option("--console-port", type=PORT, help="Port of the web console. 0: no console.  [default: 8088]")
+@front_end_options
 @click.option(
     "--secure",
     is_flag=True,

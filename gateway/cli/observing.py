@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
@@ -16,6 +15,8 @@ from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
+from mqgateway.gateway.front_end import FrontEnd
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.runtime.loop import Reactor
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.service import BrokerService
     from mqgateway.gateway.container.service import ContainerService
     from mqgateway.gateway.controller.service import ControllerService
-    from mqgateway.gateway.grpc.call import Methods
     from mqgateway.gateway.metrics.observed import Observed
     from mqgateway.gateway.metrics.service import MetricsService
     from mqgateway.gateway.metrics.spans import MessageSpans
@@ -76,33 +76,28 @@ class Observation:
         self._spans = MessageSpans(options)
         return [self._spans]
 
-    def grpc_times(self, meters: Meters) -> Callable[[str, IntEnum, float], None] | None:
-        """What takes the time of calls of gRPC, if anybody wants to know it."""
-        if not self._exports:
-            return None
-        from mqgateway.gateway.metrics.rpc import GrpcTimes
+    @property
+    def exports_metrics(self) -> bool:
+        """True if metrics are exported, so that requests are timed."""
+        return self._exports
 
-        return GrpcTimes(meters).noted
+    @property
+    def spans(self) -> MessageSpans | None:
+        """The spans of messages, None if there is no collector for them."""
+        return self._spans
 
-    def grpc_spans(self) -> Callable[[Methods], Methods] | None:
-        """What makes spans of messages that come and go by gRPC, if they are to go anywhere."""
-        spans = self._spans
-        if spans is None:
-            return None
-
-        def before(methods: Methods) -> Methods:
-            from mqgateway.gateway.metrics.grpc_spans import GrpcSpans
-
-            return GrpcSpans(spans).before(methods)
-
-        return before
-
-    def broker(self, service: BrokerService, options: BrokerOptions, meters: Meters) -> None:
-        """Observe a broker."""
+    def broker(
+        self,
+        service: BrokerService,
+        options: BrokerOptions,
+        meters: Meters,
+        front_ends: Sequence[FrontEnd] = FRONT_ENDS,
+    ) -> None:
+        """Observe a broker and its front ends."""
         if self.service is not None:
             from mqgateway.gateway.metrics.observed import ObservedBroker
 
-            self.service.observed.append(ObservedBroker(service, options, meters, self._disk))
+            self.service.observed.append(ObservedBroker(service, options, meters, self._disk, front_ends))
 
     def name_server(self, service: NameServerService, options: NamesrvOptions, meters: Meters) -> None:
         """The same of a name server."""

@@ -24,6 +24,8 @@ from mqgateway.gateway.cli.settings import (
     ControllerSettings,
     NamesrvSettings,
 )
+from mqgateway.gateway.front_end import FrontEnd
+from mqgateway.gateway.front_ends import FRONT_ENDS
 
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?")
 EVERY_ADDRESS = {"", "0.0.0.0", "::"}
@@ -37,7 +39,7 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_controller(namesrv.controller, namesrv.remoting)
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
-        problems += _of_console(broker.broker)
+        problems += _of_front_ends(broker.broker)
     ports = list(_ports(namesrv, broker))
     for host, port, setting in ports:
         problems += _of_port(host, port, setting)
@@ -55,15 +57,11 @@ def check_controller_start(settings: ControllerSettings) -> None:
         raise ConfigError("\n".join(problems))
 
 
-def _of_console(options: BrokerOptions) -> Iterator[str]:
-    """What is wrong with who may do what in the console, where there is one."""
-    if options.console_port:
-        from mqgateway.gateway.web.entrance import check
-
-        try:
-            check(options)
-        except ConfigError as error:
-            yield str(error)
+def _of_front_ends(options: BrokerOptions) -> Iterator[str]:
+    """Yield the errors of the settings of front ends that are to be started."""
+    for one in FRONT_ENDS:
+        if one.problems is not None and one.port_in(options):
+            yield from one.problems(options)
 
 
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:
@@ -104,9 +102,18 @@ def _ports(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> It
 
         own = peers_of(broker.store.d_leger_peers)[broker.store.d_leger_self_id]
         yield broker.remoting.bind_address, int(own.rpartition(":")[2]), "dLegerPeers"
-    if broker is not None and broker.options.origin("grpcServerPort") != ASSUMED_BY_SERVE:
-        # Taken by somebody else, the port that nobody asked for is done without.
-        yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"
+    if broker is not None:
+        yield from (_port_of(one, broker) for one in FRONT_ENDS if _must_listen(one, broker))
+
+
+def _must_listen(front_end: FrontEnd, broker: BrokerSettings) -> bool:
+    """Return False if the front end is done without when its port is taken, as one that nobody asked for."""
+    return front_end.is_for_clients and broker.options.origin(front_end.setting) != ASSUMED_BY_SERVE
+
+
+def _port_of(front_end: FrontEnd, broker: BrokerSettings) -> tuple[str, int, str]:
+    host = front_end.host_in(broker.broker, broker.remoting.bind_address)
+    return host, front_end.port_in(broker.broker), front_end.described_setting
 
 
 def _optional_ports(
@@ -123,9 +130,7 @@ def _optional_ports(
         host = options.metrics_prom_exporter_host or (broker.broker.broker_ip1 if broker else "")
         yield host, options.metrics_prom_exporter_port, "metricsPromExporterPort"
     if broker is not None:
-        yield broker.broker.console_host, broker.broker.console_port, "consolePort (--console-port)"
-        if broker.options.origin("grpcServerPort") == ASSUMED_BY_SERVE:
-            yield broker.remoting.bind_address, broker.broker.grpc_server_port, "grpcServerPort (--grpc-port)"
+        yield from (_port_of(one, broker) for one in reversed(FRONT_ENDS) if not _must_listen(one, broker))
     if namesrv is not None and namesrv.namesrv.enable_controller_in_namesrv:
         from mqgateway.gateway.controller.peers import own_peer
 

@@ -25,11 +25,13 @@ from mqgateway.gateway.cli.boot import (
     controller_boot_line,
     name_server_boot_line,
 )
-from mqgateway.gateway.cli.grpc import start_grpc
+from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.limits import advice, raise_open_files, read_kernel
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, in_container, local_addresses, reach_warnings, who_may
+from mqgateway.gateway.front_end import FrontEnd, Running
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
@@ -38,15 +40,18 @@ from mqgateway.gateway.runtime.name_servers import split_addresses
 
 if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
-    from mqgateway.gateway.grpc.door import GrpcDoor
-    from mqgateway.gateway.web.service import ConsoleService
 
 
 class Both:
     """A name server, a broker, or both in one process; the broker then registers with its neighbour."""
 
     def __init__(
-        self, reactor: Reactor, namesrv: NamesrvSettings | None, broker: BrokerSettings | None, began: float
+        self,
+        reactor: Reactor,
+        namesrv: NamesrvSettings | None,
+        broker: BrokerSettings | None,
+        began: float,
+        front_ends: Sequence[FrontEnd] = FRONT_ENDS,
     ) -> None:
         self._began = began
         self._namesrv_settings = namesrv
@@ -59,8 +64,8 @@ class Both:
         self.broker: BrokerService | None = None
         self._namesrv_port = 0
         self._observation = self._observed(namesrv, broker)
-        self.console: ConsoleService | None = None
-        self.grpc: GrpcDoor | None = None
+        self._declared = front_ends
+        self.front_ends: dict[str, Running] = {}
         self._meters: Meters | None = None  # the broker's
         self._open_files = raise_open_files()
 
@@ -95,8 +100,7 @@ class Both:
             registered.callback(None)
             if not isinstance(result, Failure):
                 self._observation.started()
-                self._start_grpc(self._broker_settings)
-                self._start_console(self._broker_settings)
+                self._start_front_ends(self._broker_settings)
             return result
 
         return started.addBoth(tell)
@@ -168,7 +172,7 @@ class Both:
             before_registering=before_registering,
             neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
-        self._observation.broker(self.broker, settings.broker, meters)
+        self._observation.broker(self.broker, settings.broker, meters, self._declared)
         return maybeDeferred(self.broker.start)
 
     def _is_own_name_server(self, address: str) -> bool:
@@ -177,26 +181,19 @@ class Both:
         own = ("localhost", "127.0.0.1", "[::1]", socket.gethostname(), *local_addresses())
         return port == str(self._namesrv_port) and host in own
 
-    def _start_grpc(self, settings: BrokerSettings | None) -> None:
-        if settings is not None and self.broker is not None and self._meters is not None:
-            self.grpc = start_grpc(self.broker, settings, self._observation, self._meters, self._reactor)
-
-    def _start_console(self, settings: BrokerSettings | None) -> None:
-        """The console, which is loaded only where there is one."""
-        if settings is None or self.broker is None or not settings.broker.console_port:
+    def _start_front_ends(self, settings: BrokerSettings | None) -> None:
+        if settings is None or self.broker is None or self._meters is None:
             return
-        from mqgateway.gateway.web.service import ConsoleService
-
-        name_server = None if self.namesrv is None else self.namesrv.namesrv
-        self.console = ConsoleService(
-            self.broker.broker,
-            self.broker.operations,
-            self.broker.server,
+        self.front_ends = start_front_ends(
+            self._declared,
+            self.broker,
+            settings,
+            self._observation,
+            self._meters,
             reactor=self._reactor,
             clock=self.clock,
-            name_server=name_server,
+            name_server=None if self.namesrv is None else self.namesrv.namesrv,
         )
-        self.console.start()
 
     @property
     def entries(self) -> int:
@@ -234,10 +231,10 @@ class Both:
         return waiting
 
     def stop(self) -> Deferred[Any]:
-        """Stop the broker, then the controller and the name server, from which it takes its leave."""
-        stopped = maybeDeferred(self.console.stop) if self.console else succeed(None)
-        if self.grpc is not None:
-            stopped.addBoth(_after, self.grpc.stop)
+        """Stop the front ends, the broker, the controller and the name server, which the broker leaves."""
+        stopped: Deferred[Any] = succeed(None)
+        for running in reversed(self.front_ends.values()):
+            stopped.addBoth(_after, running.stop)
         if self.broker is not None:
             stopped.addBoth(_after, self.broker.stop)
         for service in (self.controller, self.namesrv):
@@ -278,8 +275,7 @@ class Both:
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
             boot=[line.text for line in self.boot_lines()],
-            console=self.console.url or None if self.console else None,
-            grpc=f"{advertised}:{self.grpc.port}" if self.grpc and self.grpc.port else None,
+            front_ends=[(one, self._endpoint(one, advertised)) for one in self._declared],
         )
 
     def boot_lines(self) -> list[BootLine]:
@@ -295,6 +291,10 @@ class Both:
             address = f"{options.broker_ip1}:{self.broker.port}"
             said.append(broker_boot_line(options.broker_name, address, options.namesrv_addr))
         return said
+
+    def _endpoint(self, front_end: FrontEnd, advertised: str) -> str | None:
+        running = self.front_ends.get(front_end.name)
+        return None if running is None else running.endpoint(advertised)
 
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None

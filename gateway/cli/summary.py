@@ -9,6 +9,8 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mqgateway.gateway.front_end import FrontEnd
+
 
 def local_addresses() -> list[str]:
     """The machine's IPv4 addresses, those that other machines may reach first."""
@@ -127,8 +129,8 @@ class Summary:
     controller: str | None = None
     boot: Sequence[str] = ()
     """What the standard's servers say."""
-    console: str | None = None
-    grpc: str | None = None
+    front_ends: Sequence[tuple[FrontEnd, str | None]] = ()
+    """The front ends with their endpoints, None for one that is not served."""
 
     def lines(self) -> list[str]:
         """The lines, ready to print; the last says that the server is ready."""
@@ -141,10 +143,10 @@ class Summary:
             lines.append(
                 f"broker       {self.broker}   ({self.broker_name} of {self.cluster}, as clients see it)"
             )
-        if self.grpc:
-            lines.append(f"gRPC         {self.grpc}   (clients of 5.x: endpoints {self.grpc})")
-        if self.console:
-            lines.append(f"console      {self.console}")
+        for front_end, endpoint in self.front_ends:
+            if endpoint:
+                usage = f"   ({front_end.usage.format(endpoint)})" if front_end.usage else ""
+                lines.append(f"{front_end.title:<13}{endpoint}{usage}")
         lines.append(f"data         {self.data}")
         lines.append(f"open to      {self.open_to}")
         lines += [f"warning      {text}" for text in self.warnings]
@@ -157,8 +159,7 @@ class Summary:
         return {
             "nameServer": self.name_server,
             "controller": self.controller,
-            "console": self.console,
-            "grpc": self.grpc,
+            **{front_end.name: endpoint for front_end, endpoint in reversed(self.front_ends)},
             "broker": self.broker,
             "brokerName": self.broker_name,
             "cluster": self.cluster,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mqgateway.gateway.broker.service import BrokerService
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.grpc.call import Methods, Peer, Status
 from mqgateway.gateway.grpc.server import GrpcServer
+from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 
@@ -20,31 +22,30 @@ MODULES = ("mqgateway.gateway.grpc.service.messaging",)
 class GrpcDoor:
     """Serves apache.rocketmq.v2 for a broker that has been started.
 
-    `loads_ahead`: what calls need is loaded as soon as the broker's workers have time, else by the first
-    connection. `noted` is told of calls that ended. What stands `before` all methods is given them, and gives
-    those that are served.
+    `worker` imports what calls need as soon as it has time; without one the first connection does. `noted` is
+    notified of calls that ended. `before` is given all methods, and returns those that are served.
     """
 
     def __init__(
         self,
-        service: BrokerService,
+        operations: Operations,
+        server: RemotingServer,
         *,
         reactor: Reactor,
-        loads_ahead: bool = True,
+        worker: Worker | None = None,
         noted: Callable[[str, Status, float], None] | None = None,
         before: Callable[[Methods], Methods] | None = None,
     ) -> None:
-        environment = service.broker.environment
-        self._service = service
+        self._operations = operations
         self._before = before
         self._schedule = Schedule(reactor)
         self._messaging: Messaging | None = None
         self._server = GrpcServer(
-            service.server,
-            service.broker.options,
+            server,
+            operations.options,
             self._methods,
             reactor=reactor,
-            worker=(environment.reader or environment.worker) if loads_ahead else None,
+            worker=worker,
             modules=MODULES,
             noted=noted,
         )
@@ -58,6 +59,10 @@ class GrpcDoor:
     def connection_count(self) -> int:
         """Connections of gRPC, on whichever port."""
         return self._server.connection_count
+
+    def endpoint(self, advertised: str) -> str | None:
+        """See `front_end.Running`."""
+        return f"{advertised}:{self.port}" if self.port else None
 
     def start(self, host: str, port: int) -> None:
         """Listen; see `GrpcServer`."""
@@ -77,8 +82,7 @@ class GrpcDoor:
     def _methods(self) -> Methods:
         from mqgateway.gateway.grpc.service.messaging import TICK_SECONDS, Messaging
 
-        service = self._service
-        self._messaging = messaging = Messaging(service.operations, port=lambda: self._server.port)
+        self._messaging = messaging = Messaging(self._operations, port=lambda: self._server.port)
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, messaging.tick)
         methods = messaging.methods()
         return methods if self._before is None else self._before(methods)

@@ -16,6 +16,7 @@ from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.grpc import FIRST_BYTES
 from mqgateway.gateway.grpc.call import Methods, Peer, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
@@ -72,9 +73,9 @@ class GrpcServer:
 
         A port that cannot be listened on is a warning in the log, no reason not to start.
         """
-        self._server.http2 = self._connection
+        self._server.recognise(FIRST_BYTES, self._connection)
         try:
-            self.port = self._server.listen_http2(host, port).getHost().port
+            self.port = self._server.listen_for(self._connection, host, port).getHost().port
         except CannotListenError as error:
             log.warning("the gRPC port cannot be opened: %s; grpcServerPort sets another one", error)
         else:

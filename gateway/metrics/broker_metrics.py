@@ -100,15 +100,17 @@ def _local(_: BrokerReading, labels: Labels) -> Labels:
 
 
 def _latencies(reading: BrokerReading) -> Iterator[Sample]:
-    """Yield the request latencies of both protocols."""
+    """Yield the request latencies of all protocols."""
     for known, value in distributed(reading.meters.rpc_latency):
         yield None if known is None else (REMOTING, *known), value
-    for labels, distribution in list(reading.meters.grpc_latency.table.items()):
-        yield (GRPC, *labels), distribution
+    for name, meter in reading.meters.front_ends.items():
+        latencies = {} if meter.latency is None else meter.latency.table
+        for labels, distribution in list(latencies.items()):
+            yield (name, *labels), distribution
 
 
 def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
-    if reading.meters.grpc_connections is not None:
+    if GRPC in reading.meters.front_ends:
         yield ("proxy", "local"), 1
 
 

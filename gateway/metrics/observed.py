@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from mqgateway.engine.disk import Disk
@@ -13,6 +13,8 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.controller.service import ControllerService
+from mqgateway.gateway.front_end import FrontEnd
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.controller_metrics import (
@@ -35,7 +37,12 @@ from mqgateway.gateway.metrics.health import (
 from mqgateway.gateway.metrics.lag import StoreTimes
 from mqgateway.gateway.metrics.metric import common_labels
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS, NameServerReading
-from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, Opening
+from mqgateway.gateway.metrics.own_metrics import (
+    OPENING_METRICS,
+    OWN_BROKER_METRICS,
+    Opening,
+    connection_metrics,
+)
 from mqgateway.gateway.metrics.points import Family, collect
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -72,11 +79,18 @@ def labels_for_all(options: ExporterOptions) -> Mapping[str, str]:
 
 
 class ObservedBroker:
-    """A broker. From now on is counted on its roads what only metrics show."""
+    """A broker and its front ends. What only metrics show is counted from now on."""
 
     name = "broker"
 
-    def __init__(self, service: BrokerService, options: BrokerOptions, meters: Meters, disk: Disk) -> None:
+    def __init__(
+        self,
+        service: BrokerService,
+        options: BrokerOptions,
+        meters: Meters,
+        disk: Disk,
+        front_ends: Sequence[FrontEnd] = FRONT_ENDS,
+    ) -> None:
         self._service = service
         self._options = options
         self._meters = meters
@@ -87,6 +101,7 @@ class ObservedBroker:
             for metric in (*BROKER_METRICS, *PROXY_METRICS)
             if not metric.switch or getattr(options, snake_case(metric.switch))
         ]
+        self._own_metrics = (*OWN_BROKER_METRICS, *connection_metrics(front_ends))
         node = {
             "cluster": options.broker_cluster_name,
             "node_type": "broker",
@@ -131,7 +146,7 @@ class ObservedBroker:
             yield from self._exporter.write(EXPORTER_METRICS, reading, text, truncated)
         else:
             yield from self._standard.write(self._switched_on, reading, text, truncated)
-            yield from self._own.write(OWN_BROKER_METRICS, reading, text, truncated)
+            yield from self._own.write(self._own_metrics, reading, text, truncated)
 
     def points(self) -> Steps[list[Family]]:
         """See `Observed`."""
@@ -140,7 +155,7 @@ class ObservedBroker:
         if not self.is_started:
             return families
         reading = BrokerReading(self._service.broker, self._meters, self._disk, self._times)
-        metrics = (*self._switched_on, *OWN_BROKER_METRICS)
+        metrics = (*self._switched_on, *self._own_metrics)
         families += yield from collect(metrics, reading, self._labels, most)
         return families
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import psutil
 
 from mqgateway.engine.meters import SYNC_BOUNDS, SYNC_SIZE_BOUNDS, Histogram
+from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.metrics.broker_metrics import counter, gauge, histogram, one
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
@@ -109,11 +111,6 @@ OPENING_METRICS: tuple[Metric[Opening], ...] = (
 """Metrics of a broker that are served before it has started, too."""
 
 
-def _grpc_connections(reading: BrokerReading) -> list[tuple[tuple[str, ...], int]]:
-    count = reading.meters.grpc_connections
-    return [] if count is None else [((), count())]
-
-
 OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     gauge(
         "mqgateway_broker_role",
@@ -172,11 +169,6 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         lambda reading: [((kind,), count) for kind, count in reading.held().items()],
         labels=("kind",),
     ),
-    gauge(
-        "mqgateway_grpc_connections",
-        "Open gRPC connections, if gRPC is served.",
-        _grpc_connections,
-    ),
     counter(
         "mqgateway_flow_control_total",
         "Requests refused by flow control, by cause.",
@@ -195,3 +187,21 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         one(lambda reading: reading.inconsistent_groups),
     ),
 )
+
+
+def connection_metrics(front_ends: Iterable[FrontEnd]) -> tuple[Metric[BrokerReading], ...]:
+    """Return the metrics of open connections, one for each front end that is for clients."""
+    return tuple(
+        gauge(
+            f"mqgateway_{one.name}_connections",
+            f"Open {one.title} connections, if {one.title} is served.",
+            partial(_connections, name=one.name),
+        )
+        for one in front_ends
+        if one.is_for_clients
+    )
+
+
+def _connections(reading: BrokerReading, name: str) -> list[tuple[tuple[str, ...], int]]:
+    meter = reading.meters.front_ends.get(name)
+    return [] if meter is None or meter.connections is None else [((), meter.connections())]

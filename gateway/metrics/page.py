@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN_CONTROLLER_METRICS
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Metric
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
-from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import (
+    OPENING_METRICS,
+    OWN_BROKER_METRICS,
+    SERVER_METRICS,
+    connection_metrics,
+)
 
 BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
 
@@ -20,7 +26,7 @@ def tables() -> str:
     parts: dict[str, Iterable[Metric[Any]]] = {
         "Apache RocketMQ's broker": BROKER_METRICS,
         "Apache RocketMQ's proxy": PROXY_METRICS,
-        "mqgateway's broker": (*OWN_BROKER_METRICS, *OPENING_METRICS),
+        "mqgateway's broker": (*OWN_BROKER_METRICS, *connection_metrics(FRONT_ENDS), *OPENING_METRICS),
         "Apache RocketMQ's controller": CONTROLLER_METRICS,
         "mqgateway's controller": OWN_CONTROLLER_METRICS,
         "mqgateway's name server": NAME_SERVER_METRICS,

@@ -6,9 +6,7 @@ could not be written to is not told apart here.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from enum import IntEnum
 from typing import Final
 
 from mqgateway.engine.clock import Clock
@@ -36,8 +34,6 @@ GROUPS: Final = frozenset(
     }
 )
 CREATIONS: Final = frozenset(map(int, TOPICS | GROUPS))
-WAITING: Final = ("ReceiveMessage", "PullMessage")
-"""Methods of gRPC that may wait for messages."""
 SUCCESS: Final = "success"
 ONEWAY: Final = "oneway"
 CANCELLED: Final = "cancelled"
@@ -128,29 +124,6 @@ class RequestTimes:
         distribution = self._latency.of(labels)
         if code in RequestCode._value2member_map_:  # others may be any number
             self._known[key] = distribution
-        return distribution
-
-
-class GrpcTimes:
-    """The same of calls of gRPC; response codes are gRPC's statuses. Standard: none."""
-
-    def __init__(self, meters: Meters) -> None:
-        self._latency = meters.grpc_latency
-        self._known: dict[tuple[str, IntEnum], Distribution] = {}
-
-    def noted(self, path: str, status: IntEnum, seconds: float) -> None:
-        """A call ended; the path is empty where there is no such method."""
-        distribution = self._known.get((path, status)) or self._distribution_of(path, status)
-        millis = int(seconds * 1000)
-        distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
-        distribution.sum += millis
-
-    def _distribution_of(self, path: str, status: IntEnum) -> Distribution:
-        method = path.rpartition("/")[2]
-        result = CANCELLED if status.name == "CANCELLED" else SUCCESS
-        name = "_".join(re.findall("[A-Z][^A-Z]*", method)).lower()
-        labels = (name or "unknown", status.name.lower(), str(method in WAITING).lower(), result)
-        distribution = self._known[path, status] = self._latency.of(labels)
         return distribution
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from mqgateway.gateway.front_ends import FRONT_ENDS
+
 VERSION = 1
 DRAIN_SECONDS = 35.0
 """Producers of the standard look for routes each 30 s."""
@@ -151,8 +153,7 @@ OF_THE_PLACE = frozenset(
         *(
             "startAcceptSendRequestTimeStamp",
             "fetchNamesrvAddrByAddressServer",
-            "grpcServerPort",
-            "consolePort",
+            *(front_end.setting for front_end in FRONT_ENDS),
         ),
     )
 )

@@ -1,4 +1,4 @@
-"""The first bytes of a connection, and where they lead: a PROXY header, TLS or plain, frames or HTTP/2.
+"""The first bytes of a connection, and where they lead: a PROXY header, TLS or plain, frames or others.
 
 A frame starts with the top byte of its length, which is 0 or 1 below every sane limit, so neither a PROXY
 header nor a TLS hello (0x16) nor HTTP/2's preface ("PRI ") can be taken for one. Once the way is known the
@@ -8,7 +8,7 @@ handshake steps aside: bytes go straight to what it has led to. Standard: `TlsMo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from typing import Protocol as Interface
 
@@ -25,7 +25,6 @@ from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 TLS_HELLO = 0x16
-HTTP2_START = b"PRI "
 
 
 class Conversing(Interface):
@@ -95,10 +94,10 @@ class Conversing(Interface):
 class Handshake(Protocol):
     """Leads an incoming connection to `connection`, through TLS if that is what it speaks.
 
-    What speaks HTTP/2 is led to what `http2` makes instead, if there is that. Once it has begun to speak, a
-    PROXY header and a TLS handshake may together take `patience` seconds. Without `tls` a TLS hello is
-    refused, as it is in mode disabled. `on_gone` is called when the connection has ended, wherever it had
-    come to. `number` tells it from others of the same server.
+    A connection whose first bytes are `recognised` is led to what their function makes instead. Once it has
+    begun to speak, a PROXY header and a TLS handshake may together take `patience` seconds. Without `tls` a
+    TLS hello is refused, as it is in mode disabled. `on_gone` is called when the connection has ended,
+    wherever it had come to. `number` tells it from others of the same server.
     """
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
@@ -110,13 +109,13 @@ class Handshake(Protocol):
         tls: ServerTls | None,
         patience: float,
         on_gone: Callable[[Handshake], None],
-        http2: Callable[[], Conversing] | None = None,
+        recognised: Mapping[bytes, Callable[[], Conversing]] | None = None,
         number: int = 0,
     ) -> None:
         self.connection = connection
         self.number = number
         self.opened_at = reactor.seconds()
-        self._http2 = http2
+        self._recognised = {} if recognised is None else recognised
         self._source: tuple[str, int] | None = None  # who is behind a proxy
         self._reactor = reactor
         self._tls = tls
@@ -157,13 +156,15 @@ class Handshake(Protocol):
 
     def choose(self, first: bytes) -> Conversing:
         """What the first bytes, decrypted ones if it speaks TLS, are for."""
-        if self._http2 is not None and HTTP2_START.startswith(first[: len(HTTP2_START)]):
-            is_secure = self.connection.is_secure
-            self.connection = self._http2()
-            if self._source is not None:
-                self.connection.set_address(*self._source)
-            if is_secure:
-                self.connection.handshakeCompleted()
+        for first_bytes, make in self._recognised.items():
+            if first_bytes.startswith(first[: len(first_bytes)]):
+                is_secure = self.connection.is_secure
+                self.connection = make()
+                if self._source is not None:
+                    self.connection.set_address(*self._source)
+                if is_secure:
+                    self.connection.handshakeCompleted()
+                break
         return self.connection
 
     def _pass_proxy_header(self) -> bytes:
@@ -190,7 +191,7 @@ class Handshake(Protocol):
             if not tls.is_ready:
                 self._refuse("it speaks TLS, for which there is no usable certificate")
                 return
-            inside = tls.wrap(self.connection if self._http2 is None else _BehindTls(self))
+            inside = tls.wrap(_BehindTls(self) if self._recognised else self.connection)
             if self._timer is None:
                 self._timer = self._reactor.callLater(self._patience, self._out_of_patience)
         elif tls is not None and tls.mode == "enforcing":

@@ -13,7 +13,7 @@ once nothing is owed to it; the others after `shutdown_wait_time_seconds`, or af
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import NamedTuple
 
@@ -82,8 +82,7 @@ class RemotingServer:
         self._tls = tls
         self.terms = server_terms(options, reactor, None) if terms is None else terms
         """What its connections have in common, those that speak another protocol included."""
-        self.http2: Callable[[], Conversing] | None = None
-        """Makes the other end of a connection that speaks HTTP/2, on whichever port; without it none may."""
+        self._recognised: dict[bytes, Callable[[], Conversing]] = {}
         self._on_connect = on_connect
         self._on_lost = on_lost
         self._ports: list[ListeningPort] = []
@@ -120,14 +119,31 @@ class RemotingServer:
         """
         served_by = self._dispatcher if dispatcher is None else dispatcher
         self._dispatchers.add(served_by)
-        return self._listen(host, port, served_by)
 
-    def listen_http2(self, host: str, port: int) -> ListeningPort:
-        """Take connections on a port that is for what `http2` makes only; raises as `listen`."""
-        return self._listen(host, port, None)
+        def connection() -> Conversing:
+            return Connection(self.terms, served_by, self._on_connect, self._on_lost)
 
-    def _listen(self, host: str, port: int, dispatcher: Dispatcher | None) -> ListeningPort:
-        factory = _Doorways(self, dispatcher)
+        return self._listen(host, port, connection, self._recognised)
+
+    def listen_for(self, make: Callable[[], Conversing], host: str, port: int) -> ListeningPort:
+        """Accept connections on a port (0: any free one) for another protocol only; raises as `listen`.
+
+        `make` returns the protocol of a new connection, which comes after a PROXY header and TLS.
+        """
+        return self._listen(host, port, make, {})
+
+    def recognise(self, first_bytes: bytes, make: Callable[[], Conversing]) -> None:
+        """Pass connections that begin with these bytes, on the ports of `listen`, to what `make` returns."""
+        self._recognised[first_bytes] = make
+
+    def _listen(
+        self,
+        host: str,
+        port: int,
+        make: Callable[[], Conversing],
+        recognised: Mapping[bytes, Callable[[], Conversing]],
+    ) -> ListeningPort:
+        factory = _Doorways(self, make, recognised)
         listening = listen(self._reactor, port, factory, self._options.server_socket_backlog, host)
         self._ports.append(listening)
         if self._sweeper is None:
@@ -149,7 +165,9 @@ class RemotingServer:
 
     # Called by doorways
 
-    def open_door(self, dispatcher: Dispatcher | None) -> Handshake | None:
+    def open_door(
+        self, make: Callable[[], Conversing], recognised: Mapping[bytes, Callable[[], Conversing]]
+    ) -> Handshake | None:
         """The protocol for a new connection; None when there are too many."""
         if len(self._doors) >= self._options.max_connections:
             if not self._was_full:
@@ -157,17 +175,10 @@ class RemotingServer:
             self._was_full = True
             return None
         self._was_full = False
-        connection: Conversing
-        if dispatcher is not None:
-            connection = Connection(self.terms, dispatcher, self._on_connect, self._on_lost)
-        elif self.http2 is not None:
-            connection = self.http2()
-        else:
-            return None
-        http2 = None if dispatcher is None else self.http2
         patience = self._options.handshake_timeout_millis / 1000
-        number = next(self._numbers)
-        door = Handshake(connection, self._reactor, self._tls, patience, self._door_closed, http2, number)
+        door = Handshake(
+            make(), self._reactor, self._tls, patience, self._door_closed, recognised, next(self._numbers)
+        )
         self._doors.add(door)
         return door
 
@@ -241,9 +252,15 @@ class _Doorways(Factory):
 
     noisy = False
 
-    def __init__(self, server: RemotingServer, dispatcher: Dispatcher | None) -> None:
+    def __init__(
+        self,
+        server: RemotingServer,
+        make: Callable[[], Conversing],
+        recognised: Mapping[bytes, Callable[[], Conversing]],
+    ) -> None:
         self._server = server
-        self._dispatcher = dispatcher
+        self._make = make
+        self._recognised = recognised
 
     def buildProtocol(self, addr: object) -> Handshake | None:
-        return self._server.open_door(self._dispatcher)
+        return self._server.open_door(self._make, self._recognised)

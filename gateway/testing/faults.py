@@ -94,8 +94,8 @@ class Faults:
         served: Callable[[], None],
         ahead: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._pause = pause
-        self._served = served
+        self.pause = pause
+        self.served = served
         self._ahead = ahead
         self._orders: list[Fault] = []
 
@@ -141,10 +141,10 @@ class Faults:
     def _later(self, seconds: float, carry_out: CarryOut, command: RemotingCommand, peer: Peer) -> Any:
         def carry(_: None) -> Any:
             answer = carry_out(command, peer)
-            self._served()
+            self.served()
             return answer
 
-        return self._pause(seconds).addCallback(carry).addErrback(lambda _: None)
+        return self.pause(seconds).addCallback(carry).addErrback(lambda _: None)
 
     def _date(self, command: RemotingCommand) -> None:
         """Clients live in the machine's time: what they date is dated in the server's."""

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import DLQ_PREFIX
+from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import (
     BrokerOptions,
     NamesrvOptions,
@@ -32,13 +33,13 @@ from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
-from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
-from mqgateway.gateway.testing.grpc_faults import GrpcFaults
 from mqgateway.gateway.testing.moving import MovingClock
 from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
@@ -70,8 +71,9 @@ class Server:
     """A server on `host`; ports are any free ones unless given. It is in memory unless `data_dir` is given.
 
     `advertise` is the address that clients are told, `host` unless given. `speed`: so many seconds pass in
-    it in one of the machine's. Other arguments are settings of the broker, its store and its connections in
-    the standard's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`.
+    it in one of the machine's. `front_ends` serve other protocols than remoting, those that are for clients
+    at any free port unless a setting names one. Other arguments are settings of the broker, its store and its
+    connections in the standard's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`.
     Raises `engine.errors.ConfigError` for settings that cannot be.
     """
 
@@ -86,6 +88,7 @@ class Server:
         speed: float = 1.0,
         loop: Loop | None = None,
         machine: Clock | None = None,
+        front_ends: Sequence[FrontEnd] = FRONT_ENDS,
         **settings: Any,
     ) -> None:
         self._loop = loop or ServerLoop.shared()
@@ -103,8 +106,9 @@ class Server:
         self._namesrv: NameServerService | None = None
         self._namesrv_life = MortalReactor(self._loop.reactor)
         self._broker: BrokerService | None = None
-        self._grpc: GrpcDoor | None = None
-        self._grpc_port = 0
+        self._declared = [one for one in front_ends if one.is_for_clients]
+        self._front_ends: dict[str, Running] = {}
+        self._front_end_ports: dict[str, int] = {}
         self._life = MortalReactor(self._loop.reactor)
         self._was_started = False
 
@@ -138,9 +142,15 @@ class Server:
     @property
     def grpc_endpoints(self) -> str:
         """`host:port` of gRPC: what clients of 5.x are given. Raises `ServerError` where it is not served."""
-        if not self._grpc_port:
-            raise ServerError("gRPC is not served")
-        return f"{self._advertise}:{self._grpc_port}"
+        return self.endpoint("grpc")
+
+    def endpoint(self, front_end: str) -> str:
+        """Return `host:port` of a front end, by its name. Raises `ServerError` if it is not served."""
+        port = self._front_end_ports.get(front_end, 0)
+        if not port:
+            titles = {one.name: one.title for one in self._declared}
+            raise ServerError(f"{titles.get(front_end, front_end)} is not served")
+        return f"{self._advertise}:{port}"
 
     @property
     def broker(self) -> Broker:
@@ -368,21 +378,32 @@ class Server:
         self._faults.stand_before(self._broker.dispatcher)
         self._faults.stand_before(self._broker.fast_dispatcher)
         await maybeDeferred(self._broker.start)
-        self._grpc = door = GrpcDoor(
-            self._broker,
-            reactor=self._life,
-            loads_ahead=False,
-            before=GrpcFaults(
-                self._faults, self._schedule.pause, self._served, lambda call: door.abort(call.peer)
-            ).before,
+        for one in self._declared:
+            self._front_ends[one.name] = self._start_front_end(one, self._broker)
+
+    def _start_front_end(self, front_end: FrontEnd, broker: BrokerService) -> Running:
+        name, options = front_end.name, self._options[0]
+        running = front_end.start(
+            Surroundings(
+                operations=broker.operations,
+                server=broker.server,
+                broker=broker.broker,
+                reactor=self._life,
+                clock=self.clock,
+                host=self._host,
+                port=self._front_end_ports.get(name) or front_end.port_in(options),
+                advertised=self._advertise,
+                meter=FrontEndMeter(has_latency=False),
+                faults=self._faults,
+            )
         )
-        self._grpc.start(self._host, self._grpc_port or options.grpc_server_port)
-        self._grpc_port = self._grpc.port
+        self._front_end_ports[name] = running.port
+        return running
 
     async def _stop_broker(self) -> None:
-        if self._grpc is not None:
-            self._grpc.stop()
-            self._grpc = None
+        for running in reversed(self._front_ends.values()):
+            await maybeDeferred(running.stop)
+        self._front_ends = {}
         if self._broker is not None:
             broker, self._broker = self._broker, None
             await broker.stop()
@@ -391,7 +412,7 @@ class Server:
     async def _kill(self) -> None:
         if self._broker is None:
             raise ServerError("the broker is not running")
-        self._broker = self._grpc = None
+        self._broker, self._front_ends = None, {}
         for closed in self._life.kill():
             await maybeDeferred(lambda: closed)  # noqa: B023
         self._storage.take_over()

@@ -15,6 +15,7 @@ openapi     the document made of the routes
 streams     server-sent events
 site        the door: bytes of HTTP in, functions called, answers out
 service     listens, and moves the console's time
+front_end   the declaration of the console: its port and flag, its start
 
 Nothing of it is loaded unless `consolePort` is set (docs/decisions/0038-console.md).
 """

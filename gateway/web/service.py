@@ -70,7 +70,16 @@ class ConsoleService:
             return ""
         host = f"[{self._host}]" if ":" in self._host else self._host
         token = self._entrance.link_token
-        return f"http://{host}:{self._listening.getHost().port}/" + (f"#token={token}" if token else "")
+        return f"http://{host}:{self.port}/" + (f"#token={token}" if token else "")
+
+    @property
+    def port(self) -> int:
+        """The port in use; 0 while it is not served."""
+        return 0 if self._listening is None else self._listening.getHost().port
+
+    def endpoint(self, advertised: str) -> str | None:
+        """See `front_end.Running`: the URL, which is at `consoleHost`."""
+        return self.url or None
 
     def start(self) -> None:
         """Listen."""

@@ -149,7 +149,7 @@ class World:
         self.service.start().addBoth(started.append)
         self.settle(1.0)
         assert started == [None], started
-        self.grpc = GrpcDoor(self.service, reactor=self.net, loads_ahead=False)
+        self.grpc = GrpcDoor(self.service.operations, self.service.server, reactor=self.net)
         self.grpc.start("10.0.0.1", GRPC_PORT)
 
     def restart_broker(self) -> None:

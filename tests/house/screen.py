@@ -16,11 +16,17 @@ from mqgateway.gateway.cli.container import mqbrokercontainer
 from mqgateway.gateway.cli.controller import mqcontroller
 from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
 from mqgateway.gateway.client import options as client
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS, PROXY_METRICS
 from mqgateway.gateway.metrics.controller_metrics import CONTROLLER_METRICS, OWN_CONTROLLER_METRICS
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
-from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import (
+    OPENING_METRICS,
+    OWN_BROKER_METRICS,
+    SERVER_METRICS,
+    connection_metrics,
+)
 from mqgateway.gateway.mqadmin.declaration import MQADMIN, every
 from mqgateway.gateway.nouns import ABOUT, CATALOGUE
 from mqgateway.gateway.web.api.routes import ROUTES
@@ -38,6 +44,7 @@ OPTION_CLASSES = (
 METRICS = (
     *(BROKER_METRICS, PROXY_METRICS, CONTROLLER_METRICS, OWN_CONTROLLER_METRICS, EXPORTER_METRICS),
     *(NAME_SERVER_METRICS, OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS),
+    connection_metrics(FRONT_ENDS),
 )
 _LABEL = re.compile(r'^  "((?:[^"\\]|\\.)*)":', re.MULTILINE)
 

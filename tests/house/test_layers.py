@@ -70,9 +70,10 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
     "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
-    "gateway.metrics.grpc_spans": ("gateway.metrics.spans", "gateway.grpc"),
     "gateway.metrics": (
         "gateway.metrics",
+        "gateway.front_end",
+        "gateway.front_ends",
         "gateway.broker",
         "gateway.container",
         "gateway.controller",
@@ -82,6 +83,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.codec",
         "engine",
     ),
+    "gateway.grpc.front_end": ("gateway.grpc", "gateway.front_end"),
+    "gateway.grpc.spans": ("gateway.grpc", "gateway.metrics.spans"),
+    "gateway.grpc.faults": ("gateway.grpc", "gateway.testing.faults", "gateway.codec"),
     "gateway.grpc": (
         "gateway.grpc",
         "gateway.access",
@@ -94,6 +98,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.kafka": ("gateway.kafka", *SERVERS),
     "gateway.web": (
         "gateway.web",
+        "gateway.front_end",
         "gateway.doctor",
         "gateway.metrics.health",
         "gateway.client.compression",
@@ -139,6 +144,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.migration": (
         "gateway.migration",
+        "gateway.front_ends",
         "gateway.mqadmin.servers",
         "gateway.client",
         "gateway.codec",
@@ -157,6 +163,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "gateway.cli": ("gateway", "engine", "pipeline"),
     "gateway.testing": ("gateway", "engine"),
+    "gateway.front_end": ("gateway", "engine"),
     "gateway": ("gateway",),
     "pipeline": ("pipeline", "gateway.client", "gateway.codec", "engine"),
     # The public faces name what the rest is for; nothing of ours imports them.
@@ -226,7 +233,6 @@ def test_codec_is_pure() -> None:
 FRONT_ENDS = ("gateway.grpc", "gateway.web", "gateway.testing")
 OPERATIONS = "gateway.broker.operations"
 INSIDE = {
-    "gateway.grpc.door": 1,
     "gateway.testing.server": 2,
     "gateway.web.api.behind": 1,
     "gateway.web.api.connections": 1,

@@ -17,7 +17,6 @@ from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
     CONSUME_PASSIVELY,
-    GRPC,
     Client,
     OperationError,
     Operations,
@@ -30,7 +29,7 @@ from mqgateway.gateway.codec.bodies.heartbeat import (
     SubscriptionData,
 )
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
-from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc import NAME, v2
 from mqgateway.gateway.grpc.call import CallFailed, Status
 from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.lite import LiteSubscribers, checked_bound
@@ -207,7 +206,7 @@ class Clients:
         def client(client_id: str) -> Client:
             release = f"v{session.version.replace('.', '_')}" if RELEASE.fullmatch(session.version) else ""
             version, may_use = CURRENT_VERSION, published.__contains__
-            return Client(session, client_id, session.language, version, outgoing, GRPC, release, may_use)
+            return Client(session, client_id, session.language, version, outgoing, NAME, release, may_use)
 
         self._clients.register(permit, session, heartbeat, client)
 

@@ -67,12 +67,12 @@ def test_it_has_a_port_for_grpc_where_its_file_names_one(tmp_path: Path) -> None
     one = Contained(tmp_path)
     one.settings.broker.grpc_server_port = 18081
     one.loop.wait_for(one.service.start())
-    assert one.service.grpc is not None and 18081 in one.loop.ports
+    assert list(one.service.front_ends) == ["grpc"] and 18081 in one.loop.ports
     one.loop.wait_for(one.service.stop())
     assert not one.loop.ports
     other = Contained(tmp_path / "other")
     other.loop.wait_for(other.service.start())
-    assert other.service.grpc is None
+    assert not other.service.front_ends
     other.loop.wait_for(other.service.stop())
 
 

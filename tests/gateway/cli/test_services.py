@@ -26,6 +26,8 @@ from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.grpc.call import Status
+from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.web.service import ConsoleService
 from tests.support.gateway.remoting.pair import Net, Talker
 
 NAMESRV_PORT, BROKER_PORT = 9876, 10911
@@ -308,19 +310,20 @@ def test_the_console_is_there_where_a_port_is_set(tmp_path: Path) -> None:
     namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, consolePort=8088)
     both = Both(loop, namesrv, broker, 0.0)
     loop.wait_for(both.start())
-    url = both.summary().console
-    assert url is not None and url.startswith("http://127.0.0.1:8088/#token=")
-    assert both.console is not None and both.console.console.name_server is not None
+    url = both.summary().as_json()["console"]
+    assert isinstance(url, str) and url.startswith("http://127.0.0.1:8088/#token=")
+    console = both.front_ends["console"]
+    assert isinstance(console, ConsoleService) and console.console.name_server is not None
     assert any("console" in line for line in both.summary().lines())
     loop.wait_for(both.stop())
-    assert both.summary().console is None
+    assert both.summary().as_json()["console"] is None
 
 
 def test_without_one_nothing_of_it_is_made(tmp_path: Path) -> None:
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
     loop.wait_for(both.start())
-    assert both.console is None and both.summary().console is None
+    assert not both.front_ends and both.summary().as_json()["console"] is None
     loop.wait_for(both.stop())
 
 
@@ -329,8 +332,8 @@ def test_grpc_is_there_where_a_port_is_set(tmp_path: Path) -> None:
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path, grpcServerPort=8081), 0.0)
     loop.wait_for(both.start())
     assert 8081 in loop.ports
-    endpoints = both.summary().grpc
-    assert endpoints is not None and endpoints.endswith(":8081")
+    endpoints = both.summary().as_json()["grpc"]
+    assert isinstance(endpoints, str) and endpoints.endswith(":8081")
     assert any(line.startswith("gRPC ") and endpoints in line for line in both.summary().lines())
     loop.wait_for(both.stop())
     assert not loop.ports
@@ -342,16 +345,18 @@ def test_calls_of_grpc_are_counted_where_metrics_are_served(exporter: str, tmp_p
     broker = broker_settings(tmp_path, grpcServerPort=8081, metricsExporterType=exporter)
     both = Both(loop, namesrv_settings(tmp_path), broker, 0.0)
     loop.wait_for(both.start())
-    assert both._meters is not None and both._meters.grpc_connections is not None and both.grpc is not None
-    assert both._meters.grpc_connections() == 0
-    noted = both.grpc._server._noted
+    grpc = both.front_ends["grpc"]
+    assert both._meters is not None and isinstance(grpc, GrpcDoor)
+    meter = both._meters.front_ends["grpc"]
+    assert meter.connections is not None and meter.connections() == 0
+    noted = grpc._server._noted
     if exporter == "PROM":
         assert noted is not None
         noted("/S/SendMessage", Status.OK, 0.001)
-    assert (noted is None, len(both._meters.grpc_latency.table)) == (
-        exporter != "PROM",
-        int(exporter == "PROM"),
-    )
+    if exporter == "PROM":
+        assert meter.latency is not None and len(meter.latency.table) == 1
+    else:
+        assert noted is None and meter.latency is None
     loop.wait_for(both.stop())
 
 
@@ -359,7 +364,7 @@ def test_without_a_port_there_is_no_grpc(tmp_path: Path) -> None:
     loop = Loop()
     both = Both(loop, namesrv_settings(tmp_path), broker_settings(tmp_path), 0.0)
     loop.wait_for(both.start())
-    assert both.grpc is None and both.summary().as_json()["grpc"] is None
+    assert not both.front_ends and both.summary().as_json()["grpc"] is None
     loop.wait_for(both.stop())
 
 

@@ -10,16 +10,25 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine.ha.role import RoleKind
+from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.dashboards import BOARDS, COLUMNS, EXPORTED, NATIVE, as_json, main
 from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.metric import Kind
 from mqgateway.gateway.metrics.name_server_metrics import NAME_SERVER_METRICS
-from mqgateway.gateway.metrics.own_metrics import OPENING_METRICS, OWN_BROKER_METRICS, SERVER_METRICS
+from mqgateway.gateway.metrics.own_metrics import (
+    OPENING_METRICS,
+    OWN_BROKER_METRICS,
+    SERVER_METRICS,
+    connection_metrics,
+)
 from tests.house.source import ROOT
 
 FOLDER = ROOT / "dashboards"
-OURS = (*OPENING_METRICS, *OWN_BROKER_METRICS, *NAME_SERVER_METRICS, *SERVER_METRICS)
+OURS = (
+    *(*OPENING_METRICS, *OWN_BROKER_METRICS, *connection_metrics(FRONT_ENDS)),
+    *(*NAME_SERVER_METRICS, *SERVER_METRICS),
+)
 NATIVE_METRICS = (*BROKER_METRICS, *OURS)
 NODE = {"cluster", "node_id", "node_type", "instance", "job", "le"}
 

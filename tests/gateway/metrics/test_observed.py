@@ -1,5 +1,6 @@
 """Sets of metrics, labels for all, limits, and what a scrape of very many series costs."""
 
+from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -21,7 +22,8 @@ def test_labels_of_the_node_and_the_settings() -> None:
 def test_where_grpc_is_served_the_proxy_is_up() -> None:
     host = ExportingBroker()
     assert "rocketmq_proxy_up" not in host.scrape() and "mqgateway_grpc_connections" not in host.scrape()
-    host.meters.grpc_connections = lambda: 3
+    meter = host.meters.front_ends["grpc"] = FrontEndMeter(has_latency=False)
+    meter.connections = lambda: 3
     node = NODE.replace('"broker"', '"proxy"')
     pairs = sorted([*node.split(","), 'proxy_mode="local"'])
     assert f"rocketmq_proxy_up{{{','.join(pairs)}}} 1\n" in host.scrape()

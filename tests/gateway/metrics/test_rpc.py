@@ -12,8 +12,7 @@ from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import request_header
-from mqgateway.gateway.grpc.call import Status
-from mqgateway.gateway.metrics.rpc import GrpcTimes, RequestTimes
+from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.protocol import Connection, client_terms
@@ -92,44 +91,6 @@ def test_creations_take_their_time() -> None:
     assert host.value(name, invocation_status="failure", is_system="false") == 1
 
 
-def test_calls_of_grpc_are_counted_by_method_and_status() -> None:
-    host = ExportingBroker()
-    times = GrpcTimes(host.meters)
-    service = "/apache.rocketmq.v2.MessagingService"
-    for seconds in (0.002, 0.02):
-        times.noted(f"{service}/SendMessage", Status.OK, seconds)
-    times.noted(f"{service}/ReceiveMessage", Status.CANCELLED, 20.0)
-    times.noted("", Status.UNIMPLEMENTED, 0.0)
-    found = {
-        tuple(
-            dict(labels)[name] for name in ("request_code", "response_code", "is_long_polling", "result")
-        ): value
-        for labels, value in host.values(LATENCY).items()
-        if dict(labels)["protocol_type"] == "grpc"
-    }
-    assert found == {
-        ("send_message", "ok", "false", "success"): 2,
-        ("receive_message", "cancelled", "true", "cancelled"): 1,
-        ("unknown", "unimplemented", "false", "success"): 1,
-    }
-    assert (
-        host.value(
-            "rocketmq_rpc_latency_milliseconds_bucket",
-            le="3.0",
-            protocol_type="grpc",
-            request_code="send_message",
-            response_code="ok",
-            is_long_polling="false",
-            result="success",
-        )
-        == 1
-    )
-
-
-NOBODY: Any = None
-CODE = RequestCode.SEND_MESSAGE
-
-
 def asking(code: int, flag: int = 0) -> RemotingCommand:
     """A request with everything that it has to have."""
     header = request_header(code)
@@ -137,6 +98,10 @@ def asking(code: int, flag: int = 0) -> RemotingCommand:
     command = RemotingCommand(int(code), ext_fields=fields)
     command.flag = flag
     return command
+
+
+NOBODY: Any = None
+CODE = RequestCode.SEND_MESSAGE
 
 
 class Reads:

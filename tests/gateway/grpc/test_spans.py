@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred, fail
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.call import CallFailed, Status, Unary
-from mqgateway.gateway.metrics.grpc_spans import GrpcSpans
+from mqgateway.gateway.grpc.spans import GrpcSpans
 from mqgateway.gateway.metrics.spans import MessageSpans
 from tests.gateway.metrics.test_spans import OTHER, PARENT, TRACE, shown
 from tests.support.gateway.grpc.messaging import ID, FakeCall, Service, acking, message

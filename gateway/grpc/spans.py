@@ -1,4 +1,4 @@
-"""The same spans as of `spans` for messages that come and go by gRPC, whose methods this stands before.
+"""Spans of messages sent and received by gRPC, as `metrics.spans` makes them; they wrap the methods.
 
 The queue of a message that is sent is the broker's choice: its span does not name it. What ends a transaction
 or acknowledges names messages by their ids.

@@ -9,9 +9,9 @@ import pytest
 
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.grpc.faults import LIKE
 from mqgateway.gateway.grpc.service.messaging import SERVICE
 from mqgateway.gateway.testing.faults import SEND
-from mqgateway.gateway.testing.grpc_faults import LIKE
 from mqgateway.gateway.testing.server import Server
 
 grpc = pytest.importorskip("grpc")

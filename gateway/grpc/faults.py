@@ -1,4 +1,4 @@
-"""The faults of `faults` for gRPC: what is ordered for requests strikes the methods that are like them.
+"""The faults of `testing.faults` for gRPC: a fault for requests strikes the methods that are like them.
 
 A fault for `SEND` strikes SendMessage too, one for a code of POP ReceiveMessage. The stream of Telemetry is
 a connection rather than a request: nothing but the end of its connection strikes it.
@@ -37,21 +37,10 @@ LIKE: dict[str, tuple[int, ...]] = {
 
 
 class GrpcFaults:
-    """The methods of one server with the faults before them.
+    """The faults of one server, before the methods; `cut` breaks the connection of a call."""
 
-    `pause` and `served` are as those of `Faults`; `cut` breaks the connection of a call.
-    """
-
-    def __init__(
-        self,
-        faults: Faults,
-        pause: Callable[[float], Deferred[None]],
-        served: Callable[[], None],
-        cut: Callable[[Call], None],
-    ) -> None:
+    def __init__(self, faults: Faults, cut: Callable[[Call], None]) -> None:
         self._faults = faults
-        self._pause = pause
-        self._served = served
         self._cut = cut
 
     def before(self, methods: Methods) -> Methods:
@@ -78,10 +67,10 @@ class GrpcFaults:
 
             def carry_out(_: None) -> Any:
                 answer = method.answer(request, call)
-                self._served()
+                self._faults.served()
                 return answer
 
-            return self._pause(fault.seconds).addCallback(carry_out)
+            return self._faults.pause(fault.seconds).addCallback(carry_out)
         if fault.what == "cut":
             self._cut(call)
         elif fault.what == "drop_answer":
