@@ -11,10 +11,12 @@ from mqgateway.engine.store.key_query import INDEX_UNIQUE
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.consume.query import query_message
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Use
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.records import half_at
+from mqgateway.gateway.broker.transactions import checks
 from mqgateway.gateway.broker.transactions.ends import TransactionEnd, end_transaction
 
 FOREVER = 2**62
@@ -36,11 +38,23 @@ class Transactions:
         self._broker = broker
         self._gate = gate
 
-    def end(self, permit: Permit, end: TransactionEnd, topic: str) -> None:
-        """Commit a half message of a topic, roll it back, or leave it open. Raises `OperationError`."""
+    def end(self, permit: Permit, end: TransactionEnd, may_use: MayUse | None) -> None:
+        """Commit a half message, roll it back, or leave it open. Raises `OperationError`.
+
+        `may_use` decides on the topic of the half message at the offsets, which may be another one than the
+        principal was authorized for; None permits every topic.
+        """
         self._gate.enter(permit, Use.END_TRANSACTION)
-        # The principal was authorized for this topic; the offsets may be of another topic's message.
-        end_transaction(self._broker, end, permit.now, lambda stored: stored == topic)
+        end_transaction(self._broker, end, permit.now, may_use)
+        self._gate.leave(None)
+
+    def resume_check(self, permit: Permit, message_id: str, may_use: MayUse | None) -> None:
+        """Check a transaction again whose half message was given up; `may_use` as of `end`.
+
+        Raises `OperationError`.
+        """
+        self._gate.enter(permit, Use.ADMINISTER)
+        checks.resume_check(self._broker, message_id, may_use)
         self._gate.leave(None)
 
     def find_half(

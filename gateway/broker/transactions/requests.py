@@ -4,10 +4,8 @@ Standard: `EndTransactionProcessor`, `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine.message import SysFlag
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.transactions import checks, ends
-from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
+from mqgateway.gateway.broker.operations import Operations, Permit, Resolution, TransactionEnd, Use
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     EndTransactionRequestHeader,
@@ -22,7 +20,7 @@ RESOLUTIONS: dict[int, Resolution] = {
 }
 
 
-def end_transaction(broker: Broker, call: Call) -> Reply:
+def end_transaction(operations: Operations, permit: Permit, call: Call) -> Reply:
     """37: who does not know yet gets no answer."""
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
@@ -35,19 +33,19 @@ def end_transaction(broker: Broker, call: Call) -> Reply:
         message_id=header.msg_id,
         remark=call.command.remark,
     )
-    ends.end_transaction(broker, end, call.now, call.may_use)
+    operations.transactions.end(permit, end, call.may_use)
     return NO_REPLY if end.resolution is Resolution.UNKNOWN else Reply()
 
 
-def resume_check(broker: Broker, call: Call) -> Reply:
+def resume_check(operations: Operations, permit: Permit, call: Call) -> Reply:
     """323: check a transaction anew whose half message was given up."""
     header = call.header
     assert isinstance(header, ResumeCheckHalfMessageRequestHeader)
-    checks.resume_check(broker, header.msg_id or "", call.may_use)
+    operations.transactions.resume_check(permit, header.msg_id or "", call.may_use)
     return Reply()
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.END_TRANSACTION: Request(end_transaction, Needs.NOT_FENCED),
-    RequestCode.RESUME_CHECK_HALF_MESSAGE: Request(resume_check, Needs.NOT_FENCED),
+REQUESTS: dict[int, Translated] = {
+    RequestCode.END_TRANSACTION: Translated(end_transaction, Use.END_TRANSACTION),
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: Translated(resume_check, Use.ADMINISTER),
 }

@@ -81,7 +81,8 @@ class TransactionEnds:
             message_id=request.message_id,
             remark=None,
         )
-        self._operations.end(permit, end, topic)
+        # The principal was authorized for this topic; the offsets may be of another topic's message.
+        self._operations.end(permit, end, lambda stored: stored == topic)
         if resolution is not Resolution.UNKNOWN:
             self._places.pop(request.transaction_id, None)
 

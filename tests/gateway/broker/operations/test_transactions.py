@@ -40,14 +40,17 @@ def test_ended_transaction_is_readable_only_if_committed(
 ) -> None:
     place = half(operated)
     assert operated.bodies("T") == []
-    operated.operations.transactions.end(operated.permit(Use.END_TRANSACTION), end(place, resolution), "T")
+    permit = operated.permit(Use.END_TRANSACTION)
+    operated.operations.transactions.end(permit, end(place, resolution), lambda topic: topic == "T")
     assert operated.bodies("T") == stored
 
 
 def test_end_of_a_half_message_of_another_topic_is_refused(operated: OperatedBroker) -> None:
     place, permit = half(operated), operated.permit(Use.END_TRANSACTION)
     with pytest.raises(OperationError) as refused:
-        operated.operations.transactions.end(permit, end(place, Resolution.COMMIT), "Other")
+        operated.operations.transactions.end(
+            permit, end(place, Resolution.COMMIT), lambda topic: topic == "Other"
+        )
     assert refused.value.reason is Reason.NO_PERMISSION
 
 
@@ -57,3 +60,19 @@ def test_half_message_is_found_by_topic_and_key(operated: OperatedBroker) -> Non
     assert outcome_of(transactions.find_half(permit, "T", "h")) == place
     assert outcome_of(transactions.find_half(permit, "T", "other")) is None
     assert outcome_of(transactions.find_half(permit, "Other", "h")) is None
+
+
+def test_check_of_a_message_that_was_not_given_up_is_refused(operated: OperatedBroker) -> None:
+    message_id = operated.send(b"a").message_id
+    with pytest.raises(OperationError) as refused:
+        operated.operations.transactions.resume_check(operated.permit(Use.ADMINISTER), message_id, None)
+    assert refused.value.reason is Reason.SYSTEM_ERROR
+
+
+def test_check_of_a_half_message_of_another_topic_is_refused(operated: OperatedBroker) -> None:
+    message_id = operated.send(b"a").message_id
+    with pytest.raises(OperationError) as refused:
+        operated.operations.transactions.resume_check(
+            operated.permit(Use.ADMINISTER), message_id, lambda topic: topic == "Other"
+        )
+    assert refused.value.reason is Reason.NO_PERMISSION
