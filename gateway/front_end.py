@@ -53,7 +53,7 @@ class Running(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What a front end is given when it starts, after the broker.
+    """Values and services for a front end when it starts, after the broker.
 
     `server` accepts connections for it: `RemotingServer.listen_for` has TLS, PROXY headers and limits, and
     `recognise` shares the broker's ports. `host` and `port` are where to listen; port 0 is any free one.

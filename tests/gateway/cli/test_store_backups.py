@@ -68,7 +68,7 @@ def test_the_same_for_programs(place: Place) -> None:
 
 def test_what_is_wrong_is_said_and_leaves_nothing(place: Place, tmp_path: Path) -> None:
     nothing = run("restore", tmp_path / "none", place.restored)
-    assert (nothing.exit_code, "is no backup" in nothing.stderr) == (2, True)
+    assert (nothing.exit_code, "is not a backup" in nothing.stderr) == (2, True)
     run("backup", place.root, place.target)
     both = run("restore", place.target, place.restored, "--until-time", "1", "--until-offset", "1")
     assert (both.exit_code, "exclude each other" in both.stderr) == (2, True)

@@ -116,7 +116,7 @@ class Requests:
 
     def pop(self, permit: Permit, words: Sequence[str]) -> Answer:
         """POP topic group: bodies with their offsets and receipts."""
-        wanted = Receive("lines", words[1], words[0], 32, INVISIBLE_MILLIS, 1000, "*", "TAG", False, None)
+        wanted = Receive(words[1], words[0], 32, INVISIBLE_MILLIS, 1000, "*", "TAG", False, None)
         return then(self._operations.pop.receive(permit, wanted), self._popped)
 
     def acknowledge(self, permit: Permit, words: Sequence[str]) -> Answer:
