@@ -262,6 +262,24 @@ def test_front_ends_import_only_operations_of_the_broker() -> None:
     assert {module: len(names) for module, names in inside_of.items() if names} == INSIDE, inside_of
 
 
+DECLARED = ("gateway.grpc", "gateway.web")
+USERS = {"gateway.front_ends": 2}
+"""Modules outside a declared front end that import modules of it, and how many."""
+
+
+def test_front_ends_are_imported_by_their_list_only() -> None:
+    """A further protocol is a folder and an entry of the list."""
+    graph = import_graph()
+    users = {
+        module: sum(
+            any(inside(name, place) and not inside(module, place) for place in DECLARED)
+            for name in graph[module]
+        )
+        for module in graph
+    }
+    assert {module: count for module, count in users.items() if count} == USERS
+
+
 def test_permits_are_made_by_the_gate() -> None:
     making = {
         str(path)
