@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from importlib.util import find_spec
 
@@ -51,3 +52,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_slow(item.nodeid, table):
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish() -> None:
+    """Take what is loaded by now out of garbage collection.
+
+    Many tests collect when they end, to find failures that no code has handled. Without this, each of them
+    goes through every collected test and module.
+    """
+    gc.collect()
+    gc.freeze()
