@@ -61,8 +61,8 @@ class OpenConnection(NamedTuple):
 class RemotingServer:
     """All connections of one service, on one or several ports.
 
-    `terms` are those of the options unless others are given. `on_connect` and `on_lost` are told of each peer
-    once its conversation can begin and has ended.
+    Without `terms` they are made from the options. `on_connect` is called with each peer when its connection
+    is ready for requests, `on_lost` when the connection has ended.
     """
 
     def __init__(

@@ -27,7 +27,10 @@ AnyRequestFunction = RequestFunction | LongRequestFunction
 
 
 def of_all_roles(requests: Mapping[int, Request | Translated]) -> dict[int, AnyRequestFunction]:
-    """What a broker answers in any role, of what its rooms state; to be called with a `Context`."""
+    """Return a function for each request code that checks the role first; it takes a `Context`.
+
+    `requests` are the tables of the packages together.
+    """
     return {
         code: _translated(request) if isinstance(request, Translated) else _of_all_roles(*request)
         for code, request in requests.items()
