@@ -334,12 +334,13 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
         # Here, as it is made of what is here.
         from bench.micro_client import client_work
         from bench.micro_grpc import grpc_work
+        from bench.micro_kafka import kafka_work
         from bench.micro_looks import looks_work
         from bench.micro_reads import reads_work
 
         below = Path(folder)
         work = [*codec_work(), *store_work(below), *whole_work(below), *reads_work(below)]
-        work += [*grpc_work(below), *looks_work(below), *client_work()]
+        work += [*grpc_work(below), *kafka_work(below), *looks_work(below), *client_work()]
         steps = [measured(one, repeats) for one in work]
     lines = section(steps, repeats)
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)

@@ -59,7 +59,7 @@ class Looker:
 def looks_work(folder: Path) -> list[Work]:
     """Each look at a broker with one topic, whose charts have 24 hours."""
     server, clock = Server(folder / "looked-at", counts=True), SystemClock()
-    broker, options = server.service.broker, server.service.broker.options
+    options = server.service.broker.options
     observed = ObservedBroker(
         server.service, options, Meters(options.metrics_otel_cardinality_limit), RealDisk()
     )
@@ -67,7 +67,7 @@ def looks_work(folder: Path) -> list[Work]:
     MetricsService(options, [observed], reactor=server.reactor, clock=clock).start()
     options.console_port = CONSOLE_PORT
     console = ConsoleService(
-        broker, server.service.operations, server.service.server, reactor=server.reactor, clock=clock
+        server.service.operations, server.service.server, reactor=server.reactor, clock=clock
     )
     console.start()
     fill(console.console)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
+from bench.aims import Aimed, misses
 from bench.arrangements import TITLES, Arrangement
 from bench.rows import FALLS, Row
 
@@ -59,21 +60,15 @@ class Comparison:
         """What falls short of the row's aim, figure by figure."""
         row = self.row
         aim = row.compiled_aim if self.is_compiled and row.compiled_aim else row.aim
-        short = []
-        faster = self.ratio("per_second")
-        if aim.faster is not None and faster is not None and faster < aim.faster:
-            short.append(f"throughput {faster:.2f}, aimed at {aim.faster} or more")
-        cpu = "cpu_percent" if self.row.is_at_rest else "cpu_per_million"
-        for title, name, most in (
-            ("CPU", cpu, aim.cpu),
-            ("p50", "p50_us", aim.p50),
-            ("p99", "p99_us", aim.p99),
-            ("memory", "resident_mb", aim.resident),
-        ):
-            ratio = self.ratio(name)
-            if most is not None and ratio is not None and ratio > most:
-                short.append(f"{title} {ratio:.2f}, aimed at {most} or less")
-        return short
+        return misses(
+            (
+                Aimed("throughput", self.ratio("per_second"), aim.faster, is_least=True),
+                Aimed("CPU", self.ratio("cpu_percent" if row.is_at_rest else "cpu_per_million"), aim.cpu),
+                Aimed("p50", self.ratio("p50_us"), aim.p50),
+                Aimed("p99", self.ratio("p99_us"), aim.p99),
+                Aimed("memory", self.ratio("resident_mb"), aim.resident),
+            )
+        )
 
 
 FIGURES = (

@@ -10,6 +10,7 @@ import re
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from difflib import unified_diff
 from threading import Lock
 from typing import NamedTuple
 
@@ -199,7 +200,11 @@ def test_commands_print_the_same_on_both(peers: Peers) -> None:
     with ThreadPoolExecutor(len(KINDS)) as threads:
         made = threads.map(lambda kind: transcript(kind, peers), KINDS)
         apache, ours = ({step.name: comparable(step, one[step.name]) for step in STEPS} for one in made)
-    differing = {name: (apache[name], ours[name]) for name in apache if apache[name] != ours[name]}
+    differing = [name for name in apache if apache[name] != ours[name]]
+    if differing:
+        _made.clear()  # a second run of this test looks at new transcripts
+    for name in differing:
+        print(name, *unified_diff(apache[name], ours[name], "apache", "ours", lineterm=""), sep="\n")
     assert not differing
 
 

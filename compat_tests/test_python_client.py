@@ -15,7 +15,7 @@ import pytest
 
 from compat_tests.support import known_answers
 from compat_tests.support.artifacts import CURRENT
-from compat_tests.support.driver import Driver, Queue, message
+from compat_tests.support.driver import PATIENCE_SECONDS, Driver, Queue, message
 from compat_tests.support.mqadmin import Mqadmin
 from compat_tests.support.peers import VARIANTS, Peer, Peers
 from compat_tests.support.processes import wait_until
@@ -353,7 +353,7 @@ def test_transactions(kind: str, peers: Peers, state: TransactionState) -> None:
         result = producer.send_in_transaction(Message(topic, "half"))
         assert result.state is state
         expected = [] if state is TransactionState.ROLLBACK else ["half"]
-        received = consumer.collect(1, 30 if expected else 6)
+        received = consumer.collect(1, PATIENCE_SECONDS if expected else 6)
         assert [one.body for one in received] == expected
     assert bool(listener.asked) == (state is TransactionState.UNKNOWN)
 

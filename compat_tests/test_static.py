@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +41,10 @@ PULL = {
     "subVersion": "1",
 }
 
+TRIES = 3
+TIMEOUT = "RemotingTimeoutException"
+"""Printed by the tool, which waits for seconds that a busy machine may not have."""
+
 
 class Cluster(NamedTuple):
     """A name server, and three brokers by name, each with a folder of its own."""
@@ -68,6 +72,10 @@ def started(kind: str, folder: Path) -> Iterator[Cluster]:
         yield cluster
 
 
+class ToolTimedOut(Exception):
+    """A command whose tool did not wait for the server; it may have done half of its work."""
+
+
 class Scenario:
     """One run; `told` is what is compared."""
 
@@ -86,9 +94,9 @@ class Scenario:
             leader = broker or BROKERS[0]
             wait_until(partial(self._is_led_by, leader), 30, f"the route names {leader}")
             self._send(turn)
-            self._read(GROUP, EACH * QUEUES)
+            self._read(GROUP, EACH * QUEUES, leader)
             self._look()
-        self._read(LATE_GROUP, EACH * QUEUES * len(TURNS))
+        self._read(LATE_GROUP, EACH * QUEUES * len(TURNS), TURNS[-1])
         self._command("topicStatus", "-t", TOPIC)
         self._command("consumerProgress", "-g", LATE_GROUP)
         self._command("updateStaticTopic", "-t", TOPIC, "-b", "broker-a", "-qn", "4")
@@ -107,6 +115,8 @@ class Scenario:
 
     def _command(self, *command: str) -> None:
         output = self._admin.run(*command, "-n", self.cluster.namesrv)
+        if TIMEOUT in output.err:
+            raise ToolTimedOut(f"{' '.join(command)}:\n{output.err}")
         self.told.append((command, normalised(output.out), output.exit))
 
     def _is_led_by(self, broker: str) -> bool:
@@ -146,7 +156,7 @@ class Scenario:
         except ClientError:
             return []
 
-    def _read(self, group: str, count: int) -> None:
+    def _read(self, group: str, count: int, leader: str) -> None:
         """What a group has not read yet, of each queue in the order it came."""
         options = {
             "subscriptions": {TOPIC: "*"},
@@ -159,6 +169,19 @@ class Scenario:
         for number in range(QUEUES):
             of_queue = [one for one in found if one.queue_id == number]
             self.told.append([(one.broker_name, one.queue_offset, one.body) for one in of_queue])
+        ends = {one.queue_id: one.queue_offset + 1 for one in found}
+        wait_until(lambda: self._offsets(group, leader) == ends, 30, f"{leader} has the offsets of {group}")
+
+    def _offsets(self, group: str, broker: str) -> dict[int, int]:
+        """Return the committed offset of each queue; a consumer that closes commits without an answer."""
+        offsets = {}
+        with RawConnection(self.cluster.brokers[broker]) as connection:
+            for number in range(QUEUES):
+                position = {"topic": TOPIC, "queueId": str(number), "consumerGroup": group}
+                answer = connection.ask(RequestCode.QUERY_CONSUMER_OFFSET, position)
+                assert answer is not None
+                offsets[number] = int(answer.ext_fields.get("offset", "-1"))
+        return offsets
 
     def _look(self) -> None:
         """Both ends, where the group is, and the mapping, as every broker tells them."""
@@ -182,6 +205,8 @@ class Scenario:
         """What lies on disk of the mappings; which broker got a queue that was added is left to chance."""
         for name in self.cluster.brokers:
             path = self.cluster.folder / name / "store" / "config" / "topicQueueMapping.json"
+            # While a broker replaces the file, only its backup is there.
+            wait_until(path.exists, 30, f"{name} has written its mappings", 0.01)
             whole = json.loads(_strict(path.read_bytes()))
             kept = _without_times({"mappingDetail": whole["topicQueueMappingInfoMap"][TOPIC]})
             hosted = kept["mappingDetail"]["hostedQueues"]
@@ -247,7 +272,14 @@ def _without_times(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def transcript(peers: Peers, kind: str) -> list[Any]:
-    """All that a cluster of a kind told."""
+    """Return all answers of a cluster of a kind; the scenario begins again after a time-out of the tool."""
+    for _ in range(TRIES - 1):
+        with suppress(ToolTimedOut):
+            return _transcript(peers, kind)
+    return _transcript(peers, kind)
+
+
+def _transcript(peers: Peers, kind: str) -> list[Any]:
     with ExitStack() as stack:
         cluster = stack.enter_context(started(kind, peers.work / f"static-{kind}-{time.time_ns()}"))
         admin = Mqadmin(peers.runtime)

@@ -12,16 +12,23 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import pytest
 
 from compat_tests.support.artifacts import CURRENT, OLD_SERVER
-from compat_tests.support.driver import PATIENCE_SECONDS, PullConsumer, Queue, Received, message
+from compat_tests.support.driver import (
+    PATIENCE_SECONDS,
+    ClientError,
+    PullConsumer,
+    Queue,
+    Received,
+    message,
+)
 from compat_tests.support.mixture import Mixture, name_in
 from compat_tests.support.mqadmin import Mqadmin, make_batched
 from compat_tests.support.peers import Peer, Peers
@@ -47,6 +54,8 @@ WITH_MORE = {**SETTINGS, "enableConsumeQueueExt": "true", "enabledAppendPropCRC"
 RETRIED = 5
 QUEUES, BATCH_QUEUES = 4, 2
 TAGS = ("red", "größer")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Home:
@@ -117,8 +126,8 @@ class Reader:
         end = time.monotonic() + POLL_SECONDS
         with self._peer.pull(self.group) as consumer:
             for topic, names in self._mixture.acknowledged.items():
-                queues = consumer.queues(topic)
-                places = {queue: consumer.fetch_offset(queue) for queue in queues}
+                queues = patiently(consumer.queues, topic)
+                places = {queue: patiently(consumer.fetch_offset, queue) for queue in queues}
                 for queue, offset in places.items():
                     assert max(0, offset) == since.get((topic, queue.queue_id), 0)
                 while not names <= self.seen:
@@ -130,9 +139,9 @@ class Reader:
                     self.committed[topic, queue.queue_id] = offset
 
     def _read_queue(self, consumer: PullConsumer, queue: Queue, offset: int) -> int:
-        end = consumer.max_offset(queue)
+        end = patiently(consumer.max_offset, queue)
         while offset < end:
-            pulled = consumer.pull(queue, offset)
+            pulled = patiently(consumer.pull, queue, offset)
             assert [one.queue_offset for one in pulled.messages] == list(range(offset, pulled.next_offset))
             names = {name_in(one.body) for one in pulled.messages}
             assert names.isdisjoint(self.seen - self._mixture.delayed)
@@ -141,10 +150,22 @@ class Reader:
         return offset
 
 
+def patiently(question: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """Return the answer of a server. The client gives it seconds, which a busy machine may not have: so it is
+    asked again for half a minute."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            return question(*arguments, **named)
+        except ClientError:
+            if time.monotonic() > end:
+                raise
+
+
 def _commit(consumer: PullConsumer, queue: Queue, offset: int) -> bool:
     """Commit, which is not answered, and see whether it arrived."""
-    consumer.update_offset(queue, offset)
-    return consumer.fetch_offset(queue) == offset
+    patiently(consumer.update_offset, queue, offset)
+    return patiently(consumer.fetch_offset, queue) == offset
 
 
 class Pushed:
@@ -292,7 +313,7 @@ def check_queries(cast: Cast) -> None:
     """Messages are found by key."""
     with cast.peer.producer() as producer:
         for name, topic, key in cast.mixture.samples(8):
-            found = producer.query(topic, key, 0, cast.mixture.last_sent + 60_000)
+            found = patiently(producer.query, topic, key, 0, cast.mixture.last_sent + 60_000)
             assert name in {name_in(one.body) for one in found}, f"{key} of {topic}"
 
 
@@ -303,7 +324,9 @@ def read_everything(cast: Cast) -> None:
     with cast.peer.pull(cast.peer.name("auditors")) as consumer:
         for topic, names in mixture.acknowledged.items():
             found = Counter(
-                name_in(body) for queue in consumer.queues(topic) for body in read_queue(consumer, queue)
+                name_in(body)
+                for queue in patiently(consumer.queues, topic)
+                for body in read_queue(consumer, queue)
             )
             assert set(found) == names
             assert {name for name, count in found.items() if count > 1} <= mixture.delayed
@@ -322,9 +345,9 @@ def lists_messages(admin: Mqadmin, *command: str) -> bool:
 
 def read_queue(consumer: PullConsumer, queue: Queue) -> Iterator[str]:
     """The bodies of a whole queue."""
-    offset, end = consumer.min_offset(queue), consumer.max_offset(queue)
+    offset, end = patiently(consumer.min_offset, queue), patiently(consumer.max_offset, queue)
     while offset < end:
-        pulled = consumer.pull(queue, offset)
+        pulled = patiently(consumer.pull, queue, offset)
         assert [one.queue_offset for one in pulled.messages] == list(range(offset, pulled.next_offset))
         yield from (one.body for one in pulled.messages)
         offset = pulled.next_offset

@@ -25,6 +25,79 @@ class Native(Protocol):
     def crc32(self, data: bytes | memoryview, /) -> int:
         """The checksum of bytes. `zlib.crc32`."""
 
+    def crc32c(self, data: bytes | bytearray | memoryview, /) -> int:
+        """The CRC-32C of bytes. `record_batches.crc32c.crc32c_of_crcmod`."""
+
+    def inflate_block(
+        self, data: bytes | bytearray | memoryview, at: int, size: int, /
+    ) -> bytes | tuple[int, int]:
+        """The bytes of a Snappy block whose elements begin there and inflate to this size; how many come
+        before the first malformed element, and where that is. `record_batches.snappy.decompress_block`."""
+
+    def inflate_frames(
+        self, data: bytes | bytearray | memoryview, at: int, limit: int, /
+    ) -> tuple[bytes, int]:
+        """The bytes of framed Snappy blocks from `at` on, and where the first one begins that is malformed or
+        beyond the limit. `record_batches.snappy.decompress_snappy`."""
+
+    def deflate_block(self, data: bytes | bytearray | memoryview, /) -> bytes:
+        """A Snappy block of at most 64 KiB. `record_batches.snappy.compress_block`."""
+
+    def walk_records(self, data: bytes | memoryview, count: int, /) -> tuple[int, int, int, int, int, int]:
+        """The number of records of a batch that are well-formed and count from 0, and where they end; the
+        elements that are left of a batch's limit, the least and greatest timestamp deltas, and the first
+        record without a key. `record_batches.walk.walk_records`."""
+
+    def cut_records(
+        self, data: bytes | memoryview, at: int, count: int, elements: int, records: list[Any], /
+    ) -> tuple[int, int]:
+        """Adds the parts of so many records from `at` on to a list, up to the first that is malformed; where
+        that is, and how many of the elements are left. `record_batches.records.read_records`."""
+
+    def record_starts(self, data: bytes | memoryview, at: int, count: int, /) -> bytes:
+        """Return the ends of records of a batch, up to the first one that is truncated, as 64-bit numbers of
+        this machine. `store.expansion.ExpandedBatch._skip`."""
+
+    def expand_records(
+        self,
+        *,
+        data: bytes | memoryview,
+        at: int,
+        count: int,
+        last: int,
+        largest: int,
+        wanted: int,
+        most: int,
+        room: int,
+        base_offset: int,
+        base_timestamp: int,
+        has_deltas: bool,
+        head: bytes,
+        topic: bytes,
+        key: bytes,
+        found: list[tuple[int, int, int, bytes]],
+    ) -> tuple[int, int]:
+        """Adds the messages of a batch's records to a list, up to a record that is not like most; how many
+        records were looked at, and the offset delta of the last. `store.expansion.ExpandedBatch.messages`."""
+
+    def add_messages(
+        self,
+        *,
+        data: bytes,
+        at: int,
+        least: int,
+        most: int,
+        room: int,
+        base_offset: int,
+        base_timestamp: int,
+        max_timestamp: int,
+        is_empty: bool,
+        records: bytearray,
+    ) -> tuple[int, int, int, int, int, int, int]:
+        """Adds the messages of stored records to those of a batch, up to one that is not like most; where
+        that is, how many were added, the bytes of their bodies, and what is known of the batch.
+        `record_batches.mapping.BatchBuilder.add`."""
+
     def run_of(
         self, data: bytes, at: int, end: int, position: int, check_crc: bool, /
     ) -> (

@@ -40,6 +40,10 @@ PROPERTY_MAX_RECONSUME_TIMES: Final = "MAX_RECONSUME_TIMES"
 PROPERTY_CONSUME_START_TIMESTAMP: Final = "CONSUME_START_TIME"
 PROPERTY_INNER_NUM: Final = "INNER_NUM"
 PROPERTY_INNER_BASE: Final = "INNER_BASE"
+PROPERTY_KAFKA_PRODUCER: Final = "__KPID"
+"""Ours: the message is the last of a batch of an idempotent producer, which the value names."""
+PROPERTY_QUEUE_START: Final = "__QSTART"
+"""Ours: the record is a marker that moves the start of a queue."""
 PROPERTY_LITE_TOPIC: Final = "__LITE_TOPIC"
 PROPERTY_INNER_MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 PROPERTY_INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
@@ -67,6 +71,88 @@ PROPERTY_TRANSACTION_CHECK_TIMES: Final = "TRANSACTION_CHECK_TIMES"
 PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET: Final = "TRAN_PREPARED_QUEUE_OFFSET"
 PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS: Final = "CHECK_IMMUNITY_TIME_IN_SECONDS"
 
+# Fields of Kafka's records that no other property can hold.
+KAFKA_PREFIX: Final = "__K"
+PROPERTY_KAFKA: Final = "__KAFKA"
+BATCH_FORMAT: Final = "2"
+"""Value of `__KAFKA`: the format of the record batch that a record holds."""
+PROPERTY_KAFKA_KEY: Final = "__KKEY"
+PROPERTY_KAFKA_KEY_TOO_LARGE: Final = "__KKEY_TOO_LARGE"
+PROPERTY_KAFKA_NULL: Final = "__KNULL"
+PROPERTY_KAFKA_HEADERS: Final = "__KHDR"
+PROPERTY_KAFKA_HEADERS_TOO_LARGE: Final = "__KHDR_TOO_LARGE"
+PROPERTY_KAFKA_TIME: Final = "__KTIME"
+PROPERTY_KAFKA_LOST: Final = "__KLOST"
+"""Why a message is empty that stands for a record which was lost in a conversion."""
+
+SYSTEM_PROPERTIES: Final = frozenset(
+    {
+        PROPERTY_KEYS,
+        PROPERTY_TAGS,
+        PROPERTY_WAIT_STORE_MSG_OK,
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_RETRY_TOPIC,
+        PROPERTY_REAL_TOPIC,
+        PROPERTY_REAL_QUEUE_ID,
+        PROPERTY_TRANSACTION_PREPARED,
+        PROPERTY_PRODUCER_GROUP,
+        PROPERTY_MIN_OFFSET,
+        PROPERTY_MAX_OFFSET,
+        PROPERTY_BUYER_ID,
+        PROPERTY_ORIGIN_MESSAGE_ID,
+        PROPERTY_TRANSFER_FLAG,
+        PROPERTY_CORRECTION_FLAG,
+        PROPERTY_RECONSUME_TIME,
+        PROPERTY_MSG_REGION,
+        PROPERTY_TRACE_SWITCH,
+        PROPERTY_UNIQ_KEY,
+        PROPERTY_MAX_RECONSUME_TIMES,
+        PROPERTY_CONSUME_START_TIMESTAMP,
+        PROPERTY_INNER_NUM,
+        PROPERTY_INNER_BASE,
+        PROPERTY_LITE_TOPIC,
+        PROPERTY_INNER_MULTI_DISPATCH,
+        PROPERTY_INNER_MULTI_QUEUE_OFFSET,
+        PROPERTY_CLUSTER,
+        PROPERTY_REPLY_TO_CLIENT,
+        PROPERTY_PUSH_REPLY_TIME,
+        PROPERTY_MESSAGE_TYPE,
+        PROPERTY_POP_CK,
+        PROPERTY_FIRST_POP_TIME,
+        PROPERTY_ORIGIN_GROUP,
+        PROPERTY_SHARDING_KEY,
+        PROPERTY_INSTANCE_ID,
+        PROPERTY_TIMER_DELAY_SEC,
+        PROPERTY_TIMER_DELAY_MS,
+        PROPERTY_TIMER_DELIVER_MS,
+        PROPERTY_TIMER_OUT_MS,
+        PROPERTY_TIMER_ENQUEUE_MS,
+        PROPERTY_TIMER_DEQUEUE_MS,
+        PROPERTY_TIMER_ROLL_TIMES,
+        PROPERTY_TIMER_DEL_UNIQKEY,
+        PROPERTY_PRIORITY,
+        PROPERTY_CRC32,
+        PROPERTY_TRANSACTION_ID,
+        PROPERTY_TRANSACTION_CHECK_TIMES,
+        PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
+        PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
+        "ARRIVE_TIME",
+        "BORN_TIMESTAMP",
+        "CORRELATION_ID",
+        "DLQ_ORIGIN_MESSAGE_ID",
+        "DLQ_ORIGIN_TOPIC",
+        "DUP_INFO",
+        "EXTEND_UNIQ_INFO",
+        "MQ2_FLAG",
+        "POP_CK_OFFSET",
+        "TIMER_DELAY_LEVEL",
+        "TRACE_CONTEXT",
+        "TTL",
+        "__BORNHOST",
+    }
+)
+"""Properties that have a meaning for brokers or clients, with those that only RocketMQ itself sets."""
+
 KEY_SEPARATOR: Final = " "
 TAG_SEPARATOR: Final = "||"
 
@@ -87,7 +173,11 @@ ROCKSDB_TRANS_OP_HALF_TOPIC: Final = "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC"
 TRANS_CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
 SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
 OFFSET_MOVED_EVENT: Final = "OFFSET_MOVED_EVENT"
+KAFKA_OFFSETS_TOPIC: Final = "__consumer_offsets"
+"""Groups and offsets of Kafka clients."""
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
+QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"
+"""Ours: markers that move the starts of queues; they enter no queue."""
 
 SYSTEM_TOPICS: Final = frozenset(
     {
@@ -115,6 +205,8 @@ SEND_FORBIDDEN_TOPICS: Final = frozenset(
         TRANS_CHECK_MAX_TIME_TOPIC,
         SELF_TEST_TOPIC,
         OFFSET_MOVED_EVENT,
+        KAFKA_OFFSETS_TOPIC,
+        QUEUE_STARTS_TOPIC,
     }
 )
 SYSTEM_GROUPS: Final = frozenset(
@@ -278,7 +370,7 @@ def lone_unique_key(text: bytes) -> bytes | None:
         key, _, rest = text[9:].partition(b"\x02")
         if rest in _NO_MORE and key.isalnum():
             return key  # all that clients write where the user gave a body only
-    if b"TAGS\x01" in text or b"KEYS\x01" in text:
+    if b"TAGS\x01" in text or b"KEYS\x01" in text or b"__KPID\x01" in text:
         return None
     at = text.rfind(_KEY_FIRST)
     if at < 0 or (at > 0 and text[at - 1] != 2):

@@ -11,6 +11,15 @@ before they are read; numbers in them are big-endian. */
 
 static PyMethodDef functions[] = {
     {"crc32", native_crc32, METH_O, native_crc32_doc},
+    {"crc32c", native_crc32c, METH_O, native_crc32c_doc},
+    {"inflate_block", FAST(native_inflate_block), METH_FASTCALL, native_inflate_block_doc},
+    {"inflate_frames", FAST(native_inflate_frames), METH_FASTCALL, native_inflate_frames_doc},
+    {"deflate_block", native_deflate_block, METH_O, native_deflate_block_doc},
+    {"walk_records", FAST(native_walk_records), METH_FASTCALL, native_walk_records_doc},
+    {"cut_records", FAST(native_cut_records), METH_FASTCALL, native_cut_records_doc},
+    {"record_starts", FAST(native_record_starts), METH_FASTCALL, native_record_starts_doc},
+    {"expand_records", FAST(native_expand_records), METH_FASTCALL | METH_KEYWORDS, native_expand_records_doc},
+    {"add_messages", FAST(native_add_messages), METH_FASTCALL | METH_KEYWORDS, native_add_messages_doc},
     {"run_of", FAST(native_run_of), METH_FASTCALL, native_run_of_doc},
     {"element_sizes", native_element_sizes, METH_O, native_element_sizes_doc},
     {"batch_records", native_batch_records, METH_VARARGS, native_batch_records_doc},

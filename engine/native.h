@@ -40,6 +40,77 @@ static inline uint32_t positive_hash(uint32_t value) {
 }
 
 uint32_t crc32_of(const uint8_t *data, Py_ssize_t size);
+uint32_t crc32c_of(const uint8_t *data, Py_ssize_t size);
+
+/* Reads an unsigned varint of so many bits at most; zero where none is whole. */
+static inline int take_varint(const uint8_t **from, const uint8_t *end, int bits, uint64_t *value) {
+    uint64_t sum = 0;
+    const uint8_t *at = *from;
+    for (int shift = 0; shift < bits && at < end; shift += 7) {
+        uint64_t part = *at & 0x7F;
+        if (shift + 7 > bits && part >> (bits - shift))
+            return 0;
+        sum |= part << shift;
+        if (*at++ < 0x80) {
+            *from = at;
+            *value = sum;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static inline uint8_t *put_varint(uint8_t *to, uint64_t value) {
+    for (; value > 0x7F; value >>= 7)
+        *to++ = (uint8_t)(value | 0x80);
+    *to++ = (uint8_t)value;
+    return to;
+}
+
+static inline int take_signed(const uint8_t **from, const uint8_t *end, int bits, int64_t *value) {
+    uint64_t folded;
+    if (!take_varint(from, end, bits, &folded))
+        return 0;
+    *value = (int64_t)(folded >> 1 ^ (0 - (folded & 1)));
+    return 1;
+}
+
+/* A record of Kafka, whose bytes stay where they are; a size of -1 is null. */
+typedef struct {
+    const uint8_t *key, *value, *headers;
+    int64_t timestamp_delta;
+    Py_ssize_t key_size, value_size, header_count;
+    int32_t offset_delta;
+} Row;
+
+/* Reads bytes behind their size; -1 is the size of null. */
+int take_data(const uint8_t **from, const uint8_t *end, const uint8_t **data, Py_ssize_t *size);
+
+/* Reads the record at `*from`; zero where it is malformed, or has more headers than `*elements` allow. */
+int take_row(const uint8_t **from, const uint8_t *end, int64_t *elements, Row *row);
+
+/* Properties of messages that are keys or headers of records. */
+
+#define NAMES_MAX 16 /* headers of a record; the form in Python takes one that has more */
+
+typedef struct {
+    const uint8_t *at;
+    Py_ssize_t size;
+} Text;
+
+int is_same(Text text, const char *other);
+
+/* Whether one of so many names is this one. */
+int has_name(const Text *names, Py_ssize_t count, Text name);
+
+/* Whether it is a name of ASCII characters that a property can have. */
+int is_ascii_name(Text name);
+
+/* Whether a property of such a name is a header; zero for any other name. */
+int is_header(Text name);
+
+/* Whether it is UTF-8 that a property can have as its value. */
+int is_text(Text text);
 
 /* A record whose fixed fields and topic are as most have them: of version 1. Sizes are in bytes. */
 typedef struct {
@@ -53,6 +124,10 @@ int read_plain(const uint8_t *at, Py_ssize_t rest, uint32_t bits, Plain *plain);
 
 /* Reads so many numbers; zero with an exception where one is none of 64 bits. */
 int read_numbers(PyObject *const *given, int count, long long *numbers);
+
+/* Takes the arguments of a function that has bytes, a place in them and another number; zero with an exception where they are none.
+The bytes have to be released. */
+int take_place(PyObject *const *args, Py_ssize_t count, Py_buffer *data, long long numbers[2]);
 
 /* Arguments that are given by name only, so that a wrong order cannot go unseen. The lists below are written once for each
 function; AS_PLACE and AS_NAME make the numbers of the arguments and their names of it. */
@@ -115,6 +190,15 @@ static inline uint8_t *put_properties(uint8_t *to, PyObject *properties) {
 /* The functions, and what Python's help says of them. */
 
 PyObject *native_crc32(PyObject *module, PyObject *data);
+PyObject *native_crc32c(PyObject *module, PyObject *data);
+PyObject *native_inflate_block(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_inflate_frames(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_deflate_block(PyObject *module, PyObject *data);
+PyObject *native_walk_records(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_cut_records(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_record_starts(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_expand_records(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *native_add_messages(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *native_run_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_element_sizes(PyObject *module, PyObject *args);
 PyObject *native_batch_records(PyObject *module, PyObject *args);
@@ -141,6 +225,15 @@ PyObject *native_json_typed(PyObject *module, PyObject *const *args, Py_ssize_t 
 PyObject *native_json_answer(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 extern const char native_crc32_doc[];
+extern const char native_crc32c_doc[];
+extern const char native_inflate_block_doc[];
+extern const char native_inflate_frames_doc[];
+extern const char native_deflate_block_doc[];
+extern const char native_walk_records_doc[];
+extern const char native_cut_records_doc[];
+extern const char native_record_starts_doc[];
+extern const char native_expand_records_doc[];
+extern const char native_add_messages_doc[];
 extern const char native_run_of_doc[];
 extern const char native_element_sizes_doc[];
 extern const char native_batch_records_doc[];

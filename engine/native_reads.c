@@ -107,6 +107,20 @@ int read_numbers(PyObject *const *given, int count, long long *numbers) {
     return 1;
 }
 
+int take_place(PyObject *const *args, Py_ssize_t count, Py_buffer *data, long long numbers[2]) {
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "3 arguments are wanted");
+        return 0;
+    }
+    if (!read_numbers(args + 1, 2, numbers) || PyObject_GetBuffer(args[0], data, PyBUF_SIMPLE) < 0)
+        return 0;
+    if (numbers[0] >= 0 && numbers[0] <= data->len)
+        return 1;
+    PyBuffer_Release(data);
+    PyErr_SetString(PyExc_ValueError, "a place that cannot be");
+    return 0;
+}
+
 /* Where a place of (anything, offset, size) lies; zero where it is none, with an exception. */
 static int place_of(PyObject *place, long long *offset, long long *size) {
     if (!PyTuple_Check(place) || PyTuple_GET_SIZE(place) != 3 || !PyLong_Check(PyTuple_GET_ITEM(place, 1)) ||

@@ -38,7 +38,8 @@ static int has(const uint8_t *text, Py_ssize_t size, const char *word) {
 /* The end of a unique key that is all that a text says for dispatch, and where it begins; NULL where it says more or none. */
 static const uint8_t *unique_key(const uint8_t *text, Py_ssize_t size, const uint8_t **begin) {
     const uint8_t *at = text, *found = NULL, *end = text + size;
-    if (has(text, size, PROPERTY_TAGS) || has(text, size, PROPERTY_KEYS) || has(text, size, PROPERTY_INNER_BASE))
+    if (has(text, size, PROPERTY_TAGS) || has(text, size, PROPERTY_KEYS) || has(text, size, PROPERTY_INNER_BASE) ||
+        has(text, size, PROPERTY_KAFKA_PRODUCER))
         return NULL;
     while ((at = memmem(at, (size_t)(end - at), KEY, KEY_SIZE)) != NULL)
         found = at++;

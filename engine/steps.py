@@ -6,7 +6,7 @@ millisecond, and returns what came of it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from mqgateway.engine.clock import Clock
@@ -14,6 +14,7 @@ from mqgateway.engine.clock import Clock
 T = TypeVar("T")
 E = TypeVar("E")
 K = TypeVar("K")
+R = TypeVar("R")
 Steps = Generator[None, None, T]
 
 PART = 8
@@ -34,6 +35,16 @@ def in_parts(entries: Sequence[E], size: int = PART) -> Iterator[Sequence[E]]:
     """The entries in order, so many at a time as are looked at in one step."""
     for start in range(0, len(entries), size):
         yield entries[start : start + size]
+
+
+def mapped(function: Callable[[E], R], entries: Iterable[E], size: int = PART) -> Steps[list[R]]:
+    """Return the results of a function for all entries, so many of them in one step."""
+    results: list[R] = []
+    for number, entry in enumerate(entries, 1):
+        results.append(function(entry))
+        if not number % size:
+            yield
+    return results
 
 
 def columns_in_parts(table: Mapping[K, E], size: int = PART) -> Iterator[tuple[list[K], list[E]]]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mqgateway.engine.clock import Clock
     from mqgateway.engine.meters import FrontEndMeter
     from mqgateway.engine.worker import Worker
-    from mqgateway.gateway.broker.broker import Broker
     from mqgateway.gateway.broker.operations import Operations
     from mqgateway.gateway.metrics.spans import MessageSpans
     from mqgateway.gateway.namesrv.name_server import NameServer
@@ -59,13 +58,10 @@ class Surroundings:
     `recognise` shares the broker's ports. `host` and `port` are where to listen; port 0 is any free one.
     `advertised` is the host that the broker gives to clients. `worker` imports modules ahead of the first
     connection; None leaves that to the connection. `faults` are those of the test server.
-
-    `broker` is for the console, whose pages still read tables. Other front ends use `operations` only.
     """
 
     operations: Operations
     server: RemotingServer
-    broker: Broker
     reactor: Reactor
     clock: Clock
     host: str

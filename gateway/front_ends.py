@@ -6,6 +6,7 @@ connections of the others, and ends each read with the turn in which stored mess
 
 from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.grpc.front_end import GRPC
+from mqgateway.gateway.kafka.front_end import KAFKA
 from mqgateway.gateway.web.front_end import CONSOLE
 
-FRONT_ENDS: tuple[FrontEnd, ...] = (GRPC, CONSOLE)
+FRONT_ENDS: tuple[FrontEnd, ...] = (GRPC, KAFKA, CONSOLE)

@@ -19,6 +19,7 @@ from mqgateway.engine.message import (
     pack_host,
     parse_properties,
 )
+from mqgateway.engine.store.expansion import expand, holds_record_batch
 from mqgateway.engine.store.record import HEAD_SIZE, MAGIC, decode
 from mqgateway.gateway.client.compression import decompress
 from mqgateway.gateway.client.errors import ClientError
@@ -128,11 +129,17 @@ class Rows:
 
 def rows_of(record: bytes, stored: StoredMessage, broker_name: str = "") -> list[tuple[Head, bytes, bytes]]:
     """The rows of a record, which was decoded to `stored`: several where it is a whole batch. One that cannot
-    be taken apart stays as it is."""
+    be taken apart stays as it is; of a damaged batch of Kafka no row comes."""
+    if holds_record_batch(record):
+        return [stored_row(decode(one)) for one in expand(record, _report)]
     found: list[ReceivedMessage] = []
     if stored.sys_flag & _MANY == _MANY:
         found = read_record(record, broker_name)
     return [as_row(message) for message in found] or [stored_row(stored)]
+
+
+def _report(position: int, what: str) -> None:
+    log.warning("the record at %d of the log: %s", position, what)
 
 
 def as_row(message: ReceivedMessage) -> tuple[Head, bytes, bytes]:

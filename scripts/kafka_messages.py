@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Generate `gateway/kafka/codec/messages` from the message schemas of Apache Kafka.
 
-    .venv/bin/python scripts/kafka_messages.py kafka-clients-4.4.0.jar
+    .venv/bin/python scripts/kafka_messages.py kafka-clients-4.4.0.jar kafka-group-coordinator-4.4.0.jar
 
-The argument is the jar of Kafka's clients, whose `common/message` has the schemas (Apache License 2.0), or a
-folder with the same files. A module is written for each message of the APIs that a broker serves and for each
-schema that clients embed in them, and `table` for the APIs. A digest of all of them goes to the tests, which
-compare it where no schemas are at hand.
+The arguments are the jars of Kafka's clients and of its group coordinator, whose `common/message` have the
+schemas (Apache License 2.0), or folders with the same files. A module is written for each message of the APIs
+that a broker serves, for each schema that clients embed in them, and for the records of the coordinator,
+and `table` for the APIs. A digest of all of them goes to the tests, which compare it where no schemas are at
+hand.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ DIGEST = ROOT / "tests" / "gateway" / "kafka" / "codec" / "messages.sha256"
 RELEASE = "4.4.0"
 EMBEDDED = ("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "EndTxnMarker")
 """Schemas of bytes that clients and brokers put into fields and records."""
+COORDINATOR = ("GroupMetadataKey", "GroupMetadataValue", "OffsetCommitKey", "OffsetCommitValue")
+"""Schemas of records in the topic of groups and offsets."""
 TYPES = {
     "bool": "bool",
     "bytes": "bytes",
@@ -238,12 +241,17 @@ def table(requests: list[Schema]) -> str:
     return "\n".join((*lines, *notes)) + "\n"
 
 
-def generated(source: Path) -> dict[str, str]:
+def generated(*sources: Path) -> dict[str, str]:
     """The text of each file, by name."""
-    read = [schema for schema in schemas(source) if schema["validVersions"] != NONE]
+    read = [schema for source in sources for schema in schemas(source) if schema["validVersions"] != NONE]
     requests = [one for one in read if one["type"] == "request" and "broker" in one.get("listeners", [])]
     keys = {one["apiKey"] for one in requests}
-    chosen = [one for one in read if one.get("apiKey") in keys or one["name"] in EMBEDDED]
+    chosen = [
+        one
+        for one in read
+        if (one["type"] in ("request", "response") and one.get("apiKey") in keys)
+        or one["name"] in EMBEDDED + COORDINATOR
+    ]
     files = {f"{snake(schema['name'])}.py": module(schema) for schema in chosen}
     files["__init__.py"] = (
         '"""Messages of Kafka\'s protocol; `scripts/kafka_messages.py` generates the modules."""\n'
@@ -260,7 +268,7 @@ def digest(files: dict[str, str]) -> str:
 
 def main() -> None:
     """Write the files and remove those that are no longer generated."""
-    files = generated(Path(sys.argv[1]))
+    files = generated(*map(Path, sys.argv[1:]))
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for path in PACKAGE.glob("*.py"):
         if path.name not in files:

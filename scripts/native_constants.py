@@ -13,7 +13,8 @@ from types import ModuleType
 
 from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
-from mqgateway.engine.store import consume_queue, index_file, record, runs
+from mqgateway.engine.record_batches import crc32c, mapping, reader, snappy
+from mqgateway.engine.store import consume_queue, expansion, index_file, record, runs
 
 HEADER = Path(__file__).resolve().parents[1] / "engine" / "native_constants.h"
 
@@ -26,6 +27,9 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
             "PROPERTY_SEPARATOR",
             "PROPERTY_CRC32",
             "PROPERTY_INNER_BASE",
+            "PROPERTY_KAFKA_KEY",
+            "PROPERTY_KAFKA_NULL",
+            "PROPERTY_KAFKA_PRODUCER",
             "PROPERTY_KEYS",
             "PROPERTY_TAGS",
             "PROPERTY_UNIQ_KEY",
@@ -33,6 +37,7 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
             "SCHEDULE_TOPIC",
         ),
     ),
+    (message, "MESSAGE_", ("KAFKA_PREFIX", "KEY_SEPARATOR", "SYSTEM_PROPERTIES")),
     (
         SysFlag,
         "SYS_",
@@ -61,12 +66,31 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
     (consume_queue, "QUEUE_", ("UNIT_SIZE",)),
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),
+    (reader, "BATCH_", ("ELEMENTS_MAX",)),
+    (mapping, "MAPPING_", ("KEYS_SIZE_MAX", "SURELY_FITS")),
+    (expansion, "EXPANSION_", ("MESSAGE_MAX", "HEADERS_MAX", "RECORD_WORK")),
+    (crc32c, "CRC_", ("POLYNOMIAL",)),
+    (
+        snappy,
+        "SNAPPY_",
+        (
+            "BLOCK_MAX",
+            "MATCH_MIN",
+            "COPY_MAX",
+            "LITERAL_INLINE_MAX",
+            "HASH_BITS",
+            "HASH_FACTOR",
+            "SKIP_SHIFT",
+        ),
+    ),
 )
 """Modules of the constants, the prefix of their names in C, and their names."""
 
 
-def literal(value: int | str) -> str:
-    """The value in C: a number of 32 bits, or a string."""
+def literal(value: int | str | frozenset[str]) -> str:
+    """The value in C: a number of 32 bits, a string, or the elements of an array of strings in order."""
+    if isinstance(value, frozenset):
+        return ", ".join(map(literal, sorted(value)))
     if isinstance(value, str):
         return '"' + "".join(c if c.isalnum() or c in "_#" else f"\\{ord(c):03o}" for c in value) + '"'
     return f"{value}" if value >= 0 else f"0x{value & 0xFFFFFFFF:08X}u"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from compat_tests.support.processes import free_ports
 from compat_tests.support.raw import RawConnection
-from compat_tests.support.servers import Server
+from compat_tests.support.servers import HOST, Server
 from mqgateway.gateway.client import Message, MessageQueue, Producer, PullConsumer
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -17,7 +18,11 @@ class Broker:
     """The server, under the names that tests need."""
 
     def __init__(self, work: Path, kind: str = "ours") -> None:
-        self.server = Server(kind, work, SMALL_FILES if kind == "ours" else {})
+        port = free_ports()
+        self.kafka = f"{HOST}:{port}"
+        """Address of the listener for clients of Kafka."""
+        ours = {**SMALL_FILES, "kafkaPort": str(port)}
+        self.server = Server(kind, work, ours if kind == "ours" else {})
         self.server.start()
         self._numbers = iter(range(1, 10_000))
 

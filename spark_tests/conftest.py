@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from mqgateway.pipeline.jobs.session import new_session
 from spark_tests.broker import Broker
+from spark_tests.kafka_source import kafka_jars
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,6 +29,7 @@ def spark() -> Iterator[SparkSession]:
     """Two workers, two partitions after a shuffle; modules are compiled once for all of their processes."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    session = new_session("spark_tests", "local[2]", {"spark.python.worker.faulthandler.enabled": "true"})
+    settings = {"spark.python.worker.faulthandler.enabled": "true", "spark.jars": kafka_jars()}
+    session = new_session("spark_tests", "local[2]", settings)
     yield session
     session.stop()

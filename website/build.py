@@ -19,7 +19,7 @@ from website.reference import PAGES
 ROOT = Path(__file__).parent.parent
 HOME = "index.md"
 PARTS = {
-    "Guide": ("tutorial", "from-apache", "commands", "client", "testing", "spark"),
+    "Guide": ("tutorial", "from-apache", "commands", "client", "kafka", "testing", "spark"),
     "Operations": (
         "packages",
         "operations",
@@ -37,6 +37,7 @@ PARTS = {
     ),
     "Development": (
         "architecture",
+        "store",
         *(f"development/{page.stem}" for page in sorted((ROOT / "docs" / "development").glob("*.md"))),
     ),
 }

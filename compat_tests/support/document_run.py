@@ -22,10 +22,10 @@ ENDLESS_SECONDS = 3
 """Run time of a command that a reader ends with Ctrl-C."""
 FIXED_PORTS = {9876: (0,), 10911: (-2, 0, 1), 11011: (-2, 0, 1), 9878: (0,), 10811: (0,)}
 """Documented ports with the offsets of those that a server opens beside them."""
-SINGLE_PORTS = (8081, 8088, 8089, 5557)
+SINGLE_PORTS = (8081, 8088, 8089, 9092, 5557)
 SERVE_FLAGS = (
     "--bind 127.0.0.1 --advertise 127.0.0.1 "
-    "--namesrv-port 9876 --broker-port 10911 --grpc-port 8081 --console-port 8088"
+    "--namesrv-port 9876 --broker-port 10911 --grpc-port 8081 --kafka-port 9092 --console-port 8088"
 )
 _SERVER = re.compile(r"^(?:mqgateway (?:serve|namesrv|broker|container|controller)|mqbroker|mqnamesrv)\b")
 _ASKS_ONLY = re.compile(r" (?:-p|--print-config|-h|--help)\b")

@@ -166,6 +166,10 @@ PAGES: Mapping[str, Page] = {
             "mqgateway controller -c controller.conf   ": ELSEWHERE_ON_PAGE,
         },
     ),
+    "docs/kafka.md": Page(
+        before={"mqgateway store convert": "mkdir -p DIR/commitlog"},
+        excepted={"$ kafka-console-producer.sh": JAVA, "from kafka import": INTERNET},
+    ),
     "docs/metrics.md": Page(
         is_served=True, settings=("metricsExporterType=PROM", "metricsPromExporterPort=5557")
     ),

@@ -37,6 +37,7 @@ PROGRAMS = {
     "support.signing": ("support/signing_java", "support/signing_go"),
     "support.grpc.builds": ("support/grpc/programs",),
     "support.grpc.rust": ("support/grpc/rust_driver",),
+    "kafka.support.builds": ("kafka/programs",),
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official")
@@ -102,8 +103,8 @@ class Record:
 
 
 def file_of(name: str) -> str:
-    """The stem of the file of a node id."""
-    return Path(name.partition("::")[0]).stem
+    """Return the module of a node id, as the suite imports it: `test_send`, `kafka.test_records`."""
+    return ".".join(Path(name.partition("::")[0]).with_suffix("").parts[1:])
 
 
 def digest_of(stem: str, folder: Path = FOLDER) -> str:
@@ -151,7 +152,8 @@ def installed_digest() -> str:
 def helpers(stem: str, folder: Path = FOLDER) -> set[str]:
     """The modules of the suite that a file imports, and those that these import, itself among them."""
     known: set[str] = set()
-    waiting = [stem, *EVERYWHERE]
+    packages = stem.split(".")[:-1]
+    waiting = [stem, *EVERYWHERE, *(".".join([*packages, one]) for one in EVERYWHERE)]
     while waiting:
         module = waiting.pop()
         is_met = not any(f"{module}.".startswith(f"{one}.") for one in BOOKKEEPING)

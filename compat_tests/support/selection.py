@@ -28,23 +28,29 @@ from compat_tests.support.record import (
 )
 
 CORE = frozenset(
-    f"test_{name}"
-    for name in (
-        "examples",
-        "go_client",
-        "grpc_clients",
-        "mqadmin",
-        "pop",
-        "pull",
-        "push",
-        "python_client",
-        "retry",
-        "send",
-        "timers",
-        "transactions",
+    (
+        "kafka.test_commands",
+        "kafka.test_crossing",
+        "kafka.test_groups",
+        "kafka.test_records",
+        "test_examples",
+        "test_go_client",
+        "test_grpc_clients",
+        "test_mqadmin",
+        "test_pop",
+        "test_pull",
+        "test_push",
+        "test_python_client",
+        "test_retry",
+        "test_send",
+        "test_timers",
+        "test_transactions",
     )
 )
 """Files of the core: what every client does, in minutes."""
+
+KAFKA_CLIENTS = frozenset({"java-4.4.0", "librdkafka", "kafka-python"})
+"""Kafka's clients of the core; scenarios in its files that are about other clients are left to stage two."""
 
 NO_TESTS_COLLECTED = 5
 
@@ -52,12 +58,14 @@ NO_TESTS_COLLECTED = 5
 def is_core(item: pytest.Item) -> bool:
     """Return True if stage one of the test command runs a scenario. Comparisons of both servers are left to
     stage two: so nothing of Apache's runs in stage one while its record holds."""
-    return item.path.stem in CORE and item.get_closest_marker("both_servers") is None
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    is_chosen = parameters.get("client_name", "librdkafka") in KAFKA_CLIENTS
+    return is_chosen and file_of(item.nodeid) in CORE and item.get_closest_marker("both_servers") is None
 
 
 def is_apaches(item: pytest.Item) -> bool:
     """Return True if a scenario is about Apache's server alone, with nothing of this project beside it."""
-    return kind_of(item) == "apache" and not has_our_part(item.path.stem)
+    return kind_of(item) == "apache" and not has_our_part(file_of(item.nodeid))
 
 
 class Side(NamedTuple):
@@ -81,7 +89,7 @@ class Side(NamedTuple):
         return [
             item
             for item in items
-            if self.concerns(item) and record.has_passed(item.nodeid, self.digest(item.path.stem))
+            if self.concerns(item) and record.has_passed(item.nodeid, self.digest(file_of(item.nodeid)))
         ]
 
     def save(self, outcomes: dict[str, Outcome]) -> None:
@@ -130,7 +138,9 @@ class Selection:
         for side in SIDES:
             if side.concerns(item) and (report.when == "call" or not report.passed):
                 result = PASSED if report.passed else FAILED
-                self._outcomes[side.option][item.nodeid] = Outcome(side.digest(item.path.stem), today, result)
+                self._outcomes[side.option][item.nodeid] = Outcome(
+                    side.digest(file_of(item.nodeid)), today, result
+                )
 
     def finish(self, session: pytest.Session) -> None:
         """Write down what came of the run; a run that has nothing left to prove is no failure."""

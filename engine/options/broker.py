@@ -15,6 +15,7 @@ from mqgateway.engine.options.clients import (
 from mqgateway.engine.options.console import ConsoleOptions
 from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.grpc import GrpcOptions
+from mqgateway.engine.options.kafka import KafkaOptions
 from mqgateway.engine.options.lite import LiteOptions
 from mqgateway.engine.options.logs import LogOptions
 from mqgateway.engine.options.messaging import MessagingOptions
@@ -401,6 +402,7 @@ class BrokerOptions(
     MessagingOptions,
     ConsoleOptions,
     GrpcOptions,
+    KafkaOptions,
     RoleOptions,
     AclOptions,
     ControlledOptions,

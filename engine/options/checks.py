@@ -34,6 +34,16 @@ def address(port: int) -> Callable[[str], None]:
     return check
 
 
+def address_or(port: int, word: str) -> Callable[[str], None]:
+    """Return a check that accepts what `address` does, and a word."""
+
+    def check(text: str) -> None:
+        if text and text != word:
+            _check_address(text, port)
+
+    return check
+
+
 def addresses(port: int) -> Callable[[str], None]:
     """Return a check that accepts HOST:PORT, several separated by semicolons, or an empty text."""
 

@@ -22,7 +22,10 @@ class AcknowledgementOptions(Options):
         1, "Number of replicas, including the master, that must hold a send before it is acknowledged.", low=1
     )
     min_in_sync_replicas: int = option(
-        1, "Minimum number of in-sync replicas, including the master. With fewer, sends are refused.", low=1
+        1,
+        "Minimum number of in-sync replicas, including the master. With fewer, sends are refused. "
+        "It is also the default of `min.insync.replicas` of Kafka topics.",
+        low=1,
     )
     total_replicas: int = option(1, "Number of members of the broker set, including the master.", low=1)
     enable_auto_in_sync_replicas: bool = option(

@@ -197,6 +197,15 @@ class RetentionOptions(Options):
     clean_resource_interval: int = option(
         10000, "Interval between checks for files to delete.", unit="ms", low=1
     )
+    topic_retention_check_interval: int = option(
+        300_000,
+        "Interval between looks for messages that are older or larger than their topic keeps: `retention.ms` "
+        "and `retention.bytes` of Kafka clients (`log.retention.check.interval.ms`), `reserve.time`.",
+        unit="ms",
+        low=1,
+        high=LONG_MAX,
+        ours=True,
+    )
     delete_commit_log_files_interval: int = option(
         100, "Pause between deletions of commit log files.", unit="ms"
     )
@@ -339,6 +348,28 @@ class LmqOptions(Options):
     max_lmq_consume_queue_num: int = option(20000, "Maximum number of LMQ queues with enableLmqQuota.")
 
 
+class ProducerOptions(Options):
+    """Idempotent producers of Kafka."""
+
+    kafka_producer_id_expiration_millis: int = option(
+        86_400_000,
+        "Time after a Kafka producer's last batch in a queue until it is forgotten "
+        "(`producer.id.expiration.ms`).",
+        unit="ms",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_producers_max: int = option(
+        100_000,
+        "Maximum number of idempotent Kafka producers that are kept, counted in each queue. Beyond it the "
+        "one that stored least recently is forgotten.",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+
+
 class StoreOptions(
     ReplicationOptions,
     LedgerOptions,
@@ -346,6 +377,7 @@ class StoreOptions(
     CompactionOptions,
     DelayOptions,
     LmqOptions,
+    ProducerOptions,
     ReadOptions,
     RetentionOptions,
     FlushOptions,

@@ -48,6 +48,8 @@ from mqgateway.engine.pop.records import (
 from mqgateway.engine.pop.retries import Retries
 from mqgateway.engine.pop.revive import OpenPoint, ReviveQueue
 from mqgateway.engine.steps import Steps, run
+from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.expansion import LargeBatch
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
@@ -439,15 +441,21 @@ class PopLog:
         key, store = point.key, self._store
         if key.broker_name != self._options.broker_name:
             return self._revive_foreign(point, offset, queue_id, now)
-        units = store.consume_queue_units(key.topic, key.queue_id, offset, 1)
-        stored = store.look_up(units[0][0]) if units else None
+        try:
+            stored = store.message(key.topic, key.queue_id, offset, may_wait=False)
+        except LargeBatch as large:
+            store.bring(large, _brought)
+            return False
+        except ColdRead:
+            stored = store.message(key.topic, key.queue_id, offset)
         if stored is not None:
             result = self._retries.copy(point, stored)
             if result is None or result.status is PutStatus.PUT_OK:
                 return True
             log.warning("a message of %s is delayed: %s", key.topic, result.remark or result.status.name)
             return False
-        if offset < store.min_offset(key.topic, key.queue_id) or not units:
+        first, end = store.min_offset(key.topic, key.queue_id), store.max_offset(key.topic, key.queue_id)
+        if not first <= offset < end:
             log.warning("message %d of %s queue %d is deleted", offset, key.topic, key.queue_id)
             return True
         log.error("message %d of %s queue %d cannot be read", offset, key.topic, key.queue_id)
@@ -471,3 +479,7 @@ class PopLog:
             return True
         again = self.message_of(point.put_back(offset, now), queue_id)
         return self._put(again).status is PutStatus.PUT_OK
+
+
+def _brought() -> None:
+    """The next tick tries again."""

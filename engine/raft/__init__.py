@@ -1,17 +1,17 @@
-"""Raft within a broker group, as the standard's DLedger has it: no socket is known here, and no clock.
+"""Raft within a broker group, as in RocketMQ's DLedger; without sockets and clocks.
 
-log         what a member keeps: entries, term and vote; and what keeps them must be able to do
-settings    how the group is made up, times and limits; in what a member is more careful than the standard's
-messages    what members and clients say to one another
-effects     what a member wants done
-state       who a member is: role, term, leader
-election    votes and heart beats
-follower    what a leader pushes is compared, cut or appended
+log         what a log of entries must do: entries, term and vote
+settings    members of the group, times and limits; rules stricter than DLedger's
+messages    requests and answers between members, and of clients
+effects     requests and answers that a member wants to be sent
+state       role, term and leader of a member
+election    votes and heartbeats
+follower    compares, truncates and appends what a leader pushes
 dispatcher  a leader's side of replication to one follower
-quorum      up to where a majority has the log, and who waits for that
-transfer    leadership is handed over
+quorum      the index up to which a majority has the log, and the appends that wait for it
+transfer    transfers of leadership
 member      all of it: start here
 
-A term is raised, never taken over from a message: the other side asks twice. Whoever leads compares its log
-with each follower's, from the end backwards, before it appends to it.
+A member raises its term, and never takes one over from a message: the other side repeats its request. A
+leader compares its log with each follower's, from the end backwards, before it appends to it.
 """

@@ -1,4 +1,4 @@
-"""What a member wants done: requests to others, answers to others. Whoever drives it carries both out."""
+"""Effects of a member: requests to others, answers to others. The driver of the member carries both out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ Answered = Callable[[Any, int], None]
 
 
 class Send(NamedTuple):
-    """Ask another member; `answered` is to be called once, with the answer or with None when there will be
-    none."""
+    """Send a request to another member; `answered` must be called once, with the answer or with None if
+    there is none.
+    """
 
     peer: str
     request: Request
@@ -31,13 +32,13 @@ Effect = Send | Reply
 
 
 class Effects:
-    """What there is to do since it was taken last."""
+    """Effects since they were last taken."""
 
     def __init__(self) -> None:
         self._waiting: list[Effect] = []
 
     def send(self, peer: str, request: Request, answered: Answered) -> None:
-        """Ask another member."""
+        """Send a request to another member."""
         self._waiting.append(Send(peer, request, answered))
 
     def reply(self, token: object, answer: Answer) -> None:
@@ -45,6 +46,6 @@ class Effects:
         self._waiting.append(Reply(token, answer))
 
     def take(self) -> list[Effect]:
-        """What is to be done, in order."""
+        """Return the effects in order, and clear them."""
         taken, self._waiting = self._waiting, []
         return taken

@@ -1,12 +1,12 @@
-"""Elections and heart beats: a member's side of both, as candidate, follower and leader.
+"""Elections and heartbeats: a member's side of both, as candidate, follower and leader.
 
-A candidate asks all members, itself among them, for their votes in its term, and does what `judge` makes of
-the answers. A follower stands for election when its leader was silent too long. A leader beats, and stops
-leading when no quorum answers, or somebody knows a newer term. A newer term is taken by raising the own one
-with the next tick, never while a request is answered: the other side asks again.
+A candidate requests the votes of all members, its own among them, in its term, and follows the outcome of
+`judge`. A follower becomes a candidate when its leader was silent for too long. A leader sends heartbeats,
+and stops leading when no quorum answers, or a member knows a newer term. A member adopts a newer term by
+raising its own with the next tick, never while it answers a request: the other side repeats it.
 
-Standard: `DLedgerLeaderElector`. Departures: what a leader pushes counts as a heart beat; a vote that was not
-kept on disk is not given; a leader without a quorum's answer has its full time from the election on.
+RocketMQ: `DLedgerLeaderElector`. Departures: a leader's pushes count as heartbeats; a vote that could not be
+stored is not granted; a leader without a quorum's answer has its full time from the election on.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from mqgateway.engine.raft.state import MemberState, RaftRole
 log = logging.getLogger(__name__)
 
 _BEAT_SETTLES = 10
-"""For how long in ms answers are taken into account that come after those of a quorum."""
+"""Time in ms in which answers after those of a quorum are still taken into account."""
 
 
 class Outcome(Enum):
-    """What comes of a vote. Standard: `VoteResponse.ParseResult`."""
+    """Outcome of a vote. RocketMQ: `VoteResponse.ParseResult`."""
 
     PASSED = "PASSED"
     REVOTE_IMMEDIATELY = "REVOTE_IMMEDIATELY"
@@ -59,7 +59,7 @@ class Tally:
     term_max: int = 0
 
     def add(self, answer: VoteAnswer | None) -> None:
-        """Take an answer into account; None when there was none."""
+        """Take an answer into account; None if there was none."""
         self.answered += 1
         if answer is None or answer.result is VoteResult.UNKNOWN:
             return
@@ -77,7 +77,7 @@ class Tally:
                 self.not_ready += 1
 
     def is_settled(self, settings: MemberSettings) -> bool:
-        """Whether there is nothing to wait for any more."""
+        """Return True if no more answers are needed."""
         return (
             self.has_leader
             or settings.is_quorum(self.accepted + self.not_ready)
@@ -85,7 +85,7 @@ class Tally:
         )
 
     def judge(self, settings: MemberSettings) -> tuple[Outcome, int]:
-        """What comes of it, and for how many ms longer than usual the next vote waits."""
+        """Return the outcome, and the additional time in ms before the next vote."""
         if self.term_max > self.term:
             return Outcome.WAIT_TO_VOTE_NEXT, 0
         if self.has_leader:
@@ -103,7 +103,7 @@ class Tally:
 
 @dataclass(slots=True)
 class _Beat:
-    """The answers to one heart beat."""
+    """The answers to one heartbeat."""
 
     term: int
     ends_at: int
@@ -115,7 +115,7 @@ class _Beat:
 
 
 class Elector:
-    """Votes and beats for one member; `member` moves it."""
+    """Votes and heartbeats of one member, which `member` drives."""
 
     def __init__(self, state: MemberState, effects: Effects, random: Random) -> None:
         self._state = state
@@ -130,7 +130,7 @@ class Elector:
         self._beat: _Beat | None = None
         self._last_beat = self._heard_leader = self._heard_quorum = 0
         self.live: dict[str, bool] = {}
-        """Of a leader: which members answer heart beats."""
+        """Of a leader: the members that answer heartbeats."""
         state.on_change.append(self._role_changed)
 
     @property
@@ -160,7 +160,7 @@ class Elector:
             self._heard_leader = now
 
     def newer_term(self, term: int, now: int) -> None:
-        """A newer term is known: be a candidate, and in it with the next tick."""
+        """Adopt a newer term: become a candidate, and raise the term with the next tick."""
         self._state.stand_for_election(term, now)
         self._must_raise = True
 
@@ -269,7 +269,7 @@ class Elector:
     # As a follower.
 
     def hear(self, request: HeartBeat, now: int) -> HeartBeatAnswer:
-        """Answer somebody who says that it leads."""
+        """Answer a member that claims to lead."""
         state = self._state
         if not state.is_member(request.leader):
             return HeartBeatAnswer(Code.UNKNOWN_MEMBER, state.term)

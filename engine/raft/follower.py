@@ -1,13 +1,13 @@
-"""A follower's side of replication: what a leader pushes is compared, cut or appended.
+"""A follower's side of replication: compares, truncates or appends what a leader pushes.
 
-Entries may come out of order, as one request overtakes another: those that are early wait for the ones
-before. An answer that says an entry is there is given once it is on stable storage, if that is the rule.
-Whoever pushes in this member's term leads it: that counts as a heart beat.
+Entries may arrive out of order, as one request overtakes another: early ones wait for those before. The
+answer that an entry is in the log is sent once it is on stable storage, if the rules say so. A push in this
+member's term comes from its leader, and counts as a heartbeat.
 
-Standard: `EntryHandler`, `DLedgerMmapFileStore.truncate`. Departures: what is not this member's leader's,
-or cannot be taken now, is answered at once, and not with INCONSISTENT_STATE, by which a leader takes an
-entry for a different one; what came already is compared at once; committed entries are cut by nobody; what
-is early is bounded.
+RocketMQ: `EntryHandler`, `DLedgerMmapFileStore.truncate`. Departures: a push that is not of this member's
+leader, or cannot be taken now, is answered at once, and not with INCONSISTENT_STATE, by which a leader takes
+an entry for a different one; an entry that is in the log is compared at once; committed entries are never
+truncated; early entries are bounded.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class _Unsynced(NamedTuple):
 
 
 class Follower:
-    """Takes pushes for one member. `matched` is up to where the log is the leader's of this term, as far as
-    that is known."""
+    """Takes pushes for one member. Up to `matched` the log is known to be that of this term's leader."""
 
     def __init__(self, state: MemberState, elector: Elector, effects: Effects) -> None:
         self._state = state
@@ -63,7 +62,7 @@ class Follower:
         self._drop_early(Code.NOT_FOLLOWER)
 
     def push(self, request: Push, token: object, now: int) -> None:
-        """Take what a leader pushes; the answer comes with this token."""
+        """Take a leader's push; the answer has this token."""
         code = self._elector.hear(HeartBeat(request.leader, request.term), now).code
         if code is not Code.SUCCESS:
             self._reply(request, token, code)
@@ -75,7 +74,7 @@ class Follower:
         elif request.type is PushType.APPEND:
             self._append(request, token, now)
         else:
-            # The leader begins anew: what it pushed before it pushes again.
+            # The leader begins again: it repeats its earlier pushes.
             self._drop_early(Code.REPEATED_PUSH)
             if request.type is PushType.COMPARE:
                 self._compare(request, token)
@@ -83,7 +82,7 @@ class Follower:
                 self._truncate(request, token)
 
     def tick(self, now: int) -> None:
-        """Give up waiting for the entries before the first early one, when they should have come."""
+        """Reject the early entries if those before the first one have not arrived in time."""
         first = min(self._early, default=None)
         if first is not None and now - self._early[first].came_at > self._settings.push_timeout:
             early = self._take_early(first)
@@ -91,7 +90,7 @@ class Follower:
             self._reply(early.push, early.token, Code.INCONSISTENT_STATE)
 
     def synced(self) -> None:
-        """More of the log may be on stable storage."""
+        """Note that more of the log may be on stable storage."""
         while self._unsynced and self._unsynced[0].last_index <= self._log.synced_index:
             waiting = self._unsynced.popleft()
             self._reply(waiting.push, waiting.token, Code.SUCCESS)
@@ -102,11 +101,11 @@ class Follower:
         index, count = (None, 0) if push.type is PushType.COMMIT else (push.first_index, len(push.entries))
         begin, end = self._log.begin_index, self._log.end_index
         if end == NO_INDEX:
-            begin = NO_INDEX  # as a standard's log has it that never had an entry
+            begin = NO_INDEX  # as a log of RocketMQ has it that never had an entry
         self._effects.reply(token, PushAnswer(code, push.term, index, count, begin, end))
 
     def _has(self, push: Push, token: object, index: int) -> None:
-        """Answer that everything up to `index` is there, once that may be said."""
+        """Answer that everything up to `index` is in the log, once the rules allow that."""
         if self._settings.rules.acknowledges_synced and index > self._log.synced_index:
             self._unsynced.append(_Unsynced(index, push, token))
         else:
@@ -122,7 +121,7 @@ class Follower:
         if index > self._log.committed_index:
             self._log.note_committed(index)
 
-    # Comparing and cutting.
+    # Comparing and truncating.
 
     def _compare(self, push: Push, token: object) -> None:
         (entry, *_) = push.entries
@@ -136,7 +135,7 @@ class Follower:
             return
         if entry.index == self._log.end_index:
             self.matched = max(self.matched, entry.index)
-        # The leader counts this one as had from here on.
+        # The leader counts this one as stored from here on.
         self._has(push, token, entry.index)
 
     def _truncate(self, push: Push, token: object) -> None:
@@ -159,7 +158,7 @@ class Follower:
         self._commit(push)
 
     def _cut_behind(self, index: int) -> None:
-        """Forget what comes after `index`, but for what this leader is known to have too."""
+        """Truncate after `index`, except what this leader is known to have too."""
         keeps = self._settings.rules.keeps_matched
         last = max(index, self.matched) if keeps else index
         if last < self._log.end_index:
@@ -167,7 +166,7 @@ class Follower:
             self._log.cut(last)
 
     def _begin_with(self, entry: Entry) -> bool:
-        """Have this entry as the last one, in place of what was there; whether that may be."""
+        """Replace the log by one that ends with this entry; return False if that is not allowed."""
         index, is_empty = entry.index, self._log.begin_index > self._log.end_index
         last_kept = max(self.matched, self._log.committed_index)
         if self._settings.rules.keeps_matched and not is_empty and index <= last_kept:
@@ -181,7 +180,7 @@ class Follower:
         if self._log.begin_index < index <= self._log.end_index + 1:
             self._log.cut(index - 1)
         else:
-            # The leader's log begins behind the end of this one, or before its beginning: take all of it.
+            # The leader's log begins after the end of this one, or before its beginning: take all of it.
             log.warning("%s starts a new log at entry %d", self._state.self_id, index)
             self._log.begin_anew(index, entry.position)
         self._log.append_entry(entry)
@@ -242,7 +241,7 @@ class Follower:
 
 
 def _is_run(entries: tuple[Entry, ...]) -> bool:
-    """Whether one entry comes after the other."""
+    """Return True if the entries are consecutive."""
     first = entries[0].index
     return first >= 0 and all(entry.index == first + count for count, entry in enumerate(entries))
 

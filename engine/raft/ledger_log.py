@@ -1,9 +1,9 @@
 """The log of a broker in a DLedger group, as its store has it: entries, each with a record in it.
 
-The member (`raft.member`) is handed `entries`, and the store this. What the broker puts is appended by the
-member, as the leader's; what a leader pushes the store is told of, so that it is dispatched once it is
-confirmed: that is, when the group has committed it. What is cut was confirmed by nobody. A record's physical
-offset is its own place, 48 bytes behind the entry's. The member syncs it. Standard: `DLedgerCommitLog`.
+The member (`raft.member`) uses `entries`, and the store this. Puts of the broker are appended by the member,
+which then leads. The store is notified of a leader's pushes, so that they are dispatched once they are
+confirmed, that is, committed by the group. Truncated entries were never confirmed. A record's physical offset
+is its own position, 48 bytes after the entry's. The member syncs the log. RocketMQ: `DLedgerCommitLog`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ OPENING_TOPIC = "rmq_sys_dledger_term"
 
 
 class Appender(Protocol):
-    """Who leads the group, or does not, and appends."""
+    """Appends to the group's log while this member leads."""
 
     def check(self) -> None:
-        """Raises `AppendRefused` while nothing is taken."""
+        """Raise `AppendRefused` if entries are refused."""
 
     def append(self, body: bytes) -> None:
         """Append an entry. Raises `AppendRefused`."""
 
 
 class LedgerLog(LogOnFiles):
-    """See `Log`; `entries` are there once it is loaded, and `appender` must be given before anything is put.
+    """See `Log`; `entries` exist once it is loaded, and `appender` must be set before the first put.
 
-    `committed` is up to where the group has committed it. Entries lie in `data_folder`, which is in the
-    member's folder where it is not given; in `older` there must be no files of a commit log.
+    `committed` is the position up to which the group has committed it. Entries are in `data_folder`, by
+    default in the member's folder; `older` must not contain files of a commit log.
     """
 
     entries: BrokerEntries
@@ -79,13 +79,14 @@ class LedgerLog(LogOnFiles):
         self.on_synced: Callable[[], None] = lambda: None
 
     def serve(self, store: MessageStore) -> None:
-        """Tell this store what others do to the log."""
+        """Notify this store of changes to the log."""
         self.on_record, self.on_cut = store.raw.take, store.raw.retreat
         self.on_anew, self.on_synced = store.begin_anew, store.log_synced
 
     def load(self, clean: bool) -> None:
-        """Open the entries: what is behind them is cleared, and records from there on that were not noted as
-        committed are not settled. Raises `StoreUnavailable` where there is another log."""
+        """Open the entries: bytes after them are cleared, and records from there on that were not noted as
+        committed are not settled. Raises `StoreUnavailable` if there is another log.
+        """
         if self._older and any(name.isdigit() for name in self._disk.listdir(self._older)):
             what = f"{self._older} holds the log that this broker had before it was in a DLedger group"
             raise StoreUnavailable(f"{what}: give the group a new folder (storePathRootDir)")
@@ -94,14 +95,14 @@ class LedgerLog(LogOnFiles):
         self.committed = self.settled_offset = self.entries.end_of(self.entries.committed_index)[0]
 
     def drop_first_file(self) -> None:
-        """Give up the oldest file, and what of the index is only about it."""
+        """Drop the oldest file, and the index files that cover only it."""
         try:
             self.entries.drop_files(1)
         except CorruptFile as error:
             raise OSError(str(error)) from error
 
     def cut(self, offset: int) -> None:
-        """End where the last entry does that ends at `offset` or before it."""
+        """Truncate after the last entry that ends at `offset` or before it."""
         entries = self.entries
         if offset < entries.end_position:
             FileLog.cut(entries, entries.last_before(offset))
@@ -115,7 +116,7 @@ class LedgerLog(LogOnFiles):
         return self.file_size - HEAD_SIZE - BLANK_SIZE
 
     def reserve(self, size: int) -> int:
-        """Where the next record will lie; see `Log`."""
+        """Return the position of the next record; see `Log`."""
         try:
             self.appender.check()
         except AppendRefused as refused:
@@ -130,19 +131,19 @@ class LedgerLog(LogOnFiles):
             raise OSError(f"the group's log cannot be written: {refused}") from None
 
     def write_raw(self, data: bytes) -> None:
-        """Never asked for: no master sends its log."""
+        """Never called: no master sends its log."""
         raise OSError("a DLedger log takes entries, not bytes")
 
     def repair_tail(self) -> File:
-        """Never asked for: entries clear what a failed write left."""
+        """Never called: entries clear the rest of a failed write."""
         raise AssertionError
 
     def tail_repaired(self) -> None:
-        """As `repair_tail`."""
+        """Never called, as `repair_tail`."""
         raise AssertionError
 
     def reopen(self) -> None:
-        """Open the files anew."""
+        """Open the files again."""
         self.files.pool.clear()
 
 
@@ -156,7 +157,7 @@ def _committed(log: Log) -> int:
 
 
 class BrokerEntries(FileLog):
-    """The entries of a broker's log, `owner`, which hears of what is done to them."""
+    """The entries of a broker's log, `owner`, which is notified of changes."""
 
     def __init__(self, owner: LedgerLog, disk: Disk, folder: str, clean: bool) -> None:
         self._owner = owner
@@ -175,7 +176,7 @@ class BrokerEntries(FileLog):
         self._owner.on_record(entry.position + HEAD_SIZE)
 
     def cut(self, index: int) -> None:
-        """See `FileLog`; raises as that does, and the owner has heard of it all the same."""
+        """See `FileLog`; the owner is notified even if that raises."""
         try:
             super().cut(index)
         finally:
@@ -212,8 +213,9 @@ def _is_record(body: bytes, position: int) -> bool:
 
 
 def opening(clock: Clock, host: bytes) -> Opening:
-    """What a leader opens its term with: a record that is rolled back before it was anything, so that no
-    broker puts it into a queue. `host` is the broker's address as records hold it."""
+    """Return the opening of a leader's term: a record of a rolled-back transaction, so that no broker puts it
+    into a queue. `host` is the broker's address as records hold it.
+    """
     message = Message(OPENING_TOPIC, 0, b"", {}, 0, host, host, sys_flag=SysFlag.TRANSACTION_ROLLBACK)
     topic, flag = topic_field(OPENING_TOPIC, True), sys_flag_for(message)
     size = record_size(flag, 0, len(topic[1]), 0)

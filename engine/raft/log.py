@@ -1,12 +1,12 @@
-"""What a member of a group keeps: entries one behind another, its term and vote, how far it is committed.
+"""The log of a member of a group: consecutive entries, its term and vote, its committed index.
 
-A member is handed a `RaftLog`. `engine.testing.raft_log` has one for tests; `files` keeps the standard's
-files. All of them hold to `tests/engine/raft/test_log.py`.
+A member uses a `RaftLog`. `engine.testing.raft_log` has one for tests; `files` has one in RocketMQ's files.
+All of them pass `tests/engine/raft/test_log.py`.
 
-An entry has an index (0 for the first one ever, then one more each) and lies at a position, in bytes: its
-header of 48 bytes, then its body. Positions are part of what members agree on, so every log rolls its files
-at the same place: an entry that would leave less than 8 bytes of its file begins the next one, and what it
-left is a blank. Standard: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistTerm`.
+An entry has an index (0 for the first one ever, then one more each) and a position, in bytes: its header of
+48 bytes, then its body. Members agree on positions too, so every log starts its files at the same position:
+an entry that would leave less than 8 bytes of its file begins the next one, and the rest is a blank.
+RocketMQ: `DLedgerStore`, `DLedgerEntry`, `MemberState.persistTerm`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from mqgateway.engine.errors import EngineError
 HEADER_SIZE = 48
 """Bytes of an entry before its body."""
 BLANK_SIZE = 8
-"""Bytes that have to be left behind an entry in its file: a blank's."""
+"""Minimum of bytes that must remain after an entry in its file: those of a blank."""
 MAGIC = 1
-"""Says that an entry is one."""
+"""Marks an entry."""
 NO_INDEX = -1
-"""In place of the index of an entry, when there is none."""
+"""Index if there is no entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry; `position` is where its header begins. What is not here (CRCs) is always 0."""
+    """One entry; `position` is that of its header. Fields that are not here (CRCs) are always 0."""
 
     index: int
     term: int
@@ -39,35 +39,35 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Bytes it takes in the log."""
+        """Bytes of the entry in the log."""
         return HEADER_SIZE + len(self.body)
 
     @property
     def end(self) -> int:
-        """The position behind it."""
+        """The position after it."""
         return self.position + self.size
 
 
 class LogMismatch(EngineError):
-    """An entry is not the one that comes next: its index or position is another."""
+    """An entry is not the next one: its index or position differs."""
 
 
 class SyncWork(Protocol):
-    """What has to reach stable storage."""
+    """Files to sync."""
 
     def sync(self) -> None:
-        """Wait for the disk; may run elsewhere. Raises `OSError`."""
+        """Wait for the disk; may run on another thread. Raises `OSError`."""
 
 
 class RaftLog(Protocol):
     """A log of entries. All attributes are to be read only; a new log has `end_index` -1, `end_term` -1.
 
-    `begin_index` is the first entry's index; it grows when old files are deleted. In an empty log it is
-    that of the next entry, `end_index` is one less, and `end_term` -1. `begin_position` is where the first
-    one begins, `end_position` where the last one ends (the next may begin later, with a file).
-    `synced_index` is up to where entries are on stable storage: whoever syncs moves it, and `cut` takes it
-    back. `term` and `vote` ("" for none) are what `keep_vote` kept last; `committed_index` what
-    `note_committed` did, or what of it was found at the start, never more than `end_index`.
+    `begin_index` is the first entry's index; it grows when old files are deleted. In an empty log it is that
+    of the next entry, `end_index` is one less, and `end_term` -1. The first entry begins at `begin_position`,
+    the last one ends at `end_position` (the next may begin later, with a file). Entries up to `synced_index`
+    are on stable storage: `note_synced` moves it, and `cut` takes it back. `term` and `vote` ("" for none)
+    are those of the last `keep_vote`; `committed_index` is that of `note_committed`, or its last saved value
+    at the start, never more than `end_index`.
     """
 
     begin_index: int
@@ -81,45 +81,50 @@ class RaftLog(Protocol):
     vote: str
 
     def keep_vote(self, term: int, vote: str) -> None:
-        """Keep term and vote; they are on stable storage when this returns. Raises `OSError`, and then they
-        are what they were."""
+        """Store term and vote; they are on stable storage when this returns. Raises `OSError`, and then they
+        are unchanged.
+        """
 
     def note_committed(self, index: int) -> None:
-        """Entries up to here are committed. Kept now and then only: a crash may take it back."""
+        """Note that entries up to here are committed. Saved at times only: a crash may take it back."""
 
     def save_progress(self) -> None:
-        """Write down what `note_committed` was told last. Raises `OSError`."""
+        """Write the last value of `note_committed`. Raises `OSError`."""
 
     def unsynced(self) -> SyncWork | None:
-        """What is not on stable storage yet, to be synced; None when all is."""
+        """Return the work to sync; None if all is on stable storage."""
 
     def note_synced(self, done: Any) -> None:
-        """What `unsynced` gave was synced: `synced_index` moves, but for what was cut meanwhile."""
+        """Note that the work of `unsynced` was synced: `synced_index` moves, except for truncated entries."""
 
     def place(self, body_size: int) -> int:
-        """Where the next entry will lie, if its body has so many bytes: made known before `append`, as the
-        body may have to say so. Raises `OSError` when there is no room, `ValueError` for more than a file
-        can hold."""
+        """Return the position of the next entry, if its body has this size. It is known before `append`, as
+        the body may have to contain it. Raises `OSError` if there is no space, `ValueError` for more than
+        a file can hold.
+        """
 
     def append(self, term: int, body: bytes) -> Entry:
-        """Write an entry of one's own at its place. Raises as `place`, and `OSError`; then nothing has
-        moved."""
+        """Write an own entry at its position. Raises as `place`, and `OSError`; then nothing has moved."""
 
     def append_entry(self, entry: Entry) -> None:
         """Write a leader's entry. Raises `LogMismatch`, and as `append`; then nothing has moved."""
 
     def cut(self, index: int) -> None:
-        """Forget every entry behind `index`, which is from `begin_index` - 1 up to `end_index`.
-        `committed_index` is `index` at most afterwards. Raises `OSError`."""
+        """Truncate every entry after `index`, which is from `begin_index` - 1 up to `end_index`.
+        `committed_index` is `index` at most afterwards. Raises `OSError`.
+        """
 
     def begin_anew(self, index: int, position: int) -> None:
-        """Forget all entries; the next one has this index, and lies at this position, the first of a file
-        or not. Raises `OSError`."""
+        """Drop all entries; the next one has this index and this position, at the start of a file or not.
+        Raises `OSError`.
+        """
 
     def entry(self, index: int) -> Entry | None:
-        """The entry with an index; None when it is not there (any more). Raises `OSError`, and `StoreError`
-        for one that is damaged."""
+        """Return the entry with an index; None if it is not in the log (any more). Raises `OSError`, and
+        `StoreError` for a damaged one.
+        """
 
     def entries(self, index: int, size_max: int) -> list[Entry]:
-        """Entries from `index` on, as many as fit in `size_max` bytes with their headers, but at least the
-        first; [] when that is not there. Raises as `entry`."""
+        """Return entries from `index` on, as many as fit in `size_max` bytes with their headers, but at least
+        the first; [] if that is not in the log. Raises as `entry`.
+        """

@@ -1,4 +1,5 @@
-"""A member of a group as a step machine: requests, answers and the time come in, requests and answers go out.
+"""A member of a group as a step machine: it takes requests, answers and the time, and returns requests and
+answers.
 
     member = Member(settings, log, Random())
     member.tick(now)                      # each `TICK` ms
@@ -6,8 +7,8 @@
     member.synced(now)                    # more of the log is on stable storage
     for effect in member.take(): ...      # after each of them: send, reply
 
-Each `Send` must be followed by one call of its `answered`. Times are ms of a clock that never goes back.
-Standard: `DLedgerServer`.
+Each `Send` must be followed by one call of its `answered`. Times are ms of a monotonic clock.
+RocketMQ: `DLedgerServer`.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ from mqgateway.engine.raft.state import MemberState, RaftRole
 from mqgateway.engine.raft.transfer import Transfers
 
 TICK = 10
-"""How often `tick` is to be called, in ms. Standard: the pause of `StateMaintainer`."""
+"""Interval of `tick`, in ms. RocketMQ: the pause of `StateMaintainer`."""
 
 
 class Member:
-    """One member. `log.committed_index` is up to where readers may see; `on_role` is told of each change of
-    `role`, `leader` or `term`, and may append entries, but not wait."""
+    """One member. Readers may see entries up to `log.committed_index`. `on_role` is called with each change
+    of `role`, `leader` or `term`; it may append entries, but not wait.
+    """
 
     def __init__(
         self,
@@ -73,25 +75,25 @@ class Member:
 
     @property
     def role(self) -> RaftRole:
-        """What the member is."""
+        """The member's role."""
         return self._state.role
 
     @property
     def leader(self) -> str:
-        """Who leads; "" when that is not known."""
+        """The leader's id; "" if it is unknown."""
         return self._state.leader
 
     @property
     def term(self) -> int:
-        """The term it is in."""
+        """The member's term."""
         return self._state.term
 
     def water_mark(self, member_id: str) -> int:
-        """Of a leader: up to which index another member has the log, as far as that is known; -1 when not."""
+        """Of a leader: the index up to which another member is known to have the log; -1 if unknown."""
         return self._quorum.mark(member_id)
 
     def take(self) -> list[Effect]:
-        """What is to be done, in order."""
+        """Return the effects in order, and clear them."""
         return self._effects.take()
 
     def tick(self, now: int) -> None:
@@ -103,24 +105,25 @@ class Member:
         self.push(now)
 
     def push(self, now: int) -> None:
-        """Send what was appended; `tick` does too."""
+        """Send new entries to the followers; `tick` does so too."""
         for dispatcher in self._dispatchers:
             dispatcher.tick(now)
 
     def synced(self, now: int) -> None:
-        """`log.synced_index` has moved."""
+        """Take a new `log.synced_index` into account."""
         self._follower.synced()
         if self._state.is_leader:
             self._quorum.advance()
             self.push(now)
 
     def check(self) -> None:
-        """Whether entries are taken. Raises `AppendRefused`."""
+        """Raise `AppendRefused` if entries are refused."""
         self._quorum.check()
 
     def append(self, body: bytes, token: object, now: int) -> Entry:
-        """Append an entry, and answer with this token (None: nobody waits) once it is committed; `push` is to
-        follow. Raises `AppendRefused`, and `ValueError` for one that no file can hold."""
+        """Append an entry, and answer with this token (None for no answer) once it is committed; `push` must
+        follow. Raises `AppendRefused`, and `ValueError` for one that no file can hold.
+        """
         entry = self._quorum.append(body, now)
         self._quorum.wait(entry, token, now)
         if not self.settings.rules.acknowledges_synced:
@@ -128,7 +131,7 @@ class Member:
         return entry
 
     def refusal(self, group: str, receiver: str) -> Code | None:
-        """Why a request to `receiver` in `group` is not for this member; None when it is."""
+        """Return the reason why a request to `receiver` in `group` is not for this member; None if it is."""
         if receiver != self.settings.self_id:
             return Code.UNKNOWN_MEMBER
         return None if group == self.settings.group else Code.UNKNOWN_GROUP

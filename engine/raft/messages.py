@@ -1,7 +1,7 @@
-"""What members say to one another: requests and answers as values.
+"""Requests and answers between members, as values.
 
-Each request has an answer; `NO_ANSWER` stands in its place when the connection ended or time was up. A term
-that is not told is -1. Standard: `protocol` of DLedger, `DLedgerResponseCode`.
+Each request has an answer; `NO_ANSWER` replaces it if the connection ended or the time was up. An unknown
+term is -1. RocketMQ: `protocol` of DLedger, `DLedgerResponseCode`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mqgateway.engine.raft.log import NO_INDEX, Entry
 
 
 class Code(IntEnum):
-    """How a request went."""
+    """Result of a request."""
 
     SUCCESS = 200
     NETWORK_ERROR = 302
@@ -44,7 +44,7 @@ class Code(IntEnum):
 
 
 class VoteResult(Enum):
-    """What a voter says."""
+    """A voter's answer."""
 
     UNKNOWN = "UNKNOWN"
     ACCEPT = "ACCEPT"
@@ -61,7 +61,7 @@ class VoteResult(Enum):
 
 
 class PushType(Enum):
-    """What a leader wants of a follower."""
+    """Kind of a leader's push."""
 
     APPEND = "APPEND"
     COMMIT = "COMMIT"
@@ -71,7 +71,7 @@ class PushType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """`candidate` asks for a vote in `term`; its last entry has the index and the term named."""
+    """`candidate` requests a vote in `term`; its last entry has the given index and term."""
 
     candidate: str
     term: int
@@ -97,7 +97,7 @@ class HeartBeat:
 
 @dataclass(frozen=True, slots=True)
 class HeartBeatAnswer:
-    """`term` is the member's where its own is newer."""
+    """`term` is the member's if its own is newer."""
 
     code: Code
     term: int = -1
@@ -106,7 +106,8 @@ class HeartBeatAnswer:
 @dataclass(frozen=True, slots=True)
 class Push:
     """A leader's log to a follower: no entry with COMMIT, one with COMPARE and TRUNCATE, some with APPEND.
-    Several are a batch; so is one, where `is_batch` says so."""
+    Several entries are a batch; `is_batch` makes a single one a batch too.
+    """
 
     type: PushType
     leader: str
@@ -128,8 +129,9 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class PushAnswer:
-    """`index` is the first one pushed, None with COMMIT; the follower's log goes from `begin_index` to
-    `end_index`."""
+    """`index` is the first one pushed, None with COMMIT; the follower's log has entries from `begin_index` to
+    `end_index`.
+    """
 
     code: Code
     term: int
@@ -141,8 +143,9 @@ class PushAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """`transferee` is to lead in place of `transferor`: an administrator tells the leader, and the leader the
-    one, which takes over once it has `index`."""
+    """`transferee` is to lead in place of `transferor`. An administrator sends this to the leader, and the
+    leader to the transferee, which takes over once it has `index`.
+    """
 
     transferor: str
     transferee: str
@@ -152,7 +155,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class TransferAnswer:
-    """`code` says whether the transferee leads now."""
+    """`code` is SUCCESS if the transferee leads now."""
 
     code: Code
     term: int = -1
@@ -167,7 +170,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class AppendAnswer:
-    """Where the entry lies once a majority has it; `leader` is whom this member takes for the leader."""
+    """Position of the entry once a majority has it; `leader` is the leader known to this member."""
 
     code: Code
     term: int = -1
@@ -178,14 +181,14 @@ class AppendAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """A client asks for an entry."""
+    """A client requests an entry."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class GetAnswer:
-    """The entry, if it is there."""
+    """The entry, if it exists."""
 
     code: Code
     entries: tuple[Entry, ...] = ()
@@ -193,12 +196,12 @@ class GetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """A client asks who leads."""
+    """A client queries the leader."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataAnswer:
-    """Who leads ("" when nobody does), and the members' addresses by id."""
+    """The leader ("" if there is none), and the members' addresses by id."""
 
     code: Code
     leader: str
@@ -211,4 +214,4 @@ Answer = (
 )
 
 NO_ANSWER = None
-"""What comes of a request that nobody answered."""
+"""Answer to a request without an answer."""

@@ -1,6 +1,7 @@
-"""What a leader's group agrees on: up to where a majority has the log, and the appends that wait for that.
+"""Agreement of a leader's group: the index up to which a majority has the log, and the appends that wait for
+it.
 
-Standard: `QuorumAckChecker`, `DLedgerServer.handleAppend`.
+RocketMQ: `QuorumAckChecker`, `DLedgerServer.handleAppend`.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ log = logging.getLogger(__name__)
 
 
 class Opening(NamedTuple):
-    """By which entry a leader opens its term: the size of its body in bytes, and what makes that of the
-    position where the entry begins."""
+    """The entry by which a leader opens its term: the size of its body in bytes, and a function that makes
+    the body for the position of the entry.
+    """
 
     size: int
     body: Callable[[int], bytes]
 
 
 EMPTY_OPENING = Opening(0, lambda _position: b"")
-"""For those to whom entries without a body are nothing. Standard: `DLedgerController`'s."""
+"""For users that ignore entries without a body. RocketMQ: `DLedgerController`'s."""
 
 
 class AppendRefused(EngineError):
-    """An entry is not taken; `code` says why."""
+    """An entry is refused; `code` is the reason."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code.name)
@@ -48,8 +50,9 @@ class _Waiting(NamedTuple):
 
 
 class Quorum:
-    """Water marks of one member, and what it appends, while it leads. Without `opening` it opens no term by
-    an entry, and what was not committed before waits for the next one that is appended."""
+    """Watermarks of the members, and the appends of this one, while it leads. Without `opening` it opens no
+    term by an entry, and earlier entries that are not committed wait for its next append.
+    """
 
     def __init__(
         self, state: MemberState, elector: Elector, effects: Effects, opening: Opening | None
@@ -88,20 +91,22 @@ class Quorum:
                 log.error("%s cannot open its term: %s", self._state.self_id, error)
         self.advance()
 
-    # Water marks.
+    # Watermarks.
 
     def mark(self, member_id: str) -> int:
-        """Up to where a member is known to have the log of this term's leader; -1 when it is not known."""
+        """Return the index up to which a member is known to have the log of this term's leader; -1 if
+        unknown.
+        """
         return self._marks.get(member_id, NO_INDEX)
 
     def had(self, member_id: str, index: int) -> None:
-        """A member has the log up to `index`."""
+        """Note that a member has the log up to `index`."""
         if index > self._marks[member_id]:
             self._marks[member_id] = index
             self.advance()
 
     def advance(self) -> None:
-        """Find out how far the log is committed, and answer the appends that waited for it."""
+        """Advance the committed index, and answer the appends that waited for it."""
         rules = self._settings.rules
         own = self._log.synced_index if rules.acknowledges_synced else self._log.end_index
         self._marks[self._state.self_id] = own
@@ -119,7 +124,7 @@ class Quorum:
     # Appends.
 
     def check(self) -> None:
-        """Whether entries are taken. Raises `AppendRefused`."""
+        """Raise `AppendRefused` if entries are refused."""
         if not self._state.is_leader:
             raise AppendRefused(Code.NOT_LEADER)
         if self._state.transferee:
@@ -136,12 +141,12 @@ class Quorum:
             log.error("%s cannot write its log: %s", self._state.self_id, error)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise AppendRefused(Code.DISK_FULL) from error
-            # Another one's disk may be well.
+            # Another member's disk may work.
             self._elector.rest(now)
             raise AppendRefused(Code.DISK_ERROR) from error
 
     def wait(self, entry: Entry, token: object, now: int) -> None:
-        """Answer with this token once the entry is committed, or not in time, or not in this term."""
+        """Answer with this token once the entry is committed, late, or of a former term."""
         self._waiting.append(_Waiting(entry, token, now + self._settings.ack_timeout))
 
     def tick(self, now: int) -> None:

@@ -1,7 +1,7 @@
-"""The sends of a leader's broker that wait until a majority of its group has them.
+"""Sends of a leader's broker that wait until a majority of its group has them.
 
-Standard: `DLedgerCommitLog.asyncPutMessage`, which says IN_SYNC_REPLICAS_NOT_ENOUGH where that takes
-too long.
+RocketMQ: `DLedgerCommitLog.asyncPutMessage`, which answers IN_SYNC_REPLICAS_NOT_ENOUGH if that takes too
+long.
 """
 
 from __future__ import annotations
@@ -13,33 +13,42 @@ from mqgateway.engine.raft.ledger_log import LedgerLog
 from mqgateway.engine.store.results import PutStatus
 
 MAJORITY = 1 << 30
-"""As many logs as are a majority."""
+"""A number of logs that stands for a majority."""
 
 
 class QuorumReplicas(Replicas):
-    """`ledger` says how far the majority has the log; `wait_millis` is how long a send waits for that."""
+    """`ledger` has the position up to which the majority, of `majority` members, has the log; `wait_millis`
+    is the maximum wait of a send.
+    """
 
-    def __init__(self, options: StoreOptions, ends: LogEnds, ledger: LedgerLog, wait_millis: int) -> None:
+    def __init__(
+        self, options: StoreOptions, ends: LogEnds, ledger: LedgerLog, majority: int, wait_millis: int
+    ) -> None:
         super().__init__(options, ends)
         self.ledger = ledger
+        self._majority = majority
         self._wait_millis = wait_millis
 
     @property
     def wanted(self) -> int:
-        """How many logs a send is to be in."""
+        """Number of logs that must have a send."""
         return MAJORITY
 
     @property
     def patience(self) -> int:
-        """How long a send waits, in ms."""
+        """Maximum wait of a send, in ms."""
         return self._wait_millis
 
+    def in_sync(self) -> int:
+        """Return the number of logs that have every acknowledged message."""
+        return self._majority
+
     def need(self, now: int) -> int:
-        """How many logs a send of now must be in: it finds out by waiting whether they are there."""
+        """Return the number of logs that must have a send; its wait shows if there are enough."""
         return MAJORITY
 
     def high_water_mark(self, need: int) -> int:
-        """Up to where the majority has the log."""
+        """Return the position up to which the majority has the log."""
         return self.ledger.committed
 
     def wait(self, end: int, now: int, need: int, done: Done) -> None:

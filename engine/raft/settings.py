@@ -1,6 +1,6 @@
-"""How a group is made up, and a member's times and limits.
+"""Members of a group, and a member's times and limits.
 
-The standard's brokers have these times and limits and no options for them. Standard: `DLedgerConfig`.
+RocketMQ's brokers have these times and limits without options for them. RocketMQ: `DLedgerConfig`.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from mqgateway.engine.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """In what a member is more careful than the standard's. All are false for one that is just like it.
+    """Rules in which a member is stricter than RocketMQ's. All are false for one that behaves like it.
 
-    Each is compatible with official members: it changes what this member promises, not what it says.
+    Each is compatible with official members: it changes this member's guarantees, not its messages.
     """
 
     commits_own_term: bool = True
-    """A leader counts who has an entry only from the first one of its own term on, and opens its term with
-    one; entries before it are committed with it. By counting older ones an acknowledged entry can be lost
-    (section 5.4.2 of the Raft paper)."""
+    """A leader counts the members with an entry only from the first one of its own term on, and opens its
+    term with one; entries before it are committed with it. If older ones were counted, an acknowledged
+    entry could be lost (section 5.4.2 of the Raft paper).
+    """
     acknowledges_synced: bool = True
-    """An entry counts as had by a member once it is on stable storage there."""
+    """An entry counts as stored by a member once it is on stable storage there."""
     keeps_matched: bool = True
-    """What a follower took of a leader's log is not cut for an older request of the same leader, that was on
-    its way meanwhile."""
+    """Entries that a follower took of a leader's log are not truncated for an older request of the same
+    leader that was in flight meanwhile.
+    """
     leads_term_once: bool = True
-    """Who starts again stands for election in a new term. In the old one it may have led with entries that it
-    has lost since, but others have not: they would have two different ones of one index and term."""
+    """A member that restarts is a candidate in a new term. In the old one it may have led with entries that
+    it has lost since, but others have not: there would be two different entries of one index and term.
+    """
 
 
 STANDARD_RULES = Rules(
@@ -51,42 +54,47 @@ class MemberSettings:
 
     heart_beat_interval: int = 2000
     heart_beat_leak_max: int = 3
-    """After so many intervals without a heart beat, or without a quorum's answer, leadership ends."""
+    """Intervals without a heartbeat, or without a quorum's answer, after which leadership ends."""
     vote_interval_min: int = 300
     vote_interval_max: int = 1000
     take_over_interval_min: int = 30
     take_over_interval_max: int = 100
     vote_wait: int = 2000
-    """How long answers to a vote are waited for at most, besides up to `vote_interval_max`."""
+    """Maximum wait for answers to a vote, besides up to `vote_interval_max`."""
     push_timeout: int = 1000
-    """When an entry is pushed again, and when a follower gives up waiting for the ones before."""
+    """Time before an entry is pushed again, and before a follower rejects early entries."""
     request_timeout: int = 3000
     push_pause: int = 500
-    """Before a follower is compared with again, after something went wrong."""
+    """Time before a follower is compared again after an error."""
     commit_interval: int = 1000
     transfer_wait: int = 1000
     transfer_behind_max: int = 1000
-    """Entries: who is so far behind takes no leadership over."""
+    """Maximum lag, in entries, of a leadership-transfer target."""
     preferred_interval: int = 1000
     ack_timeout: int = 2500
     pending_appends_max: int = 10_000
     pending_pushes_max: int = 1000
     pending_bytes_max: int = 32 << 20
-    """What is on its way to one follower, unanswered; what a follower keeps that came too early."""
+    """Limits of what is unanswered in flight to one follower, and of the early entries that it keeps."""
     batch_bytes: int = 4096
 
     @property
     def leader_patience(self) -> int:
-        """How long a leader may be silent, or be without a quorum."""
+        """Maximum silence of a leader, or time without a quorum."""
         return self.heart_beat_interval * self.heart_beat_leak_max
 
+    @property
+    def majority(self) -> int:
+        """The number of members that are a majority."""
+        return len(self.peers) // 2 + 1
+
     def is_quorum(self, count: int) -> bool:
-        """Whether so many members are a majority."""
-        return count >= len(self.peers) // 2 + 1
+        """Return True if this number of members is a majority."""
+        return count >= self.majority
 
 
 def peers_of(text: str) -> dict[str, str]:
-    """Addresses by id of `n0-10.0.0.1:40911;n1-10.0.0.2:40911`. Raises `ConfigError`."""
+    """Return the addresses by id of `n0-10.0.0.1:40911;n1-10.0.0.2:40911`. Raises `ConfigError`."""
     peers: dict[str, str] = {}
     for part in filter(None, (one.strip() for one in text.split(";"))):
         member_id, _, address = part.partition("-")

@@ -1,7 +1,7 @@
-"""Who a member is in its group: its role, its term and vote, whom it takes for the leader.
+"""State of a member in its group: its role, its term and vote, its leader.
 
-Term and vote are the log's to keep. A newer term that others told is not taken at once, but with the next
-raise of the term. Standard: `MemberState`.
+The log stores term and vote. A newer term of another member is not adopted at once, but with the next raise
+of the term. RocketMQ: `MemberState`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_TERM = -1
 
 
 class RaftRole(Enum):
-    """What a member is in a term."""
+    """Role of a member in a term."""
 
     CANDIDATE = "CANDIDATE"
     LEADER = "LEADER"
@@ -27,8 +27,9 @@ class RaftRole(Enum):
 
 
 class MemberState:
-    """Attributes are to be read only. Whoever is in `on_change` is told of each change of the role, in the
-    order they subscribed; a change may not be made from there."""
+    """Attributes are to be read only. Functions in `on_change` are called with each change of the role, in
+    the order of their subscription; they must not change it.
+    """
 
     def __init__(self, settings: MemberSettings, raft_log: RaftLog) -> None:
         self.settings = settings
@@ -37,42 +38,42 @@ class MemberState:
         self.role = RaftRole.CANDIDATE
         self.leader = ""
         self.transferee = ""
-        """Who is to take leadership over from this one; "" for nobody."""
+        """The member that is to take over leadership from this one; "" for none."""
         self.term_to_take = NO_TERM
-        """The term in which this one is to take leadership over."""
+        """The term in which this one is to take over leadership."""
         self.on_change: list[Callable[[int], None]] = []
         self._known_term = NO_TERM
 
     @property
     def term(self) -> int:
-        """The term this member is in."""
+        """The member's term."""
         return self.log.term
 
     @property
     def is_leader(self) -> bool:
-        """Whether it leads."""
+        """True if the member leads."""
         return self.role is RaftRole.LEADER
 
     @property
     def is_candidate(self) -> bool:
-        """Whether it neither leads nor follows."""
+        """True if the member neither leads nor follows."""
         return self.role is RaftRole.CANDIDATE
 
     @property
     def is_taking_leadership(self) -> bool:
-        """Whether it was told to lead in this term."""
+        """True if the member is to take over leadership in this term."""
         return self.term_to_take == self.term
 
     def follows(self, leader: str, term: int) -> bool:
-        """Whether it follows this leader in this term."""
+        """Return True if the member follows this leader in this term."""
         return self.role is RaftRole.FOLLOWER and term == self.term and leader == self.leader
 
     def is_member(self, member_id: str) -> bool:
-        """Whether somebody is of the group."""
+        """Return True if the id is one of the group."""
         return member_id in self.settings.peers
 
     def raise_term(self) -> None:
-        """The newest known term, or the next one. Raises `OSError`, and then it is the same term."""
+        """Adopt the newest known term, or the next one. Raises `OSError`, and then the term is unchanged."""
         self.log.keep_vote(max(self._known_term, self.term + 1), "")
 
     def vote_for(self, candidate: str) -> None:
@@ -89,7 +90,7 @@ class MemberState:
         self._become(RaftRole.FOLLOWER, leader, now)
 
     def stand_for_election(self, term: int, now: int) -> None:
-        """Be a candidate; `term`, this one or a newer one, is known."""
+        """Become a candidate; `term`, this one or a newer one, is known."""
         self._known_term = max(self._known_term, term)
         self._become(RaftRole.CANDIDATE, "", now)
 

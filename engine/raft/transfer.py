@@ -1,9 +1,9 @@
-"""Leadership is handed over: by an administrator's wish, or to the leaders that a group prefers.
+"""Transfers of leadership: requested by an administrator, or to the leaders that a group prefers.
 
-The leader takes no entries meanwhile and tells the one that is to lead, which waits until it has all of them,
-takes the next term and stands for election in it. Standard: `DLedgerServer.handleLeadershipTransfer`,
-`checkPreferredLeader`, `TakeLeadershipTask`. Departure: who takes over asks for votes as soon as it can,
-whether or not it is preferred.
+The leader refuses entries meanwhile and notifies the target, which waits until it has all of them, takes the
+next term and becomes a candidate in it. RocketMQ: `DLedgerServer.handleLeadershipTransfer`,
+`checkPreferredLeader`, `TakeLeadershipTask`. Departure: the target requests votes as soon as it can,
+preferred or not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Transfers:
         state.on_change.append(self._role_changed)
 
     def tick(self, now: int) -> None:
-        """Go on with what is under way; look for a preferred leader."""
+        """Continue transfers in progress; look for a preferred leader."""
         taking = self._taking
         if taking is not None and self._state.term_to_take == NO_TERM:
             self._wait_for_log(taking, now)
@@ -52,7 +52,7 @@ class Transfers:
             self._look_for_preferred(now)
 
     def take(self, request: Transfer, token: object, now: int) -> None:
-        """Take a request, which is for a leader or for who is to lead."""
+        """Take a request, which is for a leader or for the target of a transfer."""
         state = self._state
         if request.transferor == state.self_id:
             code = self._refusal(request)
@@ -113,7 +113,7 @@ class Transfers:
             return
         self._hand_over(nearest, now, lambda answer: log.info("%s takes over: %s", nearest, answer.code.name))
 
-    # Who is to lead.
+    # The target.
 
     def _wait_for_log(self, taking: _TakingOver, now: int) -> None:
         state, request = self._state, taking.request
@@ -133,7 +133,7 @@ class Transfers:
         if state.term > state.term_to_take:
             self._finish(Code.EXPIRED_TERM)
         elif state.role is RaftRole.FOLLOWER:
-            # Perhaps by a heart beat that came before the term was raised.
+            # Perhaps by a heartbeat that arrived before the term was raised.
             self._finish(Code.TAKE_LEADERSHIP_FAILED)
         elif state.role is RaftRole.LEADER:
             is_new = state.term == state.term_to_take

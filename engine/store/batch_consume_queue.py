@@ -169,12 +169,13 @@ class BatchConsumeQueue(UnitQueue):
         return max(self.min_offset, found)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first message that is still in the log.
+        """Move `min_offset` to the first message that is still in the log and not removed by a marker.
 
         Standard: `BatchConsumeQueue.correctMinOffset`.
         """
         unit = self._unit(self.first_in_log(min_physical_offset, 0))
-        self.min_offset = self.max_offset if unit is None else unit.base_offset
+        first = self.max_offset if unit is None else unit.base_offset
+        self.min_offset = max(first, self.start)
 
     def _unit(self, number: int, may_wait: bool = True) -> BatchUnit | None:
         data = self.read(number, 1, may_wait)
@@ -184,4 +185,5 @@ class BatchConsumeQueue(UnitQueue):
         self._numbers.clear()
         last = self._unit(self.end - 1) if self.end > self.first else None
         self.max_offset = self.next_offset = 0 if last is None else last.end_offset
+        self.start = min(self.start, self.max_offset)
         self.min_offset = min(self.min_offset, self.max_offset)

@@ -15,7 +15,13 @@ from zlib import crc32
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import Native, native
-from mqgateway.engine.message import Message, lone_unique_keys
+from mqgateway.engine.message import (
+    PROPERTY_KAFKA_PRODUCER,
+    Message,
+    lone_unique_keys,
+    parse_properties,
+    properties_text,
+)
 from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
 from mqgateway.engine.store.record import (
     ELEMENT_SIZE_MIN,
@@ -30,6 +36,8 @@ from mqgateway.engine.store.record import (
 )
 
 _LENGTH: Final = struct.Struct(">h")
+_ELEMENT: Final = struct.Struct(">iiiii")
+_PRODUCER: Final = PROPERTY_KAFKA_PRODUCER.encode() + b"\1"
 
 
 class PlainBatch:
@@ -184,7 +192,13 @@ ClientBatch = PlainBatch | EvenBatch | NativeBatch
 
 
 def cut(elements: bytes, seals: bool) -> ClientBatch:
-    """The messages of a batch body. Raises as `PlainBatch` does."""
+    """The messages of a batch body. Raises as `PlainBatch` does.
+
+    None of them ends a batch of a Kafka producer: the property that tells so, as it may have been copied from
+    another message, is left out.
+    """
+    if _PRODUCER in elements:
+        elements = _without_producers(elements)
     if seals:
         return PlainBatch(elements, seals)
     if native is not None:
@@ -192,6 +206,20 @@ def cut(elements: bytes, seals: bool) -> ClientBatch:
         if sizes is not None:
             return NativeBatch(elements, sizes, native)
     return _cut_in_python(elements)
+
+
+def _without_producers(elements: bytes) -> bytes:
+    """Return a batch body without the property `__KPID`."""
+    parts: list[bytes] = []
+    for flag, body, tail in split_batch(elements):
+        text = tail[_LENGTH.size :]
+        if _PRODUCER in text:
+            properties = parse_properties(text.decode("utf-8", "replace"))
+            properties.pop(PROPERTY_KAFKA_PRODUCER, None)
+            text = properties_text(properties)
+        parts.append(_ELEMENT.pack(ELEMENT_SIZE_MIN + len(body) + len(text), 0, 0, flag, len(body)))
+        parts += (body, _LENGTH.pack(len(text)), text)
+    return b"".join(parts)
 
 
 def _cut_in_python(elements: bytes) -> EvenBatch | PlainBatch:

@@ -116,16 +116,21 @@ class ConsumeQueue(UnitQueue):
         """The queue offset of the first message that a unit stands for."""
         return number
 
+    def number_of(self, offset: int, may_wait: bool = True) -> int:
+        """See `UnitQueue`."""
+        return offset
+
     def _ends_anew(self) -> None:
         self.next_offset = self.max_offset
+        self.start = min(self.start, self.next_offset)
         self.min_offset = min(self.min_offset, self.next_offset)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first unit that is still in the commit log.
+        """Move `min_offset` to the first unit that is still in the commit log and not removed by a marker.
 
         Standard: `ConsumeQueue.correctMinOffset`.
         """
-        self.min_offset = self.first_in_log(min_physical_offset, self.min_offset)
+        self.min_offset = max(self.first_in_log(min_physical_offset, self.min_offset), self.start)
 
 
 AnyQueue = ConsumeQueue | BatchConsumeQueue

@@ -41,6 +41,9 @@ class Dispatch:
 
     def add(self, request: DispatchRequest) -> None:
         """Take the message that was stored last; `apply` dispatches it."""
+        if request.producer is not None:
+            for view in self.views:
+                view.expect(request)
         self.waiting.append(request)
 
     def apply(self, confirmed: int, arrivals: list[Arrival] | None, in_parts: bool = False) -> bool:
@@ -100,6 +103,14 @@ class Dispatch:
             return False
         first = self.waiting[0]
         return first.physical_offset + first.size <= confirmed
+
+    def expect_again(self) -> None:
+        """Have views expect what waits, and nothing else: other messages were taken back."""
+        for view in self.views:
+            view.expect_nothing()
+            for request in self.waiting:
+                if request.producer is not None:
+                    view.expect(request)
 
     def forget(self, topic: str) -> None:
         """Let no waiting message of a topic enter a queue: its queues are deleted."""

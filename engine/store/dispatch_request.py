@@ -15,11 +15,13 @@ from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_INNER_BASE,
     PROPERTY_INNER_NUM,
+    PROPERTY_KAFKA_PRODUCER,
     StoredMessage,
     SysFlag,
     lone_unique_key,
     parse_properties,
 )
+from mqgateway.engine.producers.batch import ProducerBatch, of_record
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.index_file import Pending
@@ -27,6 +29,7 @@ from mqgateway.engine.store.runs import QueueUnits
 
 _UNIT_MILLIS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNKNOWN_LEVEL_MILLIS: Final = 1000
+_PRODUCER: Final = PROPERTY_KAFKA_PRODUCER.encode()
 
 
 Batch = list[tuple[int, bytes]]
@@ -66,11 +69,13 @@ class DispatchRequest:
     offsets are those of the first message, the size is that of all. A run has its own topics and queues.
 
     `queue` is None for a message that enters no consume queue, `size` is in bytes, `store_timestamp` in ms.
+    `producer` is the batch of an idempotent producer that the messages are, or end; None if there is none.
     RocketMQ: `DispatchRequest`.
     """
 
     __slots__ = (
         "physical_offset",
+        "producer",
         "properties",
         "queue",
         "queue_offset",
@@ -90,6 +95,7 @@ class DispatchRequest:
         physical_offset: int,
         size: int,
         store_timestamp: int,
+        producer: ProducerBatch | None = None,
     ) -> None:
         self.topic = topic
         self.queue = queue
@@ -99,6 +105,22 @@ class DispatchRequest:
         self.physical_offset = physical_offset
         self.size = size
         self.store_timestamp = store_timestamp
+        self.producer = producer
+
+
+def producer_of(message: StoredMessage) -> ProducerBatch | None:
+    """Return the batch of an idempotent producer that a record is, or ends."""
+    return of_record(message.sys_flag, message.properties, message.body, message.queue_offset)
+
+
+def producer_of_rows(rows: Batch | Part, queue_offset: int) -> ProducerBatch | None:
+    """Return the batch of an idempotent producer that consecutive records end; the first of them is at
+    `queue_offset`."""
+    text = rows[-1][1]
+    if _PRODUCER not in text:
+        return None
+    properties = parse_properties(text.decode("utf-8", "replace"))
+    return of_record(0, properties, b"", queue_offset + len(rows) - 1)
 
 
 def request_of(message: StoredMessage, queue: AnyQueue | None) -> DispatchRequest:
@@ -112,6 +134,7 @@ def request_of(message: StoredMessage, queue: AnyQueue | None) -> DispatchReques
         message.physical_offset,
         message.size,
         message.store_timestamp,
+        producer_of(message),
     )
 
 
@@ -179,6 +202,7 @@ def expanded(request: DispatchRequest, batch: Batch | Part, *, is_keyed: bool) -
         found.append(_part_of(request, properties, queue_offset, at, size))
         queue_offset += 1
         at += size
+    found[-1].producer = request.producer
     return found
 
 

@@ -407,6 +407,7 @@ class Durability:
             assert self._file_system is not None
             self._file_system.sync()
         for one in current.written:
+            one.sync()
             for file in one.open_files:
                 file.sync()
         self._sync_directories(current.directories)

@@ -74,7 +74,7 @@ class Inspection:
             what = f"it is not message {queue_offset} of {queue.topic} queue {queue.queue_id}"
         else:
             return True
-        self._tell(position, what)
+        self.report(position, what)
         return False
 
     def _topic(self, topic: str) -> bytes:
@@ -83,7 +83,8 @@ class Inspection:
         found = self._topics[topic] = topic.encode()
         return found
 
-    def _tell(self, position: int, what: str) -> None:
+    def report(self, position: int, what: str) -> None:
+        """Note and log, once, what is wrong with the record at a position of the log."""
         if position in self.damaged:
             return
         if len(self.damaged) < DAMAGED_MAX:

@@ -23,33 +23,32 @@ from mypy_extensions import mypyc_attr
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import Disk, File, make_directories, total_memory
 from mqgateway.engine.errors import StoreError, StoreUnavailable
-from mqgateway.engine.message import PROPERTY_INNER_MULTI_DISPATCH, Message, StoredMessage
+from mqgateway.engine.message import (
+    PROPERTY_INNER_MULTI_DISPATCH,
+    QUEUE_STARTS_TOPIC,
+    Message,
+    SysFlag,
+)
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.administration import Administration
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.cold import ColdRead, ColdRecords
+from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import commit_log_of
-from mqgateway.engine.store.compaction_log import Compacted
-from mqgateway.engine.store.consume_queue import ConsumeQueue, queues_of
+from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import Done, Durability
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.key_query import KeyQuery
 from mqgateway.engine.store.large_batch import LargeBatch
-from mqgateway.engine.store.log import Agreement, Log, oldest_store_time, record_at
+from mqgateway.engine.store.log import Agreement, Log
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.raw_log import RawLog
-from mqgateway.engine.store.reader import Reader
-from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.recovery import Recovery
 from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.store.results import (
-    NO_LIMITS,
-    Accept,
     Arrival,
     GetResult,
     GetStatus,
@@ -57,14 +56,17 @@ from mqgateway.engine.store.results import (
     PutStatus,
     QueryResult,
     RecoveryReport,
-    TransferLimits,
 )
 from mqgateway.engine.store.retention import Retention
 from mqgateway.engine.store.scan import Progress, logged
 from mqgateway.engine.store.statistics import Statistics
+from mqgateway.engine.store.store_reading import StoreReading
 from mqgateway.engine.store.truncation import Truncation
+from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.standard import views_of
+from mqgateway.engine.store.views.starts import properties_of_marker
 from mqgateway.engine.store.views.view import View
+from mqgateway.engine.store.whole_batches import WholeBatches
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 from mqgateway.engine.worker import Worker
@@ -87,13 +89,11 @@ _SAMPLE_MILLIS: Final = 1000
 
 
 @mypyc_attr(native_class=False)  # tests put other methods in its place
-class MessageStore:
+class MessageStore(StoreReading):
     """One broker's messages. Everything but `start` raises nothing for a sick disk: statuses and remarks say
     so. They lie in `commit_log`, or where none is given in the one of the settings, in the folder `root`.
     """
 
-    compaction: Compacted | None = None
-    """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
     gate: WriteGate | None = None
     """Stands before the log while it is not ours to write; None: what is put is written."""
     was_clean = False
@@ -120,6 +120,7 @@ class MessageStore:
         self._options = options
         self._disk = disk
         self._clock = clock
+        self._store_host = store_host
         self.on_arrivals = on_arrivals
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
@@ -131,7 +132,9 @@ class MessageStore:
         self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
         # What waits for the disk but is waited for by nobody who stores: not before or between the syncs.
         self._aside = aside or worker
-        self._views = views_of(options, disk, self.root, self._queues, self._index, self._aside, views)
+        self.producers = ProducersView(options, disk, clock, self.root)
+        of_store = options, disk, self.root, self._queues, self._index, self._aside
+        self._views = views_of(*of_store, self.producers, views)
         self._dispatch = Dispatch(self._views)
         self._durability = Durability(
             options,
@@ -151,22 +154,19 @@ class MessageStore:
         if self._index is not None:
             self._index.remove = self._removals.add
         self.steady = SteadyClock(clock)
-        """What tells when something is due whose time is written in the log."""
         self._retention = Retention(
             options, disk, clock, self.steady, self._log, self._queues.directory, self._views, self._removals
         )
-        self._inspection = Inspection(self._log, options.check_crc_on_read)
-        self._reader = Reader(options, self._log, self._inspection, memory, True, self._views)
-        self._prompt_reader = Reader(options, self._log, self._inspection, memory, False, self._views)
-        self._key_query = KeyQuery(options, clock, self._index, self._log, self._record_at)
-        self.statistics = Statistics(clock.millis(), elapsed_millis(clock))
+        inspection = Inspection(self._log, options.check_crc_on_read)
+        statistics = Statistics(clock.millis(), elapsed_millis(clock))
+        of_log = options, clock, self._log, self._queues, self._index, self._views
+        super().__init__(*of_log, inspection, statistics, memory, self._aside)
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
-        self.admin = Administration(
-            self, disk, clock, self._log, self._queues, self._dispatch, self._durability, self._retention
-        )
-        """What administrators ask about the store and have done with it."""
+        self.batches = WholeBatches(self, self._queues, self._writer)
+        parts = self._log, self._queues, self._dispatch, self._durability, self._retention
+        self.admin = Administration(self, disk, clock, *parts)
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open = False
@@ -358,6 +358,23 @@ class MessageStore:
             return self.gate.refused()
         return self._writer.put_inner_batch(message, self.refusal)
 
+    def move_start(self, topic: str, queue_id: int, offset: int) -> PutResult | None:
+        """Remove the messages of a queue before `offset`: append a marker, which takes effect when it is
+        dispatched. Return None if there are no such messages.
+
+        The offset may be inside a batch. Kafka: `UnifiedLog.maybeIncrementLogStartOffset`.
+        """
+        if self.gate is not None:
+            return self.gate.refused()
+        queue = self._queues.get(topic, queue_id)
+        if queue is None or not queue.min_offset < offset <= queue.max_offset:
+            return None
+        properties, now = properties_of_marker(topic, queue_id, offset), self._clock.millis()
+        prepared = SysFlag.TRANSACTION_PREPARED  # so that it enters no queue
+        host = self._store_host
+        message = Message(QUEUE_STARTS_TOPIC, 0, b"", properties, now, host, host, sys_flag=prepared)
+        return self._writer.put(message, self.refusal)
+
     def when_flushed(self, end_offset: int, done: Done) -> None:
         """Call `done` with PUT_OK once the log is durable up to an offset, or with FLUSH_DISK_TIMEOUT.
 
@@ -434,137 +451,6 @@ class MessageStore:
         if elapsed - self._last_sample >= _SAMPLE_MILLIS:
             self._last_sample = elapsed
             self.statistics.sample(elapsed)
-
-    # Reading.
-
-    def get(
-        self,
-        topic: str,
-        queue_id: int,
-        offset: int,
-        max_count: int,
-        *,
-        max_bytes: int | None = None,
-        accept: Accept | frozenset[int] | None = None,
-        may_wait: bool = True,
-        limits: TransferLimits = NO_LIMITS,
-    ) -> GetResult:
-        """Messages of a queue from `offset` on, at most `max_count`, at least one if one fits the choice.
-
-        `accept` is None for all, a set of tags codes, or a function of the message's properties. A record
-        that cannot be read counts as gone. Who may not wait for the disk gets `ColdRead` where that is
-        needed; see `bring`. Standard: `DefaultMessageStore.getMessage`.
-        """
-        began = self._clock.monotonic()
-        queue = self._queues.get(topic, queue_id)
-        try:
-            if self.compaction is not None and self.compaction.covers(topic):
-                return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept, limits)
-            # A unit that is still in memory has a record that was just written.
-            if may_wait or (isinstance(queue, ConsumeQueue) and offset >= queue.tail_start):
-                result = self._reader.get(queue, offset, max_count, max_bytes, accept, limits)
-            else:
-                result = self._prompt_reader.get(queue, offset, max_count, max_bytes, accept, limits)
-        except OSError as error:
-            log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
-            assert queue is not None
-            result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
-        self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
-        return result
-
-    def _reader_that(self, may_wait: bool) -> Reader:
-        return self._reader if may_wait else self._prompt_reader
-
-    def bring(self, cold: ColdRead, done: Callable[[], None]) -> None:
-        """Have a worker read what was not in memory; `done` is called when it is worth trying again."""
-        cold.bring_by(self._aside, done, ahead=self._options.data_read_ahead_enable)
-
-    def record_at(self, physical_offset: int, *, may_wait: bool = True) -> bytes | None:
-        """The stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
-        try:
-            return self._record_at(physical_offset, may_wait)
-        except OSError as error:
-            log.error("the log cannot be read at %d: %s", physical_offset, error)
-            return None
-
-    def _record_at(self, physical_offset: int, may_wait: bool) -> bytes | None:
-        try:
-            record = record_at(self._log, physical_offset, may_wait)
-        except ColdRead:
-            raise ColdRecords(physical_offset, self._log.pieces([(0, physical_offset, 4)])) from None
-        if record is not None and self._inspection.is_due(None, 0, physical_offset):
-            return record if self._inspection.passes(physical_offset, record) else None
-        return record
-
-    def look_up(self, physical_offset: int) -> StoredMessage | None:
-        """The message at a log offset, or None. Standard: `lookMessageByOffset`."""
-        record = self.record_at(physical_offset)
-        return None if record is None else decode(record)
-
-    def query(
-        self, topic: str, key: str, most: int, begin: int, end: int, kind: str = "K", may_wait: bool = True
-    ) -> QueryResult:
-        """Messages with a key (or with tags, for `kind` T) stored in [begin, end] ms, by offset; see `get`.
-
-        Standard: `DefaultMessageStore.queryMessage`.
-        """
-        return self._key_query.find(topic, key, most, begin, end, kind, may_wait)
-
-    def max_offset(self, topic: str, queue_id: int) -> int:
-        """The offset after the last readable message of a queue; 0 for an unknown one."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else queue.max_offset
-
-    def readable_end(self, topic: str, queue_id: int) -> int:
-        """Return the offset up to which messages of a queue may be read; 0 for an unknown queue."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.readable_end(queue)
-
-    def readable_bytes(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
-        """Return how many bytes can be read of a queue from an offset on; counting ends at `enough`."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader.readable_bytes(queue, offset, enough)
-
-    def max_offsets(self, topic: str) -> dict[int, int]:
-        """The same of all queues of a topic that are there, by queue."""
-        return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}
-
-    def min_offset(self, topic: str, queue_id: int) -> int:
-        """The offset of the oldest message of a queue that is still there; 0 for an unknown one."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else queue.min_offset
-
-    def offset_by_time(
-        self, topic: str, queue_id: int, ms: int, upper: bool = False, may_wait: bool = True
-    ) -> int:
-        """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
-        unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader_that(may_wait).offset_by_time(queue, ms, upper)
-
-    def store_time(self, topic: str, queue_id: int, offset: int, may_wait: bool = True) -> int:
-        """When a message was stored, in ms; -1 when it is not there."""
-        queue = self._queues.get(topic, queue_id)
-        return -1 if queue is None else self._reader_that(may_wait).store_time(queue, offset)
-
-    def earliest_store_time(self) -> int:
-        """When the oldest message in the log was stored, in ms; -1 for an empty log."""
-        return oldest_store_time(self._log)
-
-    def consume_queue_units(
-        self, topic: str, queue_id: int, index: int, count: int, *, may_wait: bool = True
-    ) -> list[tuple[int, int, int]]:
-        """Physical offset, size and tags code of up to `count` messages of a queue from offset `index` on."""
-        queue = self._queues.get(topic, queue_id)
-        if queue is None or index < queue.min_offset or count <= 0:
-            return []
-        return self._reader_that(may_wait).units(queue, index, count)
-
-    def records(self, topic: str, queue_id: int, offset: int, count: int) -> list[tuple[bytes, int]]:
-        """The stored bytes and tags codes of messages of a queue from an offset on, of those there are."""
-        units = self.consume_queue_units(topic, queue_id, offset, count)
-        found = [(self.record_at(place), code) for place, _size, code in units]
-        return [(record, code) for record, code in found if record is not None]
 
     # How far the log goes, and what queues there are.
 

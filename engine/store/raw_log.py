@@ -16,10 +16,13 @@ from typing import NamedTuple
 from mqgateway.engine.errors import MessageIllegal, StoreError
 from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_DISPATCH,
+    PROPERTY_KAFKA,
     SCHEDULE_TOPIC,
+    SysFlag,
     parse_properties,
 )
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.producers.batch import of_record
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
@@ -51,6 +54,7 @@ from mqgateway.engine.store.scan import Scan
 
 log = logging.getLogger(__name__)
 
+_KAFKA = PROPERTY_KAFKA.encode()
 TOPICS_MAX = 10_000
 """Topics whose names are kept as text."""
 ALONE = 16
@@ -160,6 +164,7 @@ class RawLog:
             queue.next_offset = queue.max_offset
         for request in waiting:
             self._expect(request)
+        self._dispatch.expect_again()
         self._commit.retreat(end)
         self.forget_end()
 
@@ -247,7 +252,7 @@ class RawLog:
                 break
             parts = sound_parts(data, at, position, self._check_crc)
             if parts is not None:
-                found.append((parts[1], self._request(parts, position)))
+                found.append((parts[1], self._request(parts, data, at, position)))
             else:
                 valid = examine(data, at, position, self._check_crc)
                 if isinstance(valid, Invalid):
@@ -257,16 +262,21 @@ class RawLog:
             at += size
         return found, at
 
-    def _request(self, parts: Parts, position: int) -> DispatchRequest:
+    def _request(self, parts: Parts, data: bytes, at: int, position: int) -> DispatchRequest:
         """What is to be dispatched of a record; properties that say nothing for it but a unique key are not
         parsed."""
         field, _, queue_offset, sys_flag, stored, size, text = parts
+        if sys_flag & SysFlag.INNER_BATCH and _KAFKA in text:
+            return request_of(decode(data, at), None)
         topic = self._topic(field)
         properties: dict[str, str] | Batch = [(size, text)]
         is_special = self._light or sys_flag & SPECIAL or topic == SCHEDULE_TOPIC
         if is_special or says_more(text):
             properties = parse_properties(text.decode("utf-8", "replace"))
-        return DispatchRequest(topic, None, properties, sys_flag, queue_offset, position, size, stored)
+        producer = of_record(0, properties, b"", queue_offset) if isinstance(properties, dict) else None
+        return DispatchRequest(
+            topic, None, properties, sys_flag, queue_offset, position, size, stored, producer
+        )
 
     def _topic(self, field: bytes) -> str:
         topic = self._topics.get(field)

@@ -15,17 +15,27 @@ from typing import Final
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import PROPERTY_TAGS, SCHEDULE_TOPIC, tags_code
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue, BatchUnit
+from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.batch_reading import BatchReading
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue
 from mqgateway.engine.store.dispatch_request import delivery_time, parse_delay_levels
+from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.inspection import Inspection
-from mqgateway.engine.store.log import ENDLESS, Log, agreed_limit, store_time
+from mqgateway.engine.store.log import Log, agreed_limit, store_time
 from mqgateway.engine.store.log_on_files import gather
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.property_choice import Limits, PropertyChoice
 from mqgateway.engine.store.record import properties_of, properties_text_of, store_timestamp
-from mqgateway.engine.store.results import NO_LIMITS, Accept, GetResult, GetStatus, TransferLimits
+from mqgateway.engine.store.results import (
+    NO_LIMITS,
+    Accept,
+    GetResult,
+    GetStatus,
+    RecordSpan,
+    TransferLimits,
+    outside,
+)
 from mqgateway.engine.store.views.view import View
 
 MAX_PULL_BYTES: Final = 128 << 20
@@ -44,9 +54,6 @@ _BRING_BYTES: Final = 4 << 20
 
 _POSITION: Final = itemgetter(1)
 
-RecordSpan = tuple[int, int, int]
-"""Queue offset, physical offset and size of a record."""
-
 
 class Reader:
     """Reads queues. `memory` is the machine's, in bytes: the part of the log that counts as fresh depends
@@ -60,6 +67,7 @@ class Reader:
         options: StoreOptions,
         commit_log: Log,
         inspection: Inspection,
+        expansion: Expansion,
         memory: int,
         may_wait: bool,
         views: Sequence[View] = (),
@@ -71,6 +79,9 @@ class Reader:
         self._may_wait = may_wait
         self._memory = memory
         self._limiting = [view for view in views if view.limits_reading]
+        self._batches = BatchReading(
+            options, commit_log, expansion, may_wait, self._fresh, self._read, self._read_apart
+        )
         self.shared: dict[object, GetResult] | None = None
 
     def readable_end(self, queue: AnyQueue) -> int:
@@ -82,7 +93,6 @@ class Reader:
                 end = limit
         return end
 
-    @property
     def _fresh(self) -> int:
         """The length of the newest part of the log that counts as in memory."""
         return self._memory * self._options.access_message_in_memory_max_ratio // 100
@@ -127,6 +137,17 @@ class Reader:
             return self._get_shared(self.shared, queue, offset, max_count, max_bytes, accept, limits)
         return self._get(queue, offset, max_count, max_bytes, accept, limits)
 
+    def get_whole(
+        self, queue: AnyQueue | None, offset: int, max_count: int, max_bytes: int | None
+    ) -> GetResult:
+        """Records of a queue from `offset` as they are stored: one that holds a batch is given whole."""
+        if isinstance(queue, BatchConsumeQueue):
+            end = self.readable_end(queue)
+            if queue.min_offset <= offset < end:
+                max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
+                return self._batches.records(queue, offset, end, max_count, max_bytes)
+        return self._get(queue, offset, max_count, max_bytes, None, NO_LIMITS)
+
     def _get_shared(
         self,
         shared: dict[object, GetResult],
@@ -158,14 +179,14 @@ class Reader:
             return GetResult(GetStatus.NO_MATCHED_LOGIC_QUEUE, 0, 0, 0)
         low, high = queue.min_offset, queue.max_offset
         if not low <= offset < high:
-            return _outside(offset, low, high)
+            return outside(offset, low, high)
         end = self.readable_end(queue) if self._limiting else high
         if offset >= end:
-            return _outside(offset, low, offset)
+            return outside(offset, low, offset)
         options = self._options
         max_bytes = MAX_PULL_BYTES if max_bytes is None else max_bytes
         if isinstance(queue, BatchConsumeQueue):
-            return self._get_batches(queue, offset, end, max_count, max_bytes, accept, limits)
+            return self._batches.messages(queue, offset, end, max_count, max_bytes, accept, limits)
         if accept is None:
             window = min(max_count, limits.fresh_count)
         else:
@@ -178,7 +199,7 @@ class Reader:
         if limit is not None:
             data = _before(data, limit)
             if not data:
-                return _outside(offset, low, offset)
+                return outside(offset, low, offset)
         if accept is not None and not isinstance(accept, frozenset):
             try:
                 return self._get_accepted(queue, offset, data, max_count, max_bytes, accept, limits)
@@ -192,7 +213,7 @@ class Reader:
             return GetResult(status, next_offset, low, high)
         behind = self._log.end_offset - places[-1][1]
         return GetResult(
-            GetStatus.FOUND, next_offset, low, high, body, offsets, behind > self._fresh, behind=behind
+            GetStatus.FOUND, next_offset, low, high, body, offsets, behind > self._fresh(), behind=behind
         )
 
     def _choose(
@@ -207,7 +228,7 @@ class Reader:
     ) -> tuple[list[RecordSpan], int, bool]:
         """The records of one answer, the offset to read next, and whether some were no longer there."""
         oldest, largest = self._log.min_offset, self._log.file_size
-        fresh_from = self._log.end_offset - self._fresh
+        fresh_from = self._log.end_offset - self._fresh()
         fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
         old_count, old_bytes = min(max_count, limits.old_count), min(max_bytes, limits.old_bytes)
         if native is not None:
@@ -271,7 +292,8 @@ class Reader:
         if not places:
             return b"", []
         if self._inspection.is_due(queue, places[0][0], places[0][1]):
-            return self._read_inspected(queue, places)
+            records, offsets = self._read_inspected(queue, places)
+            return b"".join(records), offsets
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
         body: bytes | None = None
@@ -285,13 +307,21 @@ class Reader:
             body = self._log.read_joined(places, self._may_wait)
         if body is not None:
             return body, [offset for offset, _, _ in places]
-        each = self._log.read_each(places, self._may_wait)
-        records = [record for record in each if record is not None]
-        offsets = [place[0] for place, record in zip(places, each, strict=True) if record is not None]
+        records, offsets = self._read_apart(queue, places)
         return b"".join(records), offsets
 
-    def _read_inspected(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[bytes, list[int]]:
-        """The same for records that may come from the disk; damaged ones are left out too."""
+    def _read_apart(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
+        """The records one by one and their queue offsets; those that cannot be read are left out."""
+        if places and self._inspection.is_due(queue, places[0][0], places[0][1]):
+            return self._read_inspected(queue, places)
+        each = self._log.read_each(places, self._may_wait)
+        records = [record for record in each if record is not None]
+        if len(records) == len(places):
+            return records, [place[0] for place in places]
+        return records, [place[0] for place, record in zip(places, each, strict=True) if record is not None]
+
+    def _read_inspected(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
+        """As `_read_apart`, for records that may come from the disk: damaged ones are left out too."""
         passes = self._inspection.passes
         first, total = places[0][1], sum([size for _, _, size in places])
         span = places[-1][1] + places[-1][2] - first
@@ -308,13 +338,13 @@ class Reader:
             if record is not None and passes(place[1], record, queue, place[0]):
                 records.append(record)
                 offsets.append(place[0])
-        return b"".join(records), offsets
+        return records, offsets
 
     def _limits_of_answer(
         self, queue: ConsumeQueue, end: int, max_count: int, max_bytes: int, limits: TransferLimits
     ) -> Limits:
         """What an answer may have while the log ends there."""
-        fresh_from = end - self._fresh
+        fresh_from = end - self._fresh()
         fresh_count, fresh_bytes = min(max_count, limits.fresh_count), min(max_bytes, limits.fresh_bytes)
         old_count, old_bytes = min(max_count, limits.old_count), min(max_bytes, limits.old_bytes)
         due_position, due_offset = self._inspection.due_before(queue)
@@ -340,7 +370,7 @@ class Reader:
         transfer: TransferLimits,
     ) -> GetResult:
         """The same for a reader whose choice needs the messages themselves."""
-        end, fresh = self._log.end_offset, self._fresh
+        end, fresh = self._log.end_offset, self._fresh()
         limits = self._limits_of_answer(queue, end, max_count, max_bytes, transfer)
         choice = accept if isinstance(accept, PropertyChoice) else None
         quick = choice if choice is not None and choice.knows_many else None
@@ -420,104 +450,6 @@ class Reader:
                     break
         return ColdRead(cold.position, self._log.pieces(places) or cold.pieces)
 
-    def _get_batches(
-        self,
-        queue: BatchConsumeQueue,
-        offset: int,
-        end: int,
-        max_count: int,
-        max_bytes: int,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
-    ) -> GetResult:
-        """Read a queue whose records hold several messages, before the queue offset `end`. A batch is
-        returned whole or not at all."""
-        window = max_count
-        if accept is not None:
-            window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
-        number = queue.number_of(offset, self._may_wait)
-        most, most_bytes = (max_count, max_bytes) if accept is None else (ENDLESS, ENDLESS)
-        units = self._batches_before(queue, number, window, end, most, most_bytes)
-        low, high = queue.min_offset, queue.max_offset
-        if not units:
-            return _outside(offset, low, offset)
-        chosen, passed, removed = self._choose_batches(queue, units, max_count, max_bytes, accept, limits)
-        next_offset = units[passed - 1].end_offset
-        queue.remember(next_offset, number + passed)
-        body, offsets = self._read(queue, [_span(unit) for unit in chosen])
-        if not offsets:
-            removed = removed or bool(chosen)
-            status = GetStatus.MESSAGE_WAS_REMOVING if removed else GetStatus.NO_MATCHED_MESSAGE
-            return GetResult(status, next_offset, low, high)
-        given = set(offsets)
-        found = [unit for unit in chosen if unit.base_offset in given]
-        count, behind = (
-            sum([unit.messages for unit in found]),
-            self._log.end_offset - found[-1].physical_offset,
-        )
-        is_far = behind > self._fresh
-        return GetResult(GetStatus.FOUND, next_offset, low, high, body, offsets, is_far, count, behind)
-
-    def _batches_before(
-        self, queue: BatchConsumeQueue, number: int, window: int, end: int, max_count: int, max_bytes: int
-    ) -> list[BatchUnit]:
-        """Up to `window` units from a number on, of batches before a queue offset, on which replicas agree;
-        no more than have so many messages or bytes."""
-        limit = agreed_limit(self._log)
-        units: list[BatchUnit] = []
-        count = total = 0
-        for unit in queue.units_from(number, window, self._may_wait):
-            if unit.base_offset >= end or count >= max_count or total >= max_bytes:
-                break
-            if limit is not None and unit.physical_offset + unit.size > limit:
-                break
-            units.append(unit)
-            count += unit.messages
-            total += unit.size
-        return units
-
-    def _choose_batches(
-        self,
-        queue: BatchConsumeQueue,
-        units: list[BatchUnit],
-        max_count: int,
-        max_bytes: int,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
-    ) -> tuple[list[BatchUnit], int, bool]:
-        """Return the units of one answer, how many were looked at for it, and whether some records were no
-        longer there. If the choice needs records, several are read together."""
-        oldest, largest = self._log.min_offset, self._log.file_size
-        fresh_from = self._log.end_offset - self._fresh
-        fresh_bytes, old_bytes = min(max_bytes, limits.fresh_bytes), min(max_bytes, limits.old_bytes)
-        chosen: list[BatchUnit] = []
-        records: list[bytes | None] = []
-        count, total, removed = 0, 0, False
-        for at, unit in enumerate(units):
-            if chosen:
-                is_fresh = unit.physical_offset >= fresh_from
-                most = limits.fresh_count if is_fresh else limits.old_count
-                is_full = count + unit.messages > max_count or count >= most
-                if is_full or total + unit.size > (fresh_bytes if is_fresh else old_bytes):
-                    return chosen, at, removed
-            if isinstance(accept, frozenset):
-                if unit.tags_code not in accept:
-                    continue
-            elif accept is not None:
-                if at == len(records):
-                    some = units[at : at + _TOGETHER]
-                    records += self._records(queue, [_span(one) for one in some])
-                record = records[at]
-                if record is not None and not accept(PropertiesText(properties_text_of(record))):
-                    continue
-            if unit.physical_offset < oldest or not 0 < unit.size <= largest:
-                removed = True
-                continue
-            chosen.append(unit)
-            count += unit.messages
-            total += unit.size
-        return chosen, len(units), removed
-
     def units(self, queue: AnyQueue, index: int, count: int) -> list[tuple[int, int, int]]:
         """Physical offset, size and tags code of up to `count` messages from `index` on."""
         if isinstance(queue, BatchConsumeQueue):
@@ -568,10 +500,6 @@ class Reader:
         return max(first, low - 1) if upper else min(low, end)
 
 
-def _span(unit: BatchUnit) -> RecordSpan:
-    return unit.base_offset, unit.physical_offset, unit.size
-
-
 def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:
     """The units of records that end before a place of the log."""
     end = len(data) - len(data) % UNIT_SIZE
@@ -581,13 +509,3 @@ def _before(data: bytes | bytearray, limit: int) -> bytes | bytearray:
             break
         end -= UNIT_SIZE
     return data[:end]
-
-
-def _outside(offset: int, low: int, high: int) -> GetResult:
-    if high == 0:
-        return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
-    if offset < low:
-        return GetResult(GetStatus.OFFSET_TOO_SMALL, low, low, high)
-    if offset == high:
-        return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
-    return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)

@@ -255,6 +255,17 @@ def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
     return message
 
 
+def decode_all(records: bytes) -> list[StoredMessage]:
+    """Return the messages of records that lie one behind the other and are known to be valid."""
+    found: list[StoredMessage] = []
+    at = 0
+    while at < len(records):
+        message = decode(records, at)
+        found.append(message)
+        at += message.size
+    return found
+
+
 def topic_of(record: bytes) -> bytes:
     """The topic, as text in UTF-8, of a record that is known to be valid."""
     begin, end = _topic_place(record)

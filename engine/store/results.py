@@ -13,6 +13,10 @@ Accept = Callable[[Mapping[str, str]], bool]
 """Given a message's properties, whether a reader wants it."""
 
 
+RecordSpan = tuple[int, int, int]
+"""Queue offset, physical offset and size of a record."""
+
+
 class PutStatus(Enum):
     """How a put ended. Standard: `PutMessageStatus`."""
 
@@ -138,7 +142,8 @@ class GetResult:
     `body` holds the stored records back to back, `queue_offsets` which they are (of a batch its first);
     `count` is how many messages are in them; `next_offset` is where to read next; `min_offset` and
     `max_offset` are the queue's; `behind` is how many bytes before the log's end the last of them lies, and
-    `suggest_slave` says that this is so far that a slave should serve the reader.
+    `suggest_slave` says that this is so far that a slave should serve the reader. A read that does not expand
+    batches has `records`, one by one, instead of `body`.
     """
 
     __slots__ = (
@@ -149,6 +154,7 @@ class GetResult:
         "min_offset",
         "next_offset",
         "queue_offsets",
+        "records",
         "status",
         "suggest_slave",
     )
@@ -164,8 +170,10 @@ class GetResult:
         suggest_slave: bool = False,
         count: int | None = None,
         behind: int = 0,
+        records: Sequence[bytes] = (),
     ) -> None:
         self.status = status
+        self.records = records
         self.behind = behind
         self.count = len(queue_offsets) if count is None else count
         self.next_offset = next_offset
@@ -182,6 +190,17 @@ class GetResult:
 
     def __repr__(self) -> str:
         return f"GetResult({self.status.name}, {self.count} messages, next {self.next_offset})"
+
+
+def outside(offset: int, low: int, high: int) -> GetResult:
+    """Return the answer to a read at an offset at which a queue with these ends has nothing."""
+    if high == 0:
+        return GetResult(GetStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
+    if offset < low:
+        return GetResult(GetStatus.OFFSET_TOO_SMALL, low, low, high)
+    if offset == high:
+        return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+    return GetResult(GetStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
 
 
 class QueryResult(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from mqgateway.engine.extension import native
 from mqgateway.engine.message import (
     PROPERTY_INNER_BASE,
+    PROPERTY_KAFKA_PRODUCER,
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     SCHEDULE_TOPIC,
@@ -29,6 +30,7 @@ SPECIAL = SysFlag.TRANSACTION_MASK | SysFlag.INNER_BATCH
 """System flags of records that are dispatched in other ways than most."""
 _SCHEDULE = SCHEDULE_TOPIC.encode()
 _TAGS, _KEYS, _INNER = PROPERTY_TAGS.encode(), PROPERTY_KEYS.encode(), PROPERTY_INNER_BASE.encode()
+_PRODUCER = PROPERTY_KAFKA_PRODUCER.encode()
 
 QueueUnits = tuple[bytes, int, int, int, int, int, bytes]
 """What a queue is to get: topic, the queue's number, the offset there of the first message, where in the log
@@ -94,7 +96,7 @@ def run_of(data: bytes, at: int, end: int, position: int, check_crc: bool, hashe
 
 def says_more(text: bytes) -> bool:
     """Whether properties say more for dispatch than a unique key."""
-    return _TAGS in text or _KEYS in text or _INNER in text
+    return _TAGS in text or _KEYS in text or _INNER in text or _PRODUCER in text
 
 
 def _may_have(topic: bytes, queue_id: int) -> bool:

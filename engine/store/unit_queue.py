@@ -41,11 +41,12 @@ class UnitQueue:
 
     `next_offset` is the queue offset that the next stored message gets; `max_offset` the first that cannot
     be read yet (behind `next_offset` by what was stored but not dispatched); `min_offset` the first that is
-    still in the log; `opened_at` the first that came since the start. `tail_start` is the number of the first
-    unit in memory; `was_cut` says that files were shortened, which is not durable yet, `is_holed` that
-    units that seemed good lay behind one that did not. `doubt` is the place from which on the log may have
-    records of the queue whose units went with a file, -1 when there is no sign of that; if none lies before
-    `doubt_end`, there are none.
+    still in the log, or `start` if that is later; `opened_at` the first that came since the store was opened.
+    `start` is the offset before which a marker removed the messages (`views.starts`), 0 without one.
+    `tail_start` is the number of the first unit in memory; `was_cut` says that files were shortened, which is
+    not durable yet, `is_holed` that units that seemed good were behind one that did not. `doubt` is the
+    position from which on the log may have records of the queue whose units went with a file, -1 when there
+    is no sign of that; if none is before `doubt_end`, there are none.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class UnitQueue:
         "next_offset",
         "opened_at",
         "queue_id",
+        "start",
         "tail",
         "tail_start",
         "topic",
@@ -74,6 +76,7 @@ class UnitQueue:
         self._files = FileQueue(pool, directory, file_size)
         self.next_offset = 0
         self.min_offset = 0
+        self.start = 0
         self.tail_start = 0
         self.tail = bytearray()
         self.dirty = False
@@ -334,8 +337,20 @@ class UnitQueue:
         return min(low, self.end)
 
     def correct_min(self, min_physical_offset: int) -> None:
-        """Move `min_offset` to the first message that is still in the log."""
+        """Move `min_offset` to the first message that is still in the log and not removed by a marker."""
         raise NotImplementedError
+
+    def number_of(self, offset: int, may_wait: bool = True) -> int:
+        """Return the number of the unit with the message at a queue offset. See `read` for `may_wait`."""
+        raise NotImplementedError
+
+    def begin_at(self, start: int, min_physical_offset: int) -> None:
+        """Let the queue begin at an offset of a marker, which may be less than that of a later marker that is
+        no more; 0 for none."""
+        if start < self.start:
+            self.min_offset = 0  # messages come back
+        self.start = start
+        self.correct_min(min_physical_offset)
 
     def drop_before(self, min_physical_offset: int) -> int:
         """Delete files whose last unit is no longer in the commit log; returns how many."""

@@ -8,27 +8,37 @@ it stays. Standard: `CommitLog.asyncPutMessage`, `asyncPutMessages`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Final
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import LogBusy, MessageIllegal
 from mqgateway.engine.message import (
+    BATCH_FORMAT,
     PROPERTY_CRC32,
     PROPERTY_INNER_BASE,
     PROPERTY_INNER_NUM,
+    PROPERTY_KAFKA,
+    PROPERTY_KAFKA_PRODUCER,
     Message,
     SysFlag,
     properties_text,
 )
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.producers.batch import of_record
+from mqgateway.engine.record_batches.batches import assigned
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.client_batch import ClientBatch, cut
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
-from mqgateway.engine.store.dispatch_request import Batch, DispatchRequest, enters_queue
+from mqgateway.engine.store.dispatch_request import (
+    Batch,
+    DispatchRequest,
+    enters_queue,
+    producer_of_rows,
+)
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
@@ -91,6 +101,8 @@ class Writer:
         began = self._clock.monotonic()
         if PROPERTY_CRC32 in message.properties:
             del message.properties[PROPERTY_CRC32]  # it is the store's, of another record
+        if PROPERTY_KAFKA_PRODUCER in message.properties:
+            del message.properties[PROPERTY_KAFKA_PRODUCER]  # a message alone ends no batch of a producer
         properties = properties_text(message.properties)
         if self._seals:
             properties = with_room_for_crc(properties)
@@ -124,10 +136,10 @@ class Writer:
             return failed
         if queue is not None:
             queue.next_offset = queue_offset + 1
+        kept = message.properties
+        producer = of_record(sys_flag, kept, body, queue_offset)
         self._dispatch.add(
-            DispatchRequest(
-                message.topic, queue, message.properties, sys_flag, queue_offset, offset, size, now
-            )
+            DispatchRequest(message.topic, queue, kept, sys_flag, queue_offset, offset, size, now, producer)
         )
         self._log.last_timestamp = now
         self._statistics.put(1, size, self._clock.monotonic() - began)
@@ -163,6 +175,7 @@ class Writer:
         if not isinstance(queue, BatchConsumeQueue):
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, "only a queue of batches can hold a batch as one")
         message.sys_flag |= SysFlag.INNER_BATCH
+        properties.pop(PROPERTY_KAFKA, None)
         properties[PROPERTY_INNER_NUM] = str(count)
         properties[PROPERTY_INNER_BASE] = str(queue.next_offset)
         result = self.put(message, refusal)
@@ -170,6 +183,79 @@ class Writer:
             queue.next_offset += count - 1
             result.count = count
         return result
+
+    def put_record_batch(
+        self, message: Message, data: bytes | memoryview, count: int, leader_epoch: int, refusal: str
+    ) -> PutResult:
+        """See `WholeBatches.put`."""
+        try:
+            if not 0 < count <= BATCH_COUNT_MAX:
+                raise MessageIllegal(f"the batch has {count} records, at most {BATCH_COUNT_MAX} are allowed")
+            _, queue = self._place(message, len(data))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if not isinstance(queue, BatchConsumeQueue):
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "only a queue of batches can hold a batch as one")
+        base_offset = queue.next_offset
+        message.sys_flag = SysFlag.INNER_BATCH
+        message.properties = {
+            PROPERTY_INNER_NUM: str(count),
+            PROPERTY_INNER_BASE: str(base_offset),
+            PROPERTY_KAFKA: BATCH_FORMAT,
+        }
+        message.body = assigned(data, base_offset, leader_epoch)
+        result = self.put(message, refusal)
+        if result.status is _PUT_OK:
+            queue.next_offset = base_offset + count
+            result.count = count
+        return result
+
+    def put_messages(self, messages: Sequence[Message], refusal: str) -> PutResult:
+        """See `WholeBatches.put_messages`."""
+        began = self._clock.monotonic()
+        texts = [properties_text(message.properties) for message in messages]
+        if self._seals:
+            texts = [with_room_for_crc(text) for text in texts]
+        if max(map(len, texts)) > PROPERTIES_LENGTH_MAX:
+            remark = f"the properties of a message have {max(map(len, texts))} bytes"
+            return self._refuse(PutStatus.PROPERTIES_SIZE_EXCEEDED, remark)
+        first = messages[0]
+        try:
+            topic, queue = self._place(first, max([len(message.body) for message in messages]))
+        except MessageIllegal as error:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
+        if queue is None:
+            return self._refuse(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be part of a transaction")
+        if refusal:
+            return self._refuse(PutStatus.SERVICE_NOT_AVAILABLE, refusal)
+        sys_flag = sys_flag_for(first)
+        rows = [
+            (record_size(sys_flag, len(message.body), len(topic[1]), len(text)), text)
+            for message, text in zip(messages, texts, strict=True)
+        ]
+        sizes = [size for size, _ in rows]
+        total = sum(sizes)
+        offset = self._reserve_for_batch(sizes, total)
+        if isinstance(offset, PutResult):
+            return offset
+        now = self._clock.millis()
+        queue_offset, at, pieces = queue.next_offset, offset, list[bytes]()
+        for number, (message, (size, text)) in enumerate(zip(messages, rows, strict=True), queue_offset):
+            record = encode(message, message.body, text, topic, size, sys_flag, message.flag, number, at, now)
+            pieces.append(sealed(record) if self._seals else record)
+            at += size
+        if self._lead:
+            records = bytearray(b"".join(pieces))
+            return self._put_each(first, queue, records, rows, sys_flag, began)
+        failed = self._write(b"".join(pieces))
+        if failed is not None:
+            return failed
+        queue.next_offset = queue_offset + len(rows)
+        producer = producer_of_rows(rows, queue_offset)
+        self._dispatch.add(
+            DispatchRequest(first.topic, queue, rows, sys_flag, queue_offset, offset, total, now, producer)
+        )
+        return self._batch_put(first, sizes, total, queue_offset, offset, now, began)
 
     def put_batch(self, message: Message, elements: bytes, refusal: str) -> PutResult:
         """See `MessageStore.put_batch`."""
@@ -202,10 +288,9 @@ class Writer:
         queue.next_offset = queue_offset + len(sizes)
         is_keyed = isinstance(queue, ConsumeQueue) and not self._dispatch.reads_properties
         left = batch.keyed(sizes) if is_keyed else None
+        rows = batch.rows(sizes) if left is None else left
         self._dispatch.add(
-            DispatchRequest(
-                message.topic, queue, left or batch.rows(sizes), sys_flag, queue_offset, offset, total, now
-            )
+            DispatchRequest(message.topic, queue, rows, sys_flag, queue_offset, offset, total, now)
         )
         return self._batch_put(message, sizes, total, queue_offset, offset, now, began)
 
@@ -278,8 +363,9 @@ class Writer:
             if failed is not None:
                 return failed
             queue.next_offset = number + 1
+            producer = producer_of_rows([row], number)
             self._dispatch.add(
-                DispatchRequest(message.topic, queue, [row], sys_flag, number, offset, size, now)
+                DispatchRequest(message.topic, queue, [row], sys_flag, number, offset, size, now, producer)
             )
             offsets.append(offset)
             at += size

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mqgateway.engine.errors import EngineError
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, PREFIX, KafkaConfig
 
 LONG_MAX = 2**63 - 1
 
@@ -20,15 +21,20 @@ class AttributeRefused(EngineError):
 
 
 class Attribute(NamedTuple):
-    """What one attribute may be: one of `choices`, a number from `low` to `high`, or any text."""
+    """The values that an attribute may have: one of `choices`, a number from `low` to `high`, those that a
+    setting of Kafka may have, or any text."""
 
     changeable: bool = True
     choices: tuple[str, ...] = ()
     low: int | None = None
     high: int = LONG_MAX
+    kafka: KafkaConfig | None = None
 
     def check(self, value: str) -> None:
         """Raises `AttributeRefused`."""
+        problem = self.kafka.problem(value) if self.kafka is not None else None
+        if problem is not None:
+            raise AttributeRefused(problem)
         if self.choices and value not in self.choices:
             raise AttributeRefused(f"value is not in set: [{', '.join(self.choices)}]")
         if self.low is not None:
@@ -40,6 +46,12 @@ class Attribute(NamedTuple):
                 raise AttributeRefused(f"value is not in range({self.low}, {self.high})")
 
 
+MESSAGE_FORMAT = "message.format"
+"""Ours: what the records of a topic hold; `kafka` for whole batches of Kafka."""
+KAFKA_FORMAT = "kafka"
+KAFKA_TOPIC_ID = "kafka.topic.id"
+"""Ours: the id of a topic that Kafka clients made, as they print it."""
+
 BOOLEAN = Attribute(choices=("true", "false"))
 
 TOPIC_ATTRIBUTES: dict[str, Attribute] = {
@@ -50,8 +62,11 @@ TOPIC_ATTRIBUTES: dict[str, Attribute] = {
     ),
     "reserve.time": Attribute(low=-1),
     "lite.topic.expiration": Attribute(low=-1, high=43200),
+    MESSAGE_FORMAT: Attribute(changeable=False, choices=(KAFKA_FORMAT,)),
+    KAFKA_TOPIC_ID: Attribute(changeable=False),
+    **{PREFIX + name: Attribute(kafka=config) for name, config in KAFKA_CONFIGS.items()},
 }
-"""Standard: `TopicAttributes` of 5.5."""
+"""Standard: `TopicAttributes` of 5.5; the last three kinds are ours, for topics of Kafka clients."""
 
 GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "priority.factor": Attribute(low=0, high=100),

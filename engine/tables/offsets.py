@@ -199,6 +199,23 @@ class ConsumerOffsets:
         for table in (self._table, self._pulled, self._resets):
             self._remove_key(table, key)
 
+    def remove_queue(self, group: str, topic: str, queue_id: int) -> None:
+        """Remove what is known of a group in one queue."""
+        key = f"{topic}{SEPARATOR}{group}"
+        for table in (self._table, self._pulled, self._resets):
+            queues = table.get(key)
+            if queues is None or queue_id not in queues:
+                continue
+            if len(queues) == 1:
+                self._remove_key(table, key)
+                continue
+            del queues[queue_id]
+            if table is self._table:
+                self._count -= 1
+                self._dirty.add(key)
+            elif table is self._pulled:
+                self._pulled_count -= 1
+
     def remove_group(self, group: str) -> None:
         """Forget everything about a group. Standard: `removeOffset`."""
         self._remove(1, group)

@@ -30,7 +30,13 @@ from mqgateway.engine.message import (
     validate_topic,
 )
 from mqgateway.engine.steps import Steps, in_parts, run
-from mqgateway.engine.tables.attributes import TOPIC_ATTRIBUTES, AttributeRefused, altered
+from mqgateway.engine.tables.attributes import (
+    KAFKA_FORMAT,
+    MESSAGE_FORMAT,
+    TOPIC_ATTRIBUTES,
+    AttributeRefused,
+    altered,
+)
 from mqgateway.engine.tables.config_table import ConfigTable
 from mqgateway.engine.worker import Worker
 
@@ -95,6 +101,11 @@ class TopicConfig:
     def has_batch_queues(self) -> bool:
         """Whether its messages are kept in batch consume queues."""
         return self.attributes.get("queue.type") == "BatchCQ"
+
+    @property
+    def keeps_kafka_batches(self) -> bool:
+        """Return True if record batches of Kafka are stored whole, and no others are."""
+        return self.attributes.get(MESSAGE_FORMAT) == KAFKA_FORMAT
 
     @property
     def is_compacted(self) -> bool:

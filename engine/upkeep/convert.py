@@ -1,42 +1,46 @@
-"""Making an ordinary store of a DLedger member's: the way out of a group, for a broker by itself.
+"""Making a store that Apache's broker can read: of a DLedger member's, and of one with batches of Kafka.
 
-    1. each entry's record is written to `TARGET.converting/commitlog`, as brokers write them (`convert_log`)
-    2. tables are copied, and where queues end whose messages have all gone
+    1. each record is written to `TARGET.converting/commitlog`, as brokers write them (`convert_log`), batches
+       of Kafka as messages (`convert_records`)
+    2. tables are copied, and where queues end whose messages have all gone (`convert_tables`)
     3. consume queues and index are made of the new log (`rebuild`), timers speak of it (`convert_timers`)
     4. every record is read in both logs and compared, and the new store is checked (`check`)
     5. `TARGET.converting` becomes `TARGET`
 
-The member's store is only read. Without the 48 bytes before each record, records lie elsewhere: physical
-offsets, and the message ids made of those, are new. Queue offsets are the records' own and stay, so groups go
-on where they are.
+The old store is only read. Records have other positions in the new one: physical offsets, and the message ids
+made of those, are new. Queue offsets are the records' own and stay, so groups continue where they are.
 
-Ended at any moment, it can be asked for again and goes on with the data file it was in. A log that is damaged
-is refused, and so is one that lacks entries that were committed: then another member has them. What lies
-behind the last committed entry is taken over: it may have been acknowledged, as members hear of that late.
+Ended at any moment, it can be started again and continues with the file it was in. A log that is damaged is
+refused, and so is one of a member that lacks entries that were committed: then another member has them. What
+a member has behind the last committed entry is taken over: it may have been acknowledged, as members hear of
+that late.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.entry import Head
-from mqgateway.engine.raft.files.properties import read_noted
+from mqgateway.engine.raft.files.properties import Noted, read_noted
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import STORE_TIME_HEAD_SIZE, store_timestamp
 from mqgateway.engine.upkeep.check import check_store
-from mqgateway.engine.upkeep.convert_log import STATE, LogCopy, moved
+from mqgateway.engine.upkeep.convert_log import STATE, LogCopy
+from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
+from mqgateway.engine.upkeep.convert_tables import convert_topics, keep_end
 from mqgateway.engine.upkeep.convert_timers import TimerMove
 from mqgateway.engine.upkeep.copies import copy_file, copy_folder
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress, Severity
-from mqgateway.engine.upkeep.layout import Layout, hold
+from mqgateway.engine.upkeep.layout import RESTORE, Layout, hold
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
 from mqgateway.engine.upkeep.ledger_walk import LedgerWalk
 from mqgateway.engine.upkeep.queue_check import QueueCheck
@@ -50,7 +54,7 @@ _COPIED = "config", "compaction"
 _MADE = frozenset(
     (
         *("commitlog", "consumequeue", "batchconsumequeue", "consumequeue_ext", "index", "checkpoint"),
-        *("timerlog", "timerwheel", "queuetable", "lock", "abort", "abort.bak"),
+        *("timerlog", "timerwheel", "queuetable", "producers", "queuestarts", "lock", "abort", "abort.bak"),
     )
 )
 """What the new store has of its own, or needs no more."""
@@ -66,8 +70,11 @@ _DERIVED = frozenset((Part.LOG, Part.QUEUE, Part.BATCH_QUEUE, Part.INDEX, Part.C
 @dataclass
 class ConvertReport:
     """What was made of what. `entries` are those of the member, `records` all of the new log, with those of
-    an older one; `left_out` names what was not taken over from the member's folder; `findings` are about the
-    new store."""
+    an older one; `left_out` names what was not taken over from the old folder.
+
+    `batches` of Kafka became `messages`; `lost` offsets of them have an empty message, and `damaged` batches
+    have an error in `findings`, which are else about the new store.
+    """
 
     root: str
     target: str
@@ -82,6 +89,10 @@ class ConvertReport:
     queues: int = 0
     index_entries: int = 0
     timers: int = 0
+    batches: int = 0
+    messages: int = 0
+    lost: int = 0
+    damaged: int = 0
     left_out: list[str] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
@@ -89,7 +100,9 @@ class ConvertReport:
 class _Convert:
     """One conversion, step by step."""
 
-    def __init__(self, layout: Layout, target: str, progress: Progress) -> None:
+    def __init__(self, layout: Layout, target: str, keeps_batches: bool, progress: Progress) -> None:
+        self._keeps_batches = keeps_batches
+        self._advice = _OTHER_MEMBER if layout.ledger else RESTORE
         self._layout, self._disk, self._progress = layout, layout.disk, progress
         self._target, self._aside = target, target + CONVERTING
         self._options = dataclasses.replace(
@@ -97,11 +110,13 @@ class _Convert:
         )
         self._made = Layout(layout.disk, self._options)
         self._findings = Findings()
-        files = find_log(layout, self._findings)
-        assert isinstance(files, LedgerFiles)
+        files = find_log(layout, self._findings, self._advice)
+        if not isinstance(files, LedgerFiles):
+            files = LedgerFiles(FileQueue(files.pool, files.directory, files.file_size), files)
         self._refuse(self._findings, frozenset(Part))
         self._files = files
-        self._noted = read_noted(layout.disk, layout.ledger)
+        self._conversion = RecordConversion(files, keeps_batches)
+        self._noted = read_noted(layout.disk, layout.ledger) if layout.ledger else Noted()
         self._known_end = QueueCheck(layout, Findings(), None, lambda *_: None).known_end(files.end)
         member = os.path.basename(layout.ledger)
         self.report = ConvertReport(layout.root, target, member, committed=self._noted.committed)
@@ -109,7 +124,7 @@ class _Convert:
     def _refuse(self, findings: Findings, parts: frozenset[Part]) -> None:
         for found in findings.kept:
             if found.severity is Severity.ERROR and found.part in parts:
-                raise StoreUnavailable(f"{found.path}: {found.what}; {_OTHER_MEMBER}")
+                raise StoreUnavailable(f"{found.path}: {found.what}; {self._advice}")
 
     def run(self) -> ConvertReport:
         """Convert."""
@@ -151,7 +166,8 @@ class _Convert:
 
     def _write_log(self) -> None:
         """The records, one after the other, as another log."""
-        copy = LogCopy(self._disk, self._aside, self._layout.root, self._files, self._new_log())
+        root, log = self._layout.root, self._new_log()
+        copy = LogCopy(self._disk, self._aside, root, self._files, log, self._keeps_batches)
         copy.take(lambda files: self._walk(files, "writing the log"))
         self._refuse(self._findings, frozenset(Part))
 
@@ -163,15 +179,24 @@ class _Convert:
                 disk.rmtree(folder)
         for name in _COPIED:
             copy_folder(disk, f"{root}/{name}", f"{aside}/{name}", _TIMERS.__contains__)
-        kinds = (self._layout.queues, self._made.queues), (self._layout.batch_queues, self._made.batch_queues)
-        for source, made in kinds:
-            for topic, queue_id, folder in self._layout.queue_folders(source):
-                names = [name for name in disk.listdir(folder) if name.isdigit()]
-                for name in names[-_QUEUE_FILES:]:
-                    copy_file(disk, f"{folder}/{name}", f"{made}/{topic}/{queue_id}/{name}")
+        self._copy_ends(set() if self._keeps_batches else convert_topics(disk, aside))
         for name in disk.listdir(root):
             if name not in _MADE and name not in _COPIED and name != self.report.member:
                 self.report.left_out.append(name)
+
+    def _copy_ends(self, converted: set[str]) -> None:
+        """The last files of queues; those of `converted` topics are no queues of batches any more."""
+        disk, layout, made = self._disk, self._layout, self._made
+        for source, target in ((layout.queues, made.queues), (layout.batch_queues, made.batch_queues)):
+            for topic, queue_id, folder in layout.queue_folders(source):
+                if topic == KAFKA_OFFSETS_TOPIC and not self._keeps_batches:
+                    continue
+                if topic in converted and source == layout.batch_queues:
+                    keep_end(layout, folder, made, topic, queue_id)
+                    continue
+                names = [name for name in disk.listdir(folder) if name.isdigit()]
+                for name in names[-_QUEUE_FILES:]:
+                    copy_file(disk, f"{folder}/{name}", f"{target}/{topic}/{queue_id}/{name}")
 
     def _make_derived(self) -> None:
         """Queues, index and timers, of the new log."""
@@ -180,7 +205,8 @@ class _Convert:
         self._refuse(made.findings, frozenset(Part))
         report.records, report.queues, report.index_entries = made.records, made.queues, made.index_entries
         report.log_start, report.log_end = made.log_start, made.log_end
-        timers = TimerMove(self._layout, self._files, self._made)
+        kept = self._files.divided if self._keeps_batches else 0
+        timers = TimerMove(self._layout, self._files, self._made, kept)
         timers.run()
         report.timers = timers.count
 
@@ -195,19 +221,24 @@ class _Convert:
         findings, position, last = Findings(), 0, b""
         walk = self._walk(self._files, "comparing the logs", count)
         new = Walk(find_log(self._made, findings), findings, lambda _: True)
-        for old, made in zip_longest(walk.records(), new.records()):
+        for old, made in zip_longest(self._converted(walk), new.records()):
             if old is None or made is None:
                 raise StoreUnavailable("the logs have not the same number of records; remove the new one")
-            (data, at, _, size), (made_data, made_at, position, made_size) = old, made
+            made_data, made_at, position, made_size = made
             last = made_data[made_at : made_at + made_size]
-            if moved(data[at : at + size], position) != last:
+            if moved(old, position) != last:
                 raise StoreUnavailable(f"the record at {position} of the new log is another; remove that log")
         self._refuse(self._findings, frozenset(Part))
         self._refuse(findings, frozenset(Part))
         if report.committed > report.last_index:
             what = f"entries up to {report.committed} were committed, the last one is {report.last_index}"
-            raise StoreUnavailable(f"{self._layout.ledger}: {what}; {_OTHER_MEMBER}")
+            raise StoreUnavailable(f"{self._layout.ledger}: {what}; {self._advice}")
         self._write_checkpoint(position, store_timestamp(last[:STORE_TIME_HEAD_SIZE]) if last else 0)
+
+    def _converted(self, walk: Walk) -> Iterator[bytes]:
+        """Yield what the records of the old log become."""
+        for data, at, _, size in walk.records():
+            yield from self._conversion.of(data[at : at + size])
 
     def _write_checkpoint(self, position: int, timestamp: int) -> None:
         checkpoint = Checkpoint(self._disk, self._made.checkpoint)
@@ -222,7 +253,16 @@ class _Convert:
         """See that the new store is right by itself."""
         checked = check_store(self._disk, self._options, progress=self._progress)
         self._refuse(checked.findings, _DERIVED)
-        self.report.findings = checked.findings
+        report, conversion = self.report, self._conversion
+        report.batches, report.messages = conversion.batches, conversion.messages
+        report.lost, report.damaged = conversion.lost, conversion.findings.errors
+        report.findings = conversion.findings
+        if not report.member and self._disk.exists(self._layout.abort):
+            what = "tells that the broker was not stopped cleanly: offsets of consumers may be older"
+            report.findings.note(
+                Part.STATE, self._layout.abort, -1, what, "start and stop it before converting"
+            )
+        report.findings.take(checked.findings)
 
     def _finish(self) -> None:
         """Give the new store its name, and forget the notes."""
@@ -237,22 +277,29 @@ class _Convert:
 
 
 def convert_store(
-    disk: Disk, options: StoreOptions, target: str, *, progress: Progress = lambda *_: None
+    disk: Disk,
+    options: StoreOptions,
+    target: str,
+    *,
+    keeps_batches: bool = False,
+    progress: Progress = lambda *_: None,
 ) -> ConvertReport:
-    """Make an ordinary store, in the folder `target`, of the DLedger member's of `options`.
+    """Make a store that Apache's broker reads, in the folder `target`, of the one of `options`.
 
-    Raises `StoreUnavailable` when there is none, a broker has it open, the target is there already, or the
-    log is not whole; `OSError`, as of a full disk. The target is then not there, and what was written waits
-    beside it to be gone on with.
+    If `keeps_batches`, batches of Kafka stay whole, so that only a store of a DLedger member has anything to
+    convert. Raises `StoreUnavailable` when there is no store, a broker has it open, the target is there
+    already, or the log is not whole; `ConfigError` when the topics cannot be read; `OSError`, as of a full
+    disk. The target is then not there, and what was written waits beside it to be continued.
     """
     layout = Layout(disk, options)
     lock = hold(disk, layout)
     try:
-        if not layout.ledger:
-            raise StoreUnavailable(f"{layout.root} is an ordinary store: it has no folder dledger-ID")
+        if keeps_batches and not layout.ledger:
+            what = "is an ordinary store, it has no folder dledger-ID"
+            raise StoreUnavailable(f"{layout.root} {what}: without --keep-batches its batches are converted")
         if disk.exists(target):
             raise StoreUnavailable(f"{target} is there already")
-        return _Convert(layout, target, progress).run()
+        return _Convert(layout, target, keeps_batches, progress).run()
     finally:
         if lock is not None:
             lock.close()

@@ -1,9 +1,9 @@
-"""The records of a DLedger member's entries written as an ordinary commit log, a file of data at a time.
+"""The records of a log, of a DLedger member or not, written as an ordinary commit log, a file at a time.
 
-What is written is synced with each file, and noted; so whoever was ended goes on with the file he was in. The
-last one is never noted, as it may grow.
-A record says where it lies, so it is another one elsewhere by eight bytes, and by its checksum where it has
-one of all of it. Files of an older commit log come first, and what is in them stays where it is.
+What is written is synced with each file, and noted, so that an interrupted copy continues with the file it
+was in. The last one is never noted, as it may grow.
+A record has its position in it, so it is another one elsewhere by eight bytes, and by its checksum where it
+has one of all of it. A member's older commit log comes first, in files of its own.
 """
 
 from __future__ import annotations
@@ -16,31 +16,25 @@ import orjson
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
-from mqgateway.engine.message import PROPERTY_CRC32
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.store.record import BLANK_SIZE, CRC_SIZE, blank, sealed
+from mqgateway.engine.store.record import BLANK_SIZE, blank
 from mqgateway.engine.tables.jsonfile import Table, load_table, write_table
+from mqgateway.engine.upkeep.convert_records import RecordConversion, moved
 from mqgateway.engine.upkeep.ledger import LedgerFiles
 from mqgateway.engine.upkeep.walk import Walk
 
 STATE = "converting"
 """The file that notes how far the log is written, as long as the store is not whole."""
 _BUFFER = 4 << 20
-_CRC_PROPERTY = PROPERTY_CRC32.encode() + b"\1"
-
-
-def moved(record: bytes, position: int) -> bytes:
-    """The record as it is at another place of a log."""
-    record = b"".join((record[:28], position.to_bytes(8, "big"), record[36:]))
-    return sealed(record) if record.startswith(_CRC_PROPERTY, len(record) - CRC_SIZE) else record
 
 
 class Written(NamedTuple):
-    """How far the new log is: the member's files before `next_file` are in it, up to `end`."""
+    """The progress of the new log: the source's files before `next_file` are in it, up to `end`."""
 
     source: str
     file_size: int
     first_file: int
+    keeps_batches: bool
     next_file: int
     end: int
 
@@ -48,13 +42,16 @@ class Written(NamedTuple):
 class LogCopy:
     """The new log below a folder; `end` is where it ends. What an earlier copy has written is there."""
 
-    def __init__(self, disk: Disk, root: str, source: str, files: LedgerFiles, log: FileQueue) -> None:
+    def __init__(
+        self, disk: Disk, root: str, source: str, files: LedgerFiles, log: FileQueue, keeps_batches: bool
+    ) -> None:
         first = files.starts[0] if files.starts else 0
         self._disk = disk
         self._path = f"{root}/{STATE}"
         self._source = files
         self._log = log
-        self._written = Written(source, files.file_size, first, first, first)
+        self._conversion = RecordConversion(files, keeps_batches)
+        self._written = Written(source, files.file_size, first, keeps_batches, first, first)
         self._buffer = bytearray()
         noted = load_table(disk, self._path)
         if noted is not None or disk.listdir(log.directory):
@@ -73,6 +70,8 @@ class LogCopy:
         self._written = Written(**noted)
         if self._written[:3] != begun[:3] or self._written.next_file > self._source.end:
             raise StoreUnavailable(f"{root} is of another store, {self._written.source}: remove it")
+        if self._written.keeps_batches != begun.keeps_batches:
+            raise StoreUnavailable(f"{root} was begun with another choice of --keep-batches: remove it")
         for name in self._disk.listdir(self._log.directory):
             if int(name) >= self._written.end:
                 self._disk.unlink(f"{self._log.directory}/{name}")
@@ -99,12 +98,13 @@ class LogCopy:
             if start != file:
                 self._begin_file(start)
                 file = start
-            self._append(data[at : at + size])
+            for record in self._conversion.of(data[at : at + size]):
+                self._append(record)
         self._write_for_good()
 
     def _begin_file(self, start: int) -> None:
         """The next record is of another file of the source: what is there is noted, for good."""
-        if start <= self._source.divided:
+        if start <= self._source.divided < self._source.end:
             self._roll()
         self._write_for_good()
         self._written = self._written._replace(next_file=start, end=self._begin)

@@ -1,4 +1,4 @@
-"""The timers of a DLedger member for a store whose records lie elsewhere.
+"""The timers of a store for one whose records have other positions.
 
 A unit of the timer log points at a record. That one's queue offset stays, so the new consume queue tells
 where it lies now. Wheel and checkpoint speak of places in the timer log, which stay. What a broker of ours
@@ -25,10 +25,13 @@ _LOG, _WHEEL = "timerlog", "timerwheel"
 
 
 class TimerMove:
-    """Writes a store's timers for another one, which has its consume queues; `count` units were moved."""
+    """Writes a store's timers for another one, which has its consume queues; `count` units were moved.
 
-    def __init__(self, source: Layout, files: LedgerFiles, made: Layout) -> None:
-        self._source, self._files, self._made = source, files, made
+    Records before `kept` have kept their positions.
+    """
+
+    def __init__(self, source: Layout, files: LedgerFiles, made: Layout, kept: int) -> None:
+        self._source, self._files, self._made, self._kept = source, files, made, kept
         self._disk = source.disk
         self._queues: dict[tuple[str, int], FileQueue] = {}
         self.count = 0
@@ -65,7 +68,7 @@ class TimerMove:
     def _place_of(self, offset: int, size: int) -> int:
         """Where a record lies now; where there is none any more, the place it had."""
         files = self._files
-        if not files.starts or not max(files.starts[0], files.divided) <= offset < files.end:
+        if not files.starts or not max(files.starts[0], self._kept) <= offset < files.end:
             return offset
         record = files.read(offset, size)
         if not isinstance(examine(record, 0, offset, False), int):

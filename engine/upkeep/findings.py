@@ -75,6 +75,11 @@ class Findings:
         """An error, or a note."""
         (self.error if is_error else self.note)(part, path, offset, what, advice)
 
+    def take(self, others: Findings) -> None:
+        """Take over what others have collected."""
+        self.kept += others.kept
+        self.counts += others.counts
+
     def _add(self, finding: Finding) -> None:
         key = finding.severity, finding.part
         self.counts[key] += 1

@@ -4,6 +4,9 @@
     2. each old folder becomes `*.replaced`, and the new one takes its name
     3. with `discard` the old ones are deleted
 
+Views with snapshots get an empty folder if the log has records for them and they have none: then the next
+start makes them of the log.
+
 Ended before step 2, everything is as it was; the next rebuild deletes what was left over. Ended within it,
 the next rebuild puts the old folder back and begins anew.
 
@@ -19,20 +22,22 @@ import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mqgateway.engine.disk import Disk
+from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import StoredMessage, SysFlag, is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
-from mqgateway.engine.store.dispatch_request import enters_queue, parse_delay_levels
+from mqgateway.engine.store.dispatch_request import enters_queue, parse_delay_levels, producer_of
 from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.index_file import INDEX_GROUP, Index
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
+from mqgateway.engine.store.views import producers, starts
 from mqgateway.engine.store.views.queues import QueuesView
+from mqgateway.engine.store.views.starts import is_marker
 from mqgateway.engine.upkeep.findings import Findings, Part, Progress
 from mqgateway.engine.upkeep.layout import RESTORE, Layout, find_files, hold, place, read
 from mqgateway.engine.upkeep.ledger import find_log
@@ -87,6 +92,7 @@ class _Rebuild:
         self._last_timestamp = 0
         self._suspects: dict[AnyQueue, StoredMessage] = {}
         self._left_out: Counter[AnyQueue] = Counter()
+        self._snapshots: set[str] = set()
 
     @property
     def _folders(self) -> list[str]:
@@ -152,6 +158,7 @@ class _Rebuild:
         for data, at, _, size in walk.records():
             message = decode(data, at)
             self._enter_index(message)
+            self._note_snapshots(message)
             if enters_queue(message.sys_flag) and self._has_topic(message.topic):
                 self._take_in_order(message, walk)
             report.records += 1
@@ -171,7 +178,16 @@ class _Rebuild:
             self._index.apply(self._last_timestamp)
             report.index_entries = sum(file.next_entry - 1 for file in self._index.files)
         report.queues = sum(1 for _ in self._queues)
+        for folder in self._snapshots:
+            make_directories(self._disk, f"{layout.root}/{folder}")
         self._sync()
+
+    def _note_snapshots(self, message: StoredMessage) -> None:
+        """Note which views with snapshots have a record."""
+        if is_marker(message.topic, message.sys_flag):
+            self._snapshots.add(starts.FOLDER)
+        elif enters_queue(message.sys_flag) and producer_of(message) is not None:
+            self._snapshots.add(producers.FOLDER)
 
     def _read_so_far(self, done: int, total: int) -> None:
         self._progress("reading", done, total)

@@ -24,6 +24,7 @@ from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
+from mqgateway.engine.topic_retention import TopicRetention
 from mqgateway.engine.transactions import TransactionCounts, TransactionLog
 from mqgateway.gateway.broker.acting.escape import EscapeSender
 from mqgateway.gateway.broker.acting.foreign_messages import ForeignReader
@@ -87,6 +88,7 @@ def build_broker(
         delays=_delays(environment, store, stats, tables.topics),
         timers=timers,
         transactions=_transactions(environment, tables, store, produce, stats),
+        retention=TopicRetention(environment.store_options, store, clock, tables.topics.all),
     )
     return broker
 

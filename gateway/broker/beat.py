@@ -133,6 +133,7 @@ class Beat:
         elapsed = FOREVER if self.nobody_waits else elapsed_millis(broker.clock)
         group.services.tick(now, elapsed)
         broker.lite.tick(now, elapsed)
+        broker.retention.tick()
         broker.consume.answer_due(elapsed, broker.store)
 
     def _is_busy(self) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mqgateway.engine.ha.role import Role
     from mqgateway.engine.store.message_store import MessageStore
     from mqgateway.engine.timers.timers import Timers
+    from mqgateway.engine.topic_retention import TopicRetention
     from mqgateway.engine.transactions import TransactionLog
     from mqgateway.gateway.access.administration import Administration
     from mqgateway.gateway.broker.clients.table import ClientTable
@@ -50,6 +51,7 @@ class Broker:
     delays: DelaySchedule
     timers: Timers
     transactions: TransactionLog
+    retention: TopicRetention
     access: Administration | None = None
     """Users and policies; None where nobody is asked who they are."""
     replication: Replica | None = None

@@ -40,21 +40,27 @@ WAITING_TOPICS = frozenset(
 """Topics in which the broker keeps messages of other topics; a user of those may not send to them."""
 
 
-def record_at(broker: Broker, offset: int, may_use: MayUse | None, *, may_wait: bool = True) -> bytes | None:
+def record_at(
+    broker: Broker, offset: int, may_use: MayUse | None, key: str | None = None, *, may_wait: bool = True
+) -> bytes | None:
     """Return the record at a log offset, None where there is none.
 
-    Raises `OperationError` if the caller may not use it; `ColdRead` if it may not wait and would have to.
+    The messages in a batch of Kafka have one offset: the unique key tells which is meant, and without a key
+    it is the first. Raises `OperationError` if the caller may not use it; `ColdRead` if it may not wait and
+    would have to.
     """
-    record = broker.store.record_at(offset, may_wait=may_wait)
+    record = broker.store.message_record_at(offset, key, may_wait=may_wait)
     if record is not None and may_use is not None:
         topic = topic_of(record).decode("utf-8", "replace")
         check_topic(offset, home_topic(topic, properties_of(record)), may_use)
     return record
 
 
-def look_up(broker: Broker, offset: int, may_use: MayUse | None) -> StoredMessage | None:
-    """Return the message at a log offset, None where there is none. Raises `OperationError`."""
-    record = record_at(broker, offset, may_use)
+def look_up(
+    broker: Broker, offset: int, may_use: MayUse | None, key: str | None = None, *, may_wait: bool = True
+) -> StoredMessage | None:
+    """Return the message at a log offset, None where there is none; see `record_at`."""
+    record = record_at(broker, offset, may_use, key, may_wait=may_wait)
     return None if record is None else decode(record)
 
 

@@ -16,23 +16,23 @@ from mqgateway.gateway.broker.controlled import requests as controlled_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
 from mqgateway.gateway.broker.needs import Request
 from mqgateway.gateway.broker.pop import requests as pop_requests
+from mqgateway.gateway.broker.produce import reply_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
 from mqgateway.gateway.broker.replication import requests as ha_requests
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
-from mqgateway.gateway.broker.static_topics.messages import send as send_to_any_topic
-from mqgateway.gateway.broker.static_topics.operations import OF_ANY_TOPIC
 from mqgateway.gateway.broker.transactions import requests as transaction_requests
 from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 
 OF_ROOMS: dict[int, Request | Translated] = {
     # Messages
-    **produce_requests.requests(send_to_any_topic),
+    **produce_requests.REQUESTS,
+    **reply_requests.REQUESTS,
     **transaction_requests.REQUESTS,
     **pop_requests.REQUESTS,
     **lite_requests.REQUESTS,
     # Pulls, offsets and queries
-    **consume_requests.requests(OF_ANY_TOPIC),
+    **consume_requests.REQUESTS,
     # Clients
     **client_requests.REQUESTS,
     # Administration

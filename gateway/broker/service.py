@@ -466,8 +466,7 @@ def _operations(
     broker: Broker, terms: Terms, admission: Admission | None, end_turn: Callable[[], None]
 ) -> Operations:
     """Return the operations for front ends that share the turns of the remoting server."""
-    work, turn = terms.long_work, terms.turn
-    return Operations(broker, work, admission=admission, is_turn=lambda: turn.is_open, end_turn=end_turn)
+    return Operations(broker, terms.long_work, admission=admission, turn=terms.turn, end_turn=end_turn)
 
 
 def _workers(

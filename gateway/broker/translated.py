@@ -29,8 +29,15 @@ class Translated(NamedTuple):
         return self.use.needs
 
 
-class Context(NamedTuple):
-    """The context of the dispatchers: `broker` for requests that are not translated."""
+class Context:
+    """The context of the dispatchers: `broker` for requests that are not translated.
 
-    broker: Broker
-    operations: Operations
+    It holds the gate itself, as every translated request needs it.
+    """
+
+    __slots__ = ("broker", "gate", "operations")
+
+    def __init__(self, broker: Broker, operations: Operations) -> None:
+        self.broker = broker
+        self.operations = operations
+        self.gate = operations.gate

@@ -37,7 +37,6 @@ def start_front_ends(
             Surroundings(
                 operations=broker.operations,
                 server=broker.server,
-                broker=broker.broker,
                 reactor=reactor,
                 clock=clock,
                 host=one.host_in(options, settings.remoting.bind_address),

@@ -175,33 +175,39 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
 
 EXAMPLES_CONVERT = """\b
 Examples:
-  mqgateway store convert ~/store ~/store-by-itself
-  mqgateway store convert ~/store ~/store-by-itself -c broker-n0.conf --json"""
+  mqgateway store convert ~/store ~/store-for-apache
+  mqgateway store convert ~/store ~/store-by-itself -c broker-n0.conf --keep-batches --json"""
 
 
 @store.command(epilog=EXAMPLES_CONVERT)
 @store_options
+@click.option(
+    "--keep-batches", is_flag=True, help="Of a DLedger member: keep batches of Kafka whole, for mqgateway."
+)
 @click.argument("target", type=click.Path())
-def convert(folder: str, target: str, config: str | None, as_json: bool, quiet: bool) -> None:
-    """Convert the store of a DLedger member in DIR to an ordinary store in TARGET.
+def convert(
+    folder: str, target: str, config: str | None, as_json: bool, quiet: bool, keep_batches: bool
+) -> None:
+    """Convert the store in DIR to one in TARGET that Apache's broker can use.
 
-    Use it to leave a DLedger group: a single broker, ours or Apache's, continues with TARGET. Topics, groups,
-    queue offsets and consumer offsets are kept; physical offsets, and message ids derived from them, change.
-    DIR is only read, and no broker may have it open. Stop all members, and convert the one with the longest
-    log.
+    Batches of Kafka become ordinary messages at the same queue offsets, and topics of Kafka ordinary topics.
+    The log of a DLedger member becomes an ordinary one; of a group that was left, convert the member with
+    the longest log. Topics, groups, queue offsets and consumer offsets are kept; physical offsets, and
+    message ids derived from them, change. DIR is only read, and no broker may have it open: stop it cleanly.
 
-    Every record is compared with its entry, and the new store is checked. Until then its name is
+    Every record is read again and compared, and the new store is checked. Until then its name is
     TARGET.converting. The command can be interrupted at any time; run it again to continue.
 
-    Exit code 0: done; 2: failed.
+    Exit code 0: done; 1: done, but there are damaged batches, whose messages are empty; 2: failed.
     """
     from mqgateway.engine.disk import RealDisk
     from mqgateway.engine.upkeep.convert import convert_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
-        options = options_of(folder, config)
-        report = convert_store(RealDisk(), options, os.path.abspath(target), progress=advance)
+        disk, options, path = RealDisk(), options_of(folder, config), os.path.abspath(target)
+        report = convert_store(disk, options, path, keeps_batches=keep_batches, progress=advance)
     print_report(as_json, convert_as_json(report), convert_as_text(report))
+    sys.exit(1 if report.damaged else 0)
 
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
@@ -407,10 +413,20 @@ def convert_as_text(report: ConvertReport) -> list[str]:
     lines = [
         f"{report.target}: {report.records:,} records in {size} of log, {report.queues:,} queues, "
         f"{report.index_entries:,} index entries, {report.timers:,} timers moved",
-        f"from {report.root}, {report.member}: {report.entries:,} entries up to {report.last_index:,} of "
-        f"term {report.last_term}; committed up to {report.committed:,}",
-        "every record matches its entry",
+        f"from {report.root}: every message was compared",
     ]
+    if report.member:
+        lines.append(
+            f"{report.member}: {report.entries:,} entries up to {report.last_index:,} of "
+            f"term {report.last_term}; committed up to {report.committed:,}"
+        )
+    if report.batches:
+        lines.append(f"{report.messages:,} messages made of {report.batches:,} batches of Kafka")
+    if report.lost:
+        lines.append(
+            f"{report.lost:,} offsets without a message that can be made have an empty one; "
+            f"damaged batches: {report.damaged:,}"
+        )
     if report.left_out:
         lines.append(f"not taken over: {', '.join(report.left_out)}")
     return [*lines, *findings_as_text(report.findings)]
@@ -432,6 +448,10 @@ def convert_as_json(report: ConvertReport) -> dict[str, Any]:
         "queues": report.queues,
         "indexEntries": report.index_entries,
         "timers": report.timers,
+        "batches": report.batches,
+        "messages": report.messages,
+        "lost": report.lost,
+        "damaged": report.damaged,
         "notTakenOver": report.left_out,
         **findings_as_json(report.findings),
     }

@@ -66,7 +66,7 @@ class Concurrent:
     ) -> None:
         await self.slots.enter()
         try:
-            if process.dropped:
+            if process.dropped or self.slots.is_closed:
                 return
             context = Context(queue)
             outcome = await self.call(messages, context)

@@ -71,13 +71,17 @@ async def listened(listener: Listener, messages: Sequence[ReceivedMessage], cont
 
 
 class Slots:
-    """Lets so many work at once; the others wait in the order they came."""
+    """Lets so many work at once; the others wait in the order they came.
+
+    Once `is_closed` no work is begun: a caller that has entered leaves again.
+    """
 
     def __init__(self, count: int) -> None:
         self._free = count
         self._waiting: deque[Deferred[None]] = deque()
         self._idle: list[Deferred[None]] = []
         self.busy = 0
+        self.is_closed = False
 
     async def enter(self) -> None:
         """Wait for a slot; whoever has one must `leave`."""

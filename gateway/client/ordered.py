@@ -74,7 +74,7 @@ class Ordered:
     async def _consume(self, process: ProcessQueue, queue: MessageQueue) -> None:
         await self.slots.enter()
         try:
-            again = await self._turn(process, queue)
+            again = None if self.slots.is_closed else await self._turn(process, queue)
         finally:
             self.slots.leave()
         if again is not None:

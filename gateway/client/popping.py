@@ -291,6 +291,8 @@ class Popping:
         await slots.enter()
         try:
             until = popped + given(messages[0], queue.topic, self._consumer.group).invisible_time
+            if slots.is_closed:
+                return
             if self._is_over(held, until):
                 log.info("it is too late for %s; they come again", messages)
                 return

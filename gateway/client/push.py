@@ -134,6 +134,7 @@ class PushConsumer(GroupConsumer):
         if not self.is_running:
             return
         self.is_paused = True
+        self._consumption.slots.is_closed = True  # what has not begun goes to the next member
         patience = self.settings.await_termination_millis_when_shutdown / 1000
         if patience:
             idle = self._consumption.slots.idle()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -281,14 +280,3 @@ class GrpcConnection:
         # A transport with a paused producer would wait for it, and not close.
         self.transport.unregisterProducer()
         self.transport.loseConnection()
-
-
-def pending_input(remoting: RemotingTerms, message_limit: int) -> PendingInput:
-    """The bounds of what gRPC connections keep: those of the remoting protocol, but at least one message."""
-
-    def bound(limit: float) -> float:
-        return limit if limit == inf else max(limit, message_limit + 1024)
-
-    return PendingInput(
-        bound(remoting.pending_limit), bound(remoting.address_pending_limit), remoting.reactor.seconds
-    )

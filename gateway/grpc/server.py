@@ -20,6 +20,7 @@ from mqgateway.gateway.grpc import FIRST_BYTES
 from mqgateway.gateway.grpc.call import Methods, Peer, Status
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
@@ -107,7 +108,7 @@ class GrpcServer:
         return GrpcConnection(self._terms, self._connections.add, self._connections.discard)
 
     def _make_terms(self) -> Terms:
-        from mqgateway.gateway.grpc.connection import Terms, pending_input
+        from mqgateway.gateway.grpc.connection import Terms
         from mqgateway.gateway.grpc.conversation import Terms as CallTerms
         from mqgateway.gateway.grpc.health import health
         from mqgateway.gateway.grpc.http2 import Http2Limits
@@ -122,7 +123,9 @@ class GrpcServer:
         )
         message_limit = options.grpc_max_inbound_message_size
         calls = CallTerms(methods, limits, message_limit, remoting.reactor.seconds, self._noted)
-        pending = pending_input(remoting, message_limit)
+        pending = PendingInput.for_messages(
+            remoting.pending_limit, remoting.address_pending_limit, remoting.reactor.seconds, message_limit
+        )
         return Terms(calls, remoting, pending, options.grpc_client_idle_time_mills / 1000)
 
     def _tick(self) -> None:

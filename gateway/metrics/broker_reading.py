@@ -182,6 +182,11 @@ class BrokerReading:
         """Messages and pops that were discarded because their topic was deleted, by topic."""
         return dict(self._broker.tables.topics.left_out)
 
+    @property
+    def expired_messages(self) -> int:
+        """Messages that were deleted by the retention of their topics."""
+        return self._broker.retention.deleted
+
     # How far groups are.
 
     def progress(self) -> Iterator[Sequence[Progress]]:

@@ -10,6 +10,7 @@ from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, snake_case
 from mqgateway.engine.options.metrics import ExporterOptions
 from mqgateway.engine.steps import Steps
+from mqgateway.gateway.broker.admin.health import Health
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.controller.service import ControllerService
@@ -27,8 +28,6 @@ from mqgateway.gateway.metrics.exporter_metrics import EXPORTER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
 from mqgateway.gateway.metrics.health import (
     STARTING,
-    Health,
-    broker_health,
     container_health,
     controller_health,
     name_server_health,
@@ -130,10 +129,10 @@ class ObservedBroker:
         )
 
     def health(self) -> Health:
-        """See `health.broker_health`."""
+        """Return the checks of the broker, before its start one of the store alone."""
         if not self.is_started:
             return {"store": starting(self._service.recovered)}
-        return broker_health(self._service.broker, self._service.broker.cluster.registration)
+        return self._service.operations.administration.health()
 
     def write(self, metrics: str, text: list[bytes], truncated: list[str]) -> Steps[None]:
         """The standard's metrics and ours, or the exporter's; before it has started how far it is only."""

@@ -181,6 +181,11 @@ OWN_BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
         lambda reading: [((topic,), count) for topic, count in reading.discarded().items()],
         labels=("topic",),
     ),
+    counter(
+        "mqgateway_expired_messages_total",
+        "Messages deleted because their topic keeps no older ones, or no more bytes.",
+        one(lambda reading: reading.expired_messages),
+    ),
     gauge(
         "mqgateway_inconsistent_groups",
         "Consumer groups whose members have different subscriptions.",

@@ -16,9 +16,9 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.meters import Histogram
 from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
 from mqgateway.engine.steps import Steps, run_for
+from mqgateway.gateway.broker.admin.health import Health
 from mqgateway.gateway.metrics.broker_metrics import BROKER_METRICS
 from mqgateway.gateway.metrics.exposition import Exposition
-from mqgateway.gateway.metrics.health import Health
 from mqgateway.gateway.metrics.observed import STANDARD, Observed, labels_for_all
 from mqgateway.gateway.metrics.own_metrics import LOOP_LAG_BOUNDS, SERVER_METRICS, ServerReading
 from mqgateway.gateway.metrics.pusher import PIECE_SECONDS, Pusher

@@ -24,8 +24,9 @@ from twisted.python.failure import Failure
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
 
+from mqgateway.gateway.broker.admin.health import Health
 from mqgateway.gateway.metrics.exposition import CONTENT_TYPE
-from mqgateway.gateway.metrics.health import Health, is_ready
+from mqgateway.gateway.metrics.health import is_ready
 from mqgateway.gateway.metrics.observed import SETS, STANDARD
 
 log = logging.getLogger(__name__)

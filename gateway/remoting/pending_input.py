@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+HEAD_ROOM = 1024
+"""Bytes around a message."""
+
 
 class Keeper(Protocol):
     """A connection, as far as it keeps input."""
@@ -41,6 +44,14 @@ class PendingInput:
         self._by_address: dict[str, int] = {}
         self.total = 0
         """Bytes that are kept at present."""
+
+    @classmethod
+    def for_messages(
+        cls, limit: float, address_limit: float, seconds: Callable[[], float], message_limit: int
+    ) -> PendingInput:
+        """Return one with room for at least a message of the largest size, and its head, in both bounds."""
+        least = message_limit + HEAD_ROOM
+        return cls(max(limit, least), max(address_limit, least), seconds)
 
     def set(self, keeper: Keeper, address: str, size: int, *, anew: bool) -> None:
         """A connection from an ip address keeps `size` bytes now; `anew`: none of those it kept before.

@@ -100,6 +100,11 @@ class RemotingServer:
         """Connections that are open, those that have not said a word included."""
         return len(self._doors)
 
+    @property
+    def requires_tls(self) -> bool:
+        """Return True if plain connections are refused."""
+        return self._tls is not None and self._tls.mode == "enforcing"
+
     def connections(self) -> list[OpenConnection]:
         """All of them, those that have not said a word included."""
         now = self._reactor.seconds()

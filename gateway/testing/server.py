@@ -28,6 +28,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.operations import Operations, QueueProgress
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
@@ -144,6 +145,11 @@ class Server:
         """`host:port` of gRPC: what clients of 5.x are given. Raises `ServerError` where it is not served."""
         return self.endpoint("grpc")
 
+    @property
+    def kafka_bootstrap_servers(self) -> str:
+        """`bootstrap.servers` for Kafka clients. Raises `ServerError` if Kafka is not served."""
+        return self.endpoint("kafka")
+
     def endpoint(self, front_end: str) -> str:
         """Return `host:port` of a front end, by its name. Raises `ServerError` if it is not served."""
         port = self._front_end_ports.get(front_end, 0)
@@ -158,6 +164,12 @@ class Server:
         if self._broker is None:
             raise ServerError("the broker is not running")
         return self._broker.broker
+
+    @property
+    def _operations(self) -> Operations:
+        if self._broker is None:
+            raise ServerError("the broker is not running")
+        return self._broker.operations
 
     def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call a function in the server's thread."""
@@ -221,7 +233,7 @@ class Server:
 
     def behind(self, group: str, topic: str) -> int:
         """How many messages of a topic a group has not consumed, as far as it has committed."""
-        return self.run(lambda: _behind(self.broker, group, topic))
+        return self.run(lambda: _behind(self._operations, group, topic))
 
     def wait_for_messages(self, topic: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
@@ -235,12 +247,13 @@ class Server:
         """
 
         def left() -> int:
-            return _behind(self.broker, group, topic) + _unacknowledged(self.broker, group, topic)
+            operations = self._operations
+            return _behind(operations, group, topic) + _unacknowledged(operations, group, topic)
 
         try:
             self._wait(lambda: not left(), f"{group} has consumed {topic}", seconds)
         except ServerError as error:
-            count, members = self.run(lambda: (left(), _members(self.broker, group)))
+            count, members = self.run(lambda: (left(), _members(self._operations, group)))
             raise ServerError(f"{error}: {count} messages are left, {members} members are there") from None
 
     # Time
@@ -387,7 +400,6 @@ class Server:
             Surroundings(
                 operations=broker.operations,
                 server=broker.server,
-                broker=broker.broker,
                 reactor=self._life,
                 clock=self.clock,
                 host=self._host,
@@ -482,11 +494,8 @@ class Server:
         """Clients live in the machine's time, and have not been silent for as long as it seems."""
         if self._broker is None:
             return
-        clients = self._broker.broker.clients
-        groups = [group.clients for group in clients.consumer_groups.values()]
-        for members in [*groups, *clients.producer_groups.values()]:
-            for client in members.values():
-                client.heard_at += millis
+        for member in self._broker.operations.clients.all_members():
+            member.client.heard_at += millis
 
 
 def _options(
@@ -524,20 +533,20 @@ def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
     return sorted(found, key=lambda message: message.physical_offset)
 
 
-def _unacknowledged(broker: Broker, group: str, topic: str) -> int:
+def _unacknowledged(operations: Operations, group: str, topic: str) -> int:
     """Popped messages that are out: a pop commits what it gives."""
-    counts = broker.pop.log.in_flight
-    return sum(counts.count((topic, group, queue)) for queue in broker.store.queues().get(topic, ()))
+    return sum(one.in_flight for one in _progress(operations, group, topic))
 
 
-def _members(broker: Broker, group: str) -> int:
-    known = broker.clients.consumer_groups.get(group)
-    return len(known.clients) if known else 0
+def _members(operations: Operations, group: str) -> int:
+    consumers = operations.clients.consumers(group)
+    return 0 if consumers is None else len(consumers.clients)
 
 
-def _behind(broker: Broker, group: str, topic: str) -> int:
-    count = 0
-    for queue in broker.store.queues().get(topic, ()):
-        begin = max(broker.tables.offsets.query(group, topic, queue), broker.store.min_offset(topic, queue))
-        count += broker.store.max_offset(topic, queue) - begin
-    return count
+def _behind(operations: Operations, group: str, topic: str) -> int:
+    progress = _progress(operations, group, topic)
+    return sum(one.range.end - max(one.offset, one.range.begin) for one in progress)
+
+
+def _progress(operations: Operations, group: str, topic: str) -> list[QueueProgress]:
+    return operations.offsets.progress(group, topic, operations.topics.queues(topic))

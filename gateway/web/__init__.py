@@ -2,13 +2,13 @@
 
 route       what is asked for where, by whom, with which parameters: declared once, checked and documented
 call        one request to the API: who asks, what for
-console     what the API's functions see: the broker, and what the console itself keeps
+console     state of the console, and the operations of its broker, for the functions of the API
 lists       a page of a long list: sorted, filtered, with a cursor to the next
 messages    how a message is shown
 scan        looking through queues message by message, within a budget
 rings       the last 24 hours of a few figures
 sessions    who is logged in
-entrance    who is let in, and what as
+entrance    authentication of callers, and their roles
 guard       what headers of a request are refused
 api/        the functions and routes, a file a subject
 openapi     the document made of the routes

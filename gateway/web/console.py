@@ -1,4 +1,4 @@
-"""What the API's functions see: the broker, and what the console itself keeps."""
+"""State of the console, and the operations of its broker, for the functions of the API."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgateway.gateway.broker.operations import Principal, Use
-from mqgateway.gateway.broker.stats import (
-    BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC,
-    BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC,
-)
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.web.rings import Rings
 from mqgateway.gateway.web.route import ApiError
 
 if TYPE_CHECKING:
     from mqgateway.engine.clock import Clock
-    from mqgateway.gateway.broker.broker import Broker
-    from mqgateway.gateway.broker.operations import Operations, Permit
+    from mqgateway.gateway.broker.operations import BrokerFigures, Operations, Permit
     from mqgateway.gateway.namesrv.name_server import NameServer
     from mqgateway.gateway.remoting.server import RemotingServer
     from mqgateway.gateway.web.call import Call
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mqgateway.audit")
 
 TURN_SECONDS = 0.003
-"""How long a function of the API holds the loop in one go."""
+"""Time for which a function of the API may block the event loop."""
 AUDITED_MAX = 1000
 RESETS_MAX = 100
 SERIES = ("in", "out", "logBytes", "consumers", "producers", "held")
@@ -50,21 +45,18 @@ class Reset:
 
 
 class Counts(NamedTuple):
-    """Where the counts stood at a time in s: messages in and out, bytes of the log."""
+    """Figures of the broker at a time of the monotonic clock, in s."""
 
     seconds: float
-    put: int
-    got: int
-    log_bytes: int
+    figures: BrokerFigures
 
 
 class Console:
-    """One console of a broker. `server` has the broker's connections; `name_server` is that of the same
+    """The console of a broker. `server` has the broker's connections; `name_server` is that of the same
     process, if there is one."""
 
     def __init__(
         self,
-        broker: Broker,
         operations: Operations,
         server: RemotingServer,
         entrance: Entrance,
@@ -72,7 +64,6 @@ class Console:
         clock: Clock,
         name_server: NameServer | None = None,
     ) -> None:
-        self.broker = broker
         self.operations = operations
         self.server = server
         self.entrance = entrance
@@ -88,15 +79,15 @@ class Console:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether nothing can be changed."""
-        return self.broker.options.console_read_only
+        """True if nothing can be changed."""
+        return self.operations.options.console_read_only
 
     def now(self) -> int:
         """The wall time in ms."""
         return self.clock.millis()
 
     def turns(self) -> Callable[[], Awaitable[None]]:
-        """What long work awaits now and then: it gives way when its turn was long enough."""
+        """Return a function for long work to await now and then: it yields to the event loop if due."""
         began = self.clock.monotonic()
 
         async def breathe() -> None:
@@ -109,9 +100,9 @@ class Console:
 
     def check_writable(self) -> None:
         """Refuse a change that would not last: by a broker that is no master. Raises `ApiError`."""
-        broker = self.broker
-        if broker.store.gate is not None or not broker.role.is_master:
-            raise ApiError(409, f"this broker is a {broker.role.state.kind.value} now: ask the master")
+        administration = self.operations.administration
+        if not administration.is_writable_master:
+            raise ApiError(409, f"this broker is a {administration.role.kind.value} now: ask the master")
 
     def permit(self, call: Call, use: Use) -> Permit:
         """Return a permit for an authenticated caller. Raises `ApiError`, `OperationError`."""
@@ -153,23 +144,22 @@ class Console:
         self._counted = self.counts()
 
     def counts(self) -> Counts:
-        """Where the counts stand."""
-        cluster = self.broker.options.broker_cluster_name
-        put, got = (
-            self.broker.stats.item(name, cluster)
-            for name in (BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC, BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC)
-        )
-        assert put is not None and got is not None
-        return Counts(self.clock.monotonic(), put.value, got.value, self.broker.store.max_physical_offset)
+        """Return the figures of now."""
+        return Counts(self.clock.monotonic(), self.operations.administration.figures())
 
     def figures(self, before: Counts) -> dict[str, float]:
-        """Rates a second since the counts stood there, and numbers as they are."""
-        now, broker = self.counts(), self.broker
-        seconds = max(now.seconds - before.seconds, 0.001)
-        pairs = zip(SERIES[:3], before[1:], now[1:], strict=True)
-        rates = {name: round(max(0, new - old) / seconds, 2) for name, old, new in pairs}
-        return rates | {
-            "consumers": sum(len(group.clients) for group in list(broker.clients.consumer_groups.values())),
-            "producers": sum(map(len, list(broker.clients.producer_groups.values()))),
-            "held": len(broker.consume.held_pulls) + len(broker.pop.parked),
+        """Return rates a second since earlier counts, and the numbers that are none."""
+        counts = self.counts()
+        seconds, old, new = max(counts.seconds - before.seconds, 0.001), before.figures, counts.figures
+
+        def rate(earlier: int, now: int) -> float:
+            return round(max(0, now - earlier) / seconds, 2)
+
+        return {
+            "in": rate(old.messages_in, new.messages_in),
+            "out": rate(old.messages_out, new.messages_out),
+            "logBytes": rate(old.log_end, new.log_end),
+            "consumers": new.consumers,
+            "producers": new.producers,
+            "held": new.waiting,
         }

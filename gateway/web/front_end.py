@@ -14,12 +14,12 @@ def start(around: Surroundings) -> Running:
     from mqgateway.gateway.web.service import ConsoleService
 
     console = ConsoleService(
-        around.broker,
         around.operations,
         around.server,
         reactor=around.reactor,
         clock=around.clock,
         name_server=around.name_server,
+        worker=around.worker,
     )
     console.start()
     return console

@@ -1,7 +1,7 @@
-"""Looking through the queues of a topic message by message, newest or oldest first, within a budget.
+"""Search of the queues of a topic, message by message, newest or oldest first, within a budget.
 
-Nothing says by itself which messages have a word in them, so they are read one after another. How many were
-read is told, and where it stopped, so that it can go on from there.
+Bodies and properties have no index, so messages are read one after another. The result has the number of
+messages that were read, and a cursor from which the search continues.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, StoredMessage
-from mqgateway.engine.store.record import decode
-from mqgateway.gateway.broker.cold import reading
-from mqgateway.gateway.broker.consume.query import search_offset
 from mqgateway.gateway.web.messages import body_of
 from mqgateway.gateway.web.route import ApiError
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.operations import Operations, Permit
 
 CHUNK = 16
 """Messages read from a queue at a time."""
@@ -28,7 +25,7 @@ CHUNK = 16
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for; empty texts are not. `queue_id` below 0 for all; times in ms, `end` 0 for now."""
+    """Criteria of a search; empty texts match any. `queue_id` below 0: all; times in ms, `end` 0 for now."""
 
     topic: str
     queue_id: int = -1
@@ -41,7 +38,7 @@ class Wanted:
     newest_first: bool = True
 
     def fits(self, message: StoredMessage) -> bool:
-        """Whether it is a message that is looked for."""
+        """Return True if a message matches."""
         properties = message.properties
         if self.tag and properties.get(PROPERTY_TAGS, "") != self.tag:
             return False
@@ -56,7 +53,7 @@ class Wanted:
 
 @dataclass
 class Queue:
-    """What is left of one queue: offsets [begin, end), and messages read from it but not given yet."""
+    """The rest of one queue: offsets [begin, end), and messages read from it but not returned yet."""
 
     queue_id: int
     begin: int
@@ -69,7 +66,7 @@ class Queue:
 
 @dataclass
 class Found:
-    """Messages found, how many were read, how many are left, and where to go on (empty: nowhere)."""
+    """Messages found, the numbers of those read and left, and a cursor to continue, empty at the end."""
 
     messages: list[StoredMessage]
     scanned: int
@@ -77,8 +74,16 @@ class Found:
     cursor: str
 
 
+@dataclass(frozen=True)
+class QueueSource:
+    """The broker whose queues are read, and the permit to query it."""
+
+    operations: Operations
+    permit: Permit
+
+
 async def scan(
-    broker: Broker,
+    source: QueueSource,
     wanted: Wanted,
     *,
     limit: int,
@@ -87,11 +92,11 @@ async def scan(
     breathe: Callable[[], Awaitable[None]],
 ) -> Found:
     """Read up to `budget` messages until `limit` are found. Raises `ApiError` for a wrong cursor."""
-    queues = _resumed(cursor) if cursor else await _beginning(broker, wanted)
+    queues = _resumed(cursor) if cursor else await _beginning(source, wanted)
     found: list[StoredMessage] = []
     scanned = 0
     while scanned < budget and len(found) < limit:
-        message = await _next(broker, wanted, queues)
+        message = await _next(source, wanted, queues)
         if message is None:
             break
         scanned += 1
@@ -102,32 +107,33 @@ async def scan(
     return Found(found, scanned, left, _written(queues, wanted.newest_first) if left else "")
 
 
-async def _beginning(broker: Broker, wanted: Wanted) -> list[Queue]:
+async def _beginning(source: QueueSource, wanted: Wanted) -> list[Queue]:
     """All of the topic's queues between the two times."""
-    store = broker.store
-    ids = sorted(store.queues().get(wanted.topic, ()))
+    offsets, permit, topic = source.operations.offsets, source.permit, wanted.topic
+    ids = source.operations.topics.queues(topic)
     queues = []
     for queue_id in ids if wanted.queue_id < 0 else [one for one in ids if one == wanted.queue_id]:
-        begin, end = store.min_offset(wanted.topic, queue_id), store.max_offset(wanted.topic, queue_id)
+        begin, end = offsets.range(topic, queue_id)
         if begin >= end:
             continue
         if wanted.begin:
-            begin = max(begin, await settled(search_offset(broker, wanted.topic, queue_id, wanted.begin)))
+            first = offsets.at_time(permit, topic, queue_id, wanted.begin, is_mapped=False)
+            begin = max(begin, await settled(first))
         if wanted.end:
-            last = await settled(search_offset(broker, wanted.topic, queue_id, wanted.end, is_upper=True))
-            if store.store_time(wanted.topic, queue_id, last) <= wanted.end:
-                end = min(end, last + 1)
-            else:
-                end = begin
+            last = await settled(
+                offsets.at_time(permit, topic, queue_id, wanted.end, is_upper=True, is_mapped=False)
+            )
+            is_within = offsets.store_time(topic, queue_id, last) <= wanted.end
+            end = min(end, last + 1) if is_within else begin
         queues.append(Queue(queue_id, begin, end))
     return queues
 
 
-async def _next(broker: Broker, wanted: Wanted, queues: list[Queue]) -> StoredMessage | None:
+async def _next(source: QueueSource, wanted: Wanted, queues: list[Queue]) -> StoredMessage | None:
     """The newest or oldest message of what is left in the queues."""
     for queue in queues:
         while not queue.read and queue.begin < queue.end:
-            await _fill(broker, wanted, queue)
+            await _fill(source, wanted, queue)
     waiting = [queue for queue in queues if queue.read]
     if not waiting:
         return None
@@ -136,7 +142,7 @@ async def _next(broker: Broker, wanted: Wanted, queues: list[Queue]) -> StoredMe
     return chosen.read.pop(0)
 
 
-async def _fill(broker: Broker, wanted: Wanted, queue: Queue) -> None:
+async def _fill(source: QueueSource, wanted: Wanted, queue: Queue) -> None:
     """Read the next messages of a queue; records that are gone are passed over."""
     if wanted.newest_first:
         first = max(queue.begin, queue.end - CHUNK)
@@ -144,21 +150,10 @@ async def _fill(broker: Broker, wanted: Wanted, queue: Queue) -> None:
     else:
         first, count = queue.begin, min(CHUNK, queue.end - queue.begin)
         queue.begin += count
-    queue.read = await settled(read_messages(broker, wanted.topic, queue.queue_id, first, count))
+    messages = source.operations.queries.messages
+    queue.read = await settled(messages(source.permit, wanted.topic, queue.queue_id, first, first + count))
     if wanted.newest_first:
         queue.read.reverse()
-
-
-def read_messages(broker: Broker, topic: str, queue_id: int, first: int, count: int) -> Any:
-    """The messages of a queue from an offset on, or a Deferred of them: the disk is not waited for."""
-
-    def attempt(rounds: int) -> list[StoredMessage]:
-        store, may_wait = broker.store, not rounds
-        units = store.consume_queue_units(topic, queue_id, first, count, may_wait=may_wait)
-        records = (store.record_at(place, may_wait=may_wait) for place, _size, _code in units)
-        return [decode(record) for record in records if record is not None]
-
-    return reading(broker, attempt)
 
 
 async def settled(outcome: Any) -> Any:
@@ -167,7 +162,7 @@ async def settled(outcome: Any) -> Any:
 
 
 def _written(queues: list[Queue], newest_first: bool) -> str:
-    """What is left as a cursor; what was read ahead is read again."""
+    """Return a cursor for the rest; messages that were read ahead are read again."""
     rows = []
     for queue in queues:
         if len(queue):

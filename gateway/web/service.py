@@ -1,7 +1,7 @@
-"""The console as it is served: its port, and its time.
+"""The service of the console: its port and its periodic work.
 
-It is there once the broker is, and not in its way: pages and API are loaded by a worker meanwhile, or when
-somebody connects.
+It starts after the broker and does not delay it: a worker imports pages and API, or the first connection
+does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.protocol import Factory
 
 from mqgateway.engine.clock import Clock
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -40,32 +40,34 @@ class ConsoleService:
     """Serves the console of a broker, whose options have passed `entrance.check`.
 
     A port that cannot be listened on is a warning in the log, no reason not to start. `url` is where the
-    console is, with what opens it; empty while it is not served.
+    console is, with what opens it; empty while it is not served. `worker` imports modules ahead of the first
+    connection; without one that connection does.
     """
 
     def __init__(
         self,
-        broker: Broker,
         operations: Operations,
         server: RemotingServer,
         *,
         reactor: Reactor,
         clock: Clock,
         name_server: NameServer | None = None,
+        worker: Worker | None = None,
     ) -> None:
-        options = broker.options
+        options = operations.options
         self._host, self._port = options.console_host, options.console_port
         self._reactor = reactor
         self._schedule = Schedule(reactor)
-        self._entrance = Entrance(options, broker.access, clock)
-        self.console = Console(broker, operations, server, self._entrance, self._schedule, clock, name_server)
+        self._entrance = Entrance(options, operations.access, clock)
+        self.console = Console(operations, server, self._entrance, self._schedule, clock, name_server)
         self._guard = Guard(options.console_hosts)
+        self._worker = worker
         self._pages: ConsolePages | None = None
         self._listening: ListeningPort | None = None
 
     @property
     def url(self) -> str:
-        """Where it is, for a person."""
+        """The URL for a person."""
         if self._listening is None:
             return ""
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -93,10 +95,9 @@ class ConsoleService:
         self._schedule.later(0, self._load_ahead)
 
     def _load_ahead(self) -> None:
-        """Load what the first connection needs once the server is ready, which that would keep waiting."""
-        environment = self.console.broker.environment
-        worker = environment.reader or environment.worker
-        worker.run(lambda: import_module("mqgateway.gateway.web.site"), lambda _: None)
+        """Import the modules that the first connection would wait for, once the server is ready."""
+        if self._worker is not None:
+            self._worker.run(lambda: import_module("mqgateway.gateway.web.site"), lambda _: None)
 
     def _site(self) -> Any:
         from mqgateway.gateway.runtime.http import LimitedSite

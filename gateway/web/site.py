@@ -158,7 +158,7 @@ class ConsolePages(Resource):
         call = Call(
             caller,
             self._console.now(),
-            self._console.broker.options.broker_cluster_name,
+            self._console.operations.options.broker_cluster_name,
             path=named,
             csrf=session.csrf if session is not None else "",
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scripts.stages.plan import BROWSER, COMPILER, PEERS, SERVERS, SHELLS
+from scripts.stages.plan import BROWSER, COMPILER, LONG, PEERS, SERVERS, SHELLS
 
 
 class Program(NamedTuple):
@@ -41,6 +41,9 @@ PROGRAMS = (
     Program(SERVERS, ("etcdctl",), ("etcd-client",)),
     Program(SERVERS, ("prometheus",), ("prometheus",)),
     Program(SERVERS, ("promtool",), ("prometheus",)),
+    Program(LONG, ("kcat",), ("kcat",)),
+    Program(LONG, ("gcc",), ("gcc", "libc6-dev")),
+    Program(LONG, ("make",), ("make",)),
     Program(
         BROWSER, ("chromium", "/usr/lib/chromium/chromium-headless-shell"), ("chromium", "fonts-noto-cjk")
     ),

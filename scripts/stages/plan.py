@@ -52,6 +52,12 @@ class Plan:
     stages: tuple[Stage, ...]
 
 
+EXTENSION_TESTS = tuple(
+    f"tests/engine/test_extension{subject}.py" for subject in ("", "_batches", "_building", "_expansion")
+)
+"""Comparisons of functions in C with their forms in Python."""
+
+
 def hot_modules(setup: str) -> list[str]:
     """Return the modules that `setup.py` compiles; the text is not run, as that would build."""
     inside = setup.partition("HOT_MODULES = [")[2].partition("]")[0]
@@ -59,15 +65,15 @@ def hot_modules(setup: str) -> list[str]:
 
 
 def hot_tests(setup: str) -> tuple[str, ...]:
-    """Return the test files of the compiled modules, by the mirror tree, and that of the extension in C."""
+    """Return the test files of the compiled modules, by the mirror tree, and those of the extension in C."""
     paths = [Path(module).relative_to("mqgateway") for module in hot_modules(setup)]
-    return ("tests/engine/test_extension.py", *(f"tests/{path.parent}/test_{path.name}" for path in paths))
+    return (*EXTENSION_TESTS, *(f"tests/{path.parent}/test_{path.name}" for path in paths))
 
 
 COMPILED_FOLDERS = (
-    "tests/engine/test_extension.py",
+    *EXTENSION_TESTS,
     *(f"tests/engine/{name}" for name in ("ha", "store", "upkeep")),
-    *(f"tests/gateway/{name}" for name in ("broker", "client", "codec", "remoting", "testing")),
+    *(f"tests/gateway/{name}" for name in ("broker", "client", "codec", "kafka", "remoting", "testing")),
 )
 """Tests of what compiled modules do; the others spend their time elsewhere."""
 
@@ -100,7 +106,7 @@ SECOND = Plan(
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage("compatibility", "compat", "not core and not long", ("compat_tests",), (), (PEERS, SERVERS)),
         Stage("site", "docs", is_beside=True),
-        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS), is_beside=True),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
     ),
 )
 """Stage two: every other test that takes minutes at most."""
@@ -112,6 +118,7 @@ LONG_RUN = Plan(
         Stage("spark", "spark", "", ("spark_tests",), (), (PEERS,)),
         Stage("oldest spark", "spark42", "", ("spark_tests",), (), (PEERS,)),
         Stage("helm", "helm", "", ("helm_tests",), (), (SERVERS, PEERS)),
+        Stage("examples compiled", "compiled", "hypothesis", COMPILED_FOLDERS, FULL, (COMPILER, SHELLS)),
         Stage("sanitizers", "sanitizers", needs=(COMPILER,)),
         Stage("leaks", "leaks", needs=(COMPILER,)),
     ),

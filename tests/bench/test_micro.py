@@ -5,6 +5,7 @@ from pathlib import Path
 from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
 from bench.micro_client import client_work
 from bench.micro_grpc import grpc_work
+from bench.micro_kafka import kafka_work
 from bench.micro_looks import looks_work
 
 
@@ -30,6 +31,18 @@ def test_calls_of_grpc_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
         "a whole send over gRPC",
         f"a whole receive of {TOGETHER} over gRPC",
         "an acknowledgement over gRPC",
+    ]
+
+
+def test_requests_of_kafka_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
+    steps = [measured(work, 1) for work in kafka_work(tmp_path)]
+    assert [step.name for step in steps] == [
+        "a produced batch of 15 x 1 KB",
+        "a produced batch of 140 x 100 B",
+        "a produced batch of one record, 100 B",
+        "a produced batch of 15 x 1 KB, idempotent",
+        "a fetched batch of 15 x 1 KB",
+        "a fetched batch of 140 x 100 B",
     ]
 
 

@@ -27,6 +27,7 @@ from mqgateway.engine.store import index_file, log_on_files, property_choice, re
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
+from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
@@ -462,7 +463,9 @@ def test_records_are_chosen(
     log, queue = store._log, store._queues.open("orders", 0)
     assert isinstance(queue, ConsumeQueue)
     log.files.starts, log.end_offset, log.file_size = [of_log[0]], of_log[1], of_log[2]
-    reader = Reader(StoreOptions(), log, Inspection(log, False), 50, may_wait=True)
+    inspection = Inspection(log, False)
+    expansion = Expansion(inspection.report)
+    reader = Reader(StoreOptions(), log, inspection, expansion, 50, may_wait=True)
     data = b"".join(UNIT.pack(*unit) for unit in units)
     chosen = reader._choose(queue, data, 100, 8, 30, codes, limits)
     with in_python(reader_module):

@@ -83,6 +83,7 @@ def test_a_lone_unique_key_is_what_parsing_finds(pieces: list[str], end: bytes) 
         (b"WAIT\x01true\x02UNIQ_KEY\x01AB", b"AB"),
         (b"UNIQ_KEY\x01AB\x02TAGS\x01T", None),
         (b"KEYS\x01k\x02UNIQ_KEY\x01AB", None),
+        (b"UNIQ_KEY\x01AB\x02__KPID\x017:0:0:1", None),
         (b"WAIT\x01true", None),
         (b"", None),
     ],

@@ -38,7 +38,7 @@ from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
 from tests.fuzz.honest import HonestClient
 from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields, meet_victim
-from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, LogWatch, Speaker, World
+from tests.fuzz.world import BROKER_PORT, KAFKA_PORT, NAMESRV_PORT, LogWatch, Speaker, World
 from tests.support.gateway.broker.helpers import batch_body
 from tests.support.gateway.container.fakes import FakeLaunch
 from tests.support.gateway.namesrv.world import NetClock
@@ -441,7 +441,7 @@ def _hold(world: World | ContainerWorld, port: int, frame: bytes, enough: float)
     return millis
 
 
-PORTS = {"namesrv": NAMESRV_PORT, "broker": BROKER_PORT, "container": CONTAINER_PORT}
+PORTS = {"namesrv": NAMESRV_PORT, "broker": BROKER_PORT, "container": CONTAINER_PORT, "kafka": KAFKA_PORT}
 
 
 def of_headers(limit: float) -> Hold:

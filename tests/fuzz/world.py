@@ -25,6 +25,7 @@ from mqgateway.gateway.codec.codes import CURRENT_VERSION, SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.grpc.door import GrpcDoor
+from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import Connection
 from tests.support.gateway.namesrv.world import NetClock
@@ -33,6 +34,7 @@ from tests.support.gateway.remoting.pair import Net, Pair, Talker
 NAMESRV_PORT = 9876
 BROKER_PORT = 10911
 GRPC_PORT = 8081
+KAFKA_PORT = 9092
 LOG_LINE_MAX = MESSAGE_MAX + 100
 """Characters of a log line that no peer should be able to exceed."""
 
@@ -101,6 +103,9 @@ class World:
         self.watch = LogWatch()
 
     def __enter__(self) -> World:
+        # The collection at the end looks at what is made from now on, not at all that the run has gathered.
+        gc.collect()
+        gc.freeze()
         logging.getLogger().addHandler(self.watch)
         self._level = logging.getLogger().level
         logging.getLogger().setLevel(logging.INFO)
@@ -151,11 +156,16 @@ class World:
         assert started == [None], started
         self.grpc = GrpcDoor(self.service.operations, self.service.server, reactor=self.net)
         self.grpc.start("10.0.0.1", GRPC_PORT)
+        self.kafka = KafkaServer(
+            self.service.operations, self.service.server, reactor=self.net, advertised="10.0.0.1"
+        )
+        self.kafka.start("10.0.0.1", KAFKA_PORT)
 
     def restart_broker(self) -> None:
         """Stop the broker in good order and start another one on its store."""
         stopped: list[object] = []
         self.grpc.stop()
+        self.kafka.stop()
         self.service.stop().addBoth(stopped.append)
         for _ in range(20):
             self.settle(1.0)

@@ -7,8 +7,8 @@ from tests.support.gateway.line_protocol.front_end import LINES
 
 def test_host_is_bind_address_unless_the_front_end_has_its_own() -> None:
     options = BrokerOptions(console_host="10.0.0.3")
-    hosts = [one.host_in(options, "10.0.0.1") for one in FRONT_ENDS]
-    assert hosts == ["10.0.0.1", "10.0.0.3"]
+    hosts = {one.name: one.host_in(options, "10.0.0.1") for one in FRONT_ENDS}
+    assert hosts == {"grpc": "10.0.0.1", "kafka": "10.0.0.1", "console": "10.0.0.3"}
 
 
 def test_port_of_a_front_end_without_setting_is_zero() -> None:

@@ -1,15 +1,16 @@
 """The rooms of the broker, and the arrows between them: none leads back to where it came from."""
 
+import re
 from pathlib import PurePath
 
 import pytest
 
-from tests.house.picture import PAGE, drawn
+from tests.house.picture import PAGE, drawn, layer_of
 from tests.house.source import ROOT, circles, import_graph, imported_modules, source_files
 
 BROKER = "gateway.broker."
 PROTOCOLS = ("gateway.remoting", "gateway.codec.command", "gateway.codec.codes", "gateway.codec.headers")
-"""What only doors may know of, and the rooms that speak to other servers."""
+"""Known only to protocol code, and to packages that speak to other servers."""
 TO_OTHERS = ("acting", "clients", "cluster", "controlled", "replication")
 """Rooms that call clients, name servers, controllers and other brokers, which speak remoting."""
 
@@ -70,15 +71,37 @@ def test_operations_know_no_protocol() -> None:
     assert not wrong
 
 
-def test_the_picture_of_the_rooms_is_true() -> None:
-    """`python -m tests.house.picture` draws it anew."""
+def test_pictures_are_as_the_code() -> None:
+    """`python -m tests.house.picture` draws them."""
     text = PAGE.read_text()
     assert drawn(text) == text
 
 
+def test_imports_lead_down_the_layers_of_the_picture() -> None:
+    wrong = []
+    for module, imported in import_graph().items():
+        layer = layer_of(module)
+        if layer is None:
+            assert not imported, f"{module} is in no layer"
+            continue
+        for one in imported:
+            other = layer_of(one)
+            if other is not None and other < layer:
+                wrong.append(f"{module} imports {one}")
+    assert not wrong
+
+
+def test_page_of_the_store_names_every_module() -> None:
+    text = (ROOT / "docs" / "store.md").read_text()
+    named = set(re.findall(r"`([\w/]+)`", text))
+    folder = ROOT / "engine" / "store"
+    modules = {str(path.relative_to(folder).with_suffix("")) for path in folder.rglob("*.py")}
+    assert {module for module in modules if not module.endswith("__init__")} <= named
+
+
 BY_OFFSET = (".record_at(", ".look_up(", ".transactions.find(")
-OF_QUEUES = {"gateway/web/scan.py", "gateway/web/api/tail.py", "gateway/broker/cluster/route_cache.py"}
-"""Files that read records of queues whose topic the caller was authorized for, or look up something else."""
+OF_QUEUES = {"gateway/broker/cluster/route_cache.py"}
+"""Files that look up something else."""
 
 
 def test_records_are_read_by_offset_in_one_place() -> None:

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import SysFlag, format_properties, unpack_host
+from mqgateway.engine.record_batches.batches import build_batch
 from mqgateway.engine.store.record import decode
 from mqgateway.pipeline.errors import PipelineError
-from mqgateway.pipeline.rows import Rows, stored_row
+from mqgateway.pipeline.rows import Rows, rows_of, stored_row
+from tests.support.engine.store.kafka_records import records, whole_record
 from tests.support.pipeline.records import BORN, STORED, batch, record
 
 PROPERTIES = st.dictionaries(
@@ -95,3 +97,13 @@ def test_rows_of_a_static_topic_get_the_numbers_of_its_queue() -> None:
     assert [(head[3], head[5]) for head in rows.heads] == [(2, 0), (8, 10_001), (8, 10_002)]
     for old, new in zip(before, rows.heads, strict=True):
         assert (*old[:3], old[4], *old[6:]) == (*new[:3], new[4], *new[6:])
+
+
+def test_rows_of_a_batch_of_kafka_are_its_messages(caplog: pytest.LogCaptureFixture) -> None:
+    record = whole_record(build_batch(records(b"a", b"b", tags=["x", "y"]), base_timestamp=5), queue_offset=7)
+    rows = rows_of(record, decode(record))
+    assert [(head[5], body) for head, body, _ in rows] == [(7, b"a"), (8, b"b")]
+    assert rows[1][2].startswith(b"TAGS\x01y\x02KEYS\x01k1\x02")
+    damaged = whole_record(b"no batch")
+    assert rows_of(damaged, decode(damaged)) == []
+    assert "a batch has 61 bytes" in caplog.text

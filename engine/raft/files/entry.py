@@ -3,10 +3,10 @@
     magic i4 = 1 | size i4 | index i8 | term i8 | position i8 | channel i4 | chain CRC i4 | body CRC i4
     | body size i4 | body
 
-The size is that of all of it, the position where it begins in the log. An entry that would leave less than 8
-bytes of a data file goes to the next one; what is left then is a blank (-1, bytes left, zeros). Nothing
-covers the body. `schema.py` says the same in construct. Standard: `DLedgerEntry`, `DLedgerEntryCoder`,
-`MmapFileList.preAppend`.
+The size includes all fields; the position is that of its first byte in the log. An entry that would leave
+less than 8 bytes of a data file goes to the next one; the rest is a blank (-1, bytes left, zeros). No
+checksum covers the body. `schema.py` has the same in construct. RocketMQ: `DLedgerEntry`,
+`DLedgerEntryCoder`, `MmapFileList.preAppend`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from mqgateway.engine.store.record import Invalid
 MAGIC = 1
 BLANK_MAGIC = -1
 BLANK_SIZE = 8
-"""The least that an entry must leave of its file."""
+"""Minimum of bytes that an entry must leave in its file."""
 HEAD = struct.Struct(">iiqqqiiii")
 HEAD_SIZE = HEAD.size
 INDEX_UNIT = struct.Struct(">iqiqq")
 INDEX_UNIT_SIZE = INDEX_UNIT.size
 INDEX_FILE_SIZE = 5 * 1024 * 1024 * INDEX_UNIT_SIZE
-"""Bytes of an index file. Standard: `DLedgerConfig.mappedFileSizeForEntryIndex`."""
+"""Bytes of an index file. RocketMQ: `DLedgerConfig.mappedFileSizeForEntryIndex`."""
 _BLANK = struct.Struct(">ii")
 
 
 class Head(NamedTuple):
-    """What an entry says of itself before its body; `size` and `position` are in bytes."""
+    """The fields of an entry before its body; `size` and `position` are in bytes."""
 
     magic: int
     size: int
@@ -46,31 +46,31 @@ class Head(NamedTuple):
 
 
 def encode(index: int, term: int, position: int, body: bytes) -> bytes:
-    """The entry that lies at a position of the log."""
+    """Return the bytes of an entry at a position of the log."""
     size = HEAD_SIZE + len(body)
     return HEAD.pack(MAGIC, size, index, term, position, 0, 0, 0, len(body)) + body
 
 
 def encode_unit(index: int, term: int, position: int, size: int) -> bytes:
-    """The index unit of an entry of `size` bytes."""
+    """Return the index unit of an entry of `size` bytes."""
     return INDEX_UNIT.pack(MAGIC, position, size, index, term)
 
 
 def unit_of(head: Head) -> bytes:
-    """The index unit of an entry."""
+    """Return the index unit of an entry."""
     return INDEX_UNIT.pack(head.magic, head.position, head.size, head.index, head.term)
 
 
 def blank(size: int) -> bytes:
-    """What ends a data file with `size` bytes left."""
+    """Return the blank that ends a data file with `size` bytes left."""
     return _BLANK.pack(BLANK_MAGIC, size) + bytes(size - BLANK_SIZE)
 
 
 def examine(data: bytes | memoryview, at: int, position: int) -> Head | Invalid | None:
-    """The head of the entry at `at`, which lies at `position` of the log; None for a blank; else why there is
-    no entry.
+    """Return the head of the entry at `at`, whose position in the log is `position`; None for a blank, and
+    the reason if there is no entry.
 
-    The body need not be in `data`. Standard: `DLedgerMmapFileStore.recover`.
+    The body need not be in `data`. RocketMQ: `DLedgerMmapFileStore.recover`.
     """
     room = len(data) - at
     if room >= BLANK_SIZE:
@@ -92,7 +92,7 @@ def examine(data: bytes | memoryview, at: int, position: int) -> Head | Invalid 
 
 
 def examine_whole(data: memoryview, at: int, position: int, check_crc: bool) -> Head | Invalid | None:
-    """As `examine`, and in the entry is a whole record, which says where it lies."""
+    """Examine an entry as `examine` does, and its body as a whole record with the right position."""
     head = examine(data, at, position)
     if not isinstance(head, Head):
         return head
@@ -114,4 +114,4 @@ def _size_of(data: memoryview, at: int, position: int, check_crc: bool) -> int |
 
 
 ENTRIES = Framing(HEAD_SIZE, 4, _size_of)
-"""Records in entries, one in each. Standard: `DLedgerCommitLog`."""
+"""Records in entries, one in each. RocketMQ: `DLedgerCommitLog`."""

@@ -1,12 +1,12 @@
-"""The log of a member of a group, on files of the standard's: data, index, checkpoint, term and vote.
+"""The log of a member of a group, on files in RocketMQ's format: data, index, checkpoint, term and vote.
 
-An entry is one write to the data and one to the index. Behind the end there are zeros; where a failed write
-left something else, that is cleared before anything is written. An entry is on stable storage when it was
-synced, which may be done elsewhere: `unsynced` says what, `note_synced` is told. The index can be made anew
-from the last data files (`recovery`), so it is synced only when a file of those is full.
+An entry is one write to the data and one to the index. Bytes after the end are zeros; the rest of a failed
+write is cleared before the next write. An entry is on stable storage once it was synced, perhaps on another
+thread: `unsynced` returns the work, and `note_synced` takes its completion. The index can be rebuilt from the
+last data files (`recovery`), so it is synced only when a data file is full.
 
-Standard: `DLedgerMmapFileStore`, `MmapFileList`. Ours: it leaves old bytes behind the end when it is cut, and
-never deletes index files.
+RocketMQ: `DLedgerMmapFileStore`, `MmapFileList`. Differences: truncated bytes are cleared, and old index
+files are deleted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNITS_A_READ = 1024
 
 
 class Unsynced(NamedTuple):
-    """What has to reach stable storage, files before directories, for entries up to `until` to be there."""
+    """Files and directories to sync, in this order, for entries up to `until` to be on stable storage."""
 
     disk: Disk
     files: list[File]
@@ -45,7 +45,7 @@ class Unsynced(NamedTuple):
     until: int
 
     def sync(self) -> None:
-        """Wait for the disk; may run elsewhere. Raises `OSError`."""
+        """Wait for the disk; may run on another thread. Raises `OSError`."""
         for file in self.files:
             file.sync()
         for directory in self.directories:
@@ -59,10 +59,10 @@ def _always(body: bytes, position: int) -> bool:
 class FileLog(RaftLog):
     """The log in a member's folder; see `RaftLog`.
 
-    Opening it recovers. Raises `OSError`, and `CorruptFile` where files are missing, have a wrong length, or
-    lack more than a torn end. `is_whole` tells of bodies at the end whether they are; `data` is where the
-    entries lie, made of the folder where it is not given. After a `clean` stop the end is looked for where it
-    was noted.
+    Opening it recovers it. Raises `OSError`, and `CorruptFile` if files are missing, have a wrong length, or
+    lack more than a torn end. `is_whole` returns True if a body at the end is complete. `data` has the
+    entries; it is made of the folder by default. After a `clean` stop the end is searched from where it was
+    noted.
     """
 
     def __init__(
@@ -94,28 +94,30 @@ class FileLog(RaftLog):
         self._is_dirty = False
 
     def _surely_synced(self) -> tuple[int, int]:
-        """Position and index before which all is on stable storage, whoever has written it: of the last two
-        files nobody knows."""
+        """Return position and index before which all is on stable storage, whichever program wrote it. The
+        last two files are not known to be.
+        """
         start = max([*self.data.starts[:-1][-1:], self.begin_position])
         head = head_at(self.data, start)
         return (start, self.begin_index) if head is None else (start, head.index)
 
     def keep_vote(self, term: int, vote: str) -> None:
-        """Keep term and vote, at once and for good. Raises `OSError`, and then they are what they were."""
+        """Store term and vote durably. Raises `OSError`, and then they are unchanged."""
         write_vote(self.disk, self.folder, term, vote)
         self.term, self.vote = term, vote
 
     def note_committed(self, index: int) -> None:
-        """Entries up to here are committed; `save_progress` writes it down."""
+        """Note that entries up to here are committed; `save_progress` writes it."""
         self.committed_index = min(index, self.end_index)
 
     def save_progress(self) -> None:
-        """Write down how far the log is. Raises `OSError`."""
+        """Write the progress of the log. Raises `OSError`."""
         write_progress(self.disk, self.folder, self.committed_index, self.end_index)
 
     def place(self, body_size: int) -> int:
-        """Where the next entry will lie, if its body has so many bytes. Raises `ValueError` for more than a
-        file can hold."""
+        """Return the position of the next entry, if its body has this size. Raises `ValueError` for more than
+        a file can hold.
+        """
         size, file_size = HEAD_SIZE + body_size + BLANK_SIZE, self.data.file_size
         if size > file_size:
             raise ValueError(f"an entry with {body_size} bytes does not fit a file of {file_size}")
@@ -123,7 +125,7 @@ class FileLog(RaftLog):
         return self.end_position + (left if size > left else 0)
 
     def append(self, term: int, body: bytes) -> Entry:
-        """Write an entry of one's own at its place. Raises as `place`, and `OSError`; then nothing moved."""
+        """Write an own entry at its position. Raises as `place`, and `OSError`; then nothing has moved."""
         entry = Entry(self.end_index + 1, term, self.place(len(body)), body)
         self._write(entry)
         return entry
@@ -166,7 +168,7 @@ class FileLog(RaftLog):
         data.write(position, encode(entry.index, entry.term, position, entry.body))
 
     def _clear(self) -> None:
-        """Make everything behind the end zeros, for good: a power cut must not mix old bytes with new."""
+        """Zero everything after the end, durably: a power cut must not mix old bytes with new."""
         self.data.cut(self.end_position)
         self.index.cut((self.end_index + 1) * INDEX_UNIT_SIZE)
         for file in self.data.between(self.end_position, self.data.end):
@@ -174,7 +176,7 @@ class FileLog(RaftLog):
         self._is_dirty = False
 
     def cut(self, index: int) -> None:
-        """Forget every entry behind `index`. Raises `OSError`, and then the next write clears the rest."""
+        """Truncate every entry after `index`. Raises `OSError`, and then the next write clears the rest."""
         if index >= self.end_index:
             return
         position, term = self.end_of(index)
@@ -188,8 +190,9 @@ class FileLog(RaftLog):
         self._clear()
 
     def begin_anew(self, index: int, position: int) -> None:
-        """Forget all entries; the next one has this index and position, and what was before counts as
-        committed. Raises `OSError`."""
+        """Drop all entries. The next one has this index and position; entries before it count as committed.
+        Raises `OSError`.
+        """
         self.index.destroy()
         while self.data.starts:
             self.data.remove_last()
@@ -202,8 +205,9 @@ class FileLog(RaftLog):
         self._is_dirty = False
 
     def drop_files(self, count: int) -> None:
-        """Give up the oldest data files, at most all but the last, and what of the index is only about them.
-        Raises `OSError`. Standard: `reviseLedgerBeginIndex`."""
+        """Drop the oldest data files, at most all but the last, and the index files that cover only them.
+        Raises `OSError`. RocketMQ: `reviseLedgerBeginIndex`.
+        """
         count = min(count, len(self.data.starts) - 1)
         if count <= 0:
             return
@@ -217,13 +221,14 @@ class FileLog(RaftLog):
         self.index.drop_first(sum(1 for each in self.index.starts if each < kept))
 
     def entry(self, index: int) -> Entry | None:
-        """The entry with an index; None when it is not there. Raises `OSError`, `CorruptFile`."""
+        """Return the entry with an index; None if it is not in the log. Raises `OSError`, `CorruptFile`."""
         found = self.entries(index, 0)
         return found[0] if found else None
 
     def entries(self, index: int, size_max: int) -> list[Entry]:
-        """Entries from `index` on, of `size_max` bytes together or only the first; [] when that is not there.
-        Raises `OSError`, and `CorruptFile` where something else lies in their place."""
+        """Return entries from `index` on, of `size_max` bytes together or only the first; [] if it is not in
+        the log. Raises `OSError`, and `CorruptFile` if other bytes are in their place.
+        """
         if not self.begin_index <= index <= self.end_index:
             return []
         count = min(self.end_index - index + 1, _UNITS_A_READ if size_max else 1)
@@ -242,15 +247,16 @@ class FileLog(RaftLog):
         ]
 
     def end_of(self, index: int) -> tuple[int, int]:
-        """The position behind an entry, and its term; for the one before the first, where that begins and
-        -1. Raises `OSError`."""
+        """Return the position after an entry, and its term; for the one before the first, the begin and -1.
+        Raises `OSError`.
+        """
         if index < self.begin_index:
             return self.begin_position, NO_INDEX
         _, position, size, _, term = INDEX_UNIT.unpack(self._units(index, 1))
         return position + size, term
 
     def last_before(self, position: int) -> int:
-        """The index of the last entry that ends at a position, or before it. Raises `OSError`."""
+        """Return the index of the last entry that ends at a position, or before it. Raises `OSError`."""
         low, high = self.begin_index - 1, self.end_index
         while low < high:
             middle = (low + high + 1) // 2
@@ -272,8 +278,9 @@ class FileLog(RaftLog):
         return Entry(head.index, head.term, position, body, head.magic, head.channel)
 
     def unsynced(self, *, thorough: bool = False) -> Unsynced | None:
-        """What is not on stable storage yet; None when all is. With `thorough` the index too, as at an
-        orderly end."""
+        """Return the work to sync; None if all is on stable storage. `thorough` includes the index, as at a
+        clean stop.
+        """
         data, end = self.data, self.end_position
         files = data.between(self._synced_position, end) if end > self._synced_position else []
         # A log that begins inside a file is found again by its index only.
@@ -291,11 +298,11 @@ class FileLog(RaftLog):
 
     @property
     def synced_position(self) -> int:
-        """Before which all is on stable storage."""
+        """Position before which all is on stable storage."""
         return self._synced_position
 
     def note_synced(self, done: Unsynced) -> None:
-        """What `unsynced` gave is on stable storage, but for what was cut meanwhile."""
+        """Note that the work of `unsynced` is on stable storage, except what was truncated meanwhile."""
         index = min(done.until, self._cut_to)
         if index <= self.synced_index:
             return

@@ -3,7 +3,7 @@
     checkpoint   committedIndex, endIndex
     currterm     currTerm, voteLeader (empty when there is none)
 
-Standard: `IOUtils.string2File`, `properties2String`; `DLedgerMmapFileStore.persistCheckPoint`,
+RocketMQ: `IOUtils.string2File`, `properties2String`; `DLedgerMmapFileStore.persistCheckPoint`,
 `MemberState.persistTerm`.
 """
 
@@ -16,10 +16,10 @@ from mqgateway.engine.tables.jsonfile import write_table
 
 
 class Noted(NamedTuple):
-    """What the files of a member say; -1 for what is not there.
+    """Content of the files of a member; -1 for a missing value.
 
-    `committed` and `end` are indexes of entries, noted now and then; `vote` is the id of who got the member's
-    vote in `term`.
+    `committed` and `end` are indexes of entries, noted from time to time; `vote` is the id of the candidate
+    that got the member's vote in `term`.
     """
 
     committed: int = -1
@@ -29,12 +29,12 @@ class Noted(NamedTuple):
 
     @property
     def known(self) -> int:
-        """The latest entry that is known to have been there."""
+        """The latest entry that is known to have existed."""
         return max(self.committed, self.end)
 
 
 def read_noted(disk: Disk, folder: str) -> Noted:
-    """What is noted in a member's folder. Raises `OSError`."""
+    """Read the files in a member's folder. Raises `OSError`."""
     progress = _read(disk, f"{folder}/checkpoint")
     voted = _read(disk, f"{folder}/currterm")
     return Noted(
@@ -46,17 +46,17 @@ def read_noted(disk: Disk, folder: str) -> Noted:
 
 
 def write_progress(disk: Disk, folder: str, committed: int, end: int) -> None:
-    """Note how far a member is. Raises `OSError`."""
+    """Write the progress of a member. Raises `OSError`."""
     _write(disk, f"{folder}/checkpoint", {"committedIndex": str(committed), "endIndex": str(end)})
 
 
 def write_vote(disk: Disk, folder: str, term: int, vote: str) -> None:
-    """Keep term and vote; they are on stable storage when this returns. Raises `OSError`."""
+    """Write term and vote; they are on stable storage when this returns. Raises `OSError`."""
     _write(disk, f"{folder}/currterm", {"voteLeader": vote, "currTerm": str(term)})
 
 
 def _read(disk: Disk, path: str) -> dict[str, str]:
-    """The properties of a file, or of its backup where it is missing or empty."""
+    """Return the properties of a file, or of its backup if it is missing or empty."""
     for name in (path, f"{path}.bak"):
         text = disk.read_bytes(name) if disk.exists(name) else b""
         lines = text.decode("utf-8", "replace").splitlines()

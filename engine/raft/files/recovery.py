@@ -1,12 +1,12 @@
-"""Where a member's log ends when its files are opened, and an index that fits the data.
+"""Recovery: the end of a member's log when its files are opened, and an index that fits the data.
 
-The data is read from its third file from the end on, or an earlier one if the first entry there is not as
-the index says. The log ends before the first bytes that are no entry, or where an index or a term does not
-follow on. What lies behind is cleared, and the index is made anew from its first difference on.
+The data is read from its third last file on, or from an earlier one if the first entry there is not as the
+index says. The log ends before the first bytes that are not an entry, or before an index or a term that does
+not continue. Bytes after it are cleared, and the index is rebuilt from its first difference on.
 
-Nothing in an entry covers its body, so a power cut can leave one whose body never reached the disk: whoever
-knows what bodies are tells by `is_whole`. Where more than a file would be lost the log is not opened: that
-is no torn end. Standard: `DLedgerMmapFileStore.recover`.
+No checksum covers the body, so a power cut can leave an entry whose body never reached the disk: the caller
+passes `is_whole` to recognize it. If more than a file would be lost, the log is not opened, because that is
+not a torn end. RocketMQ: `DLedgerMmapFileStore.recover`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from mqgateway.engine.store.record import Invalid
 log = logging.getLogger(__name__)
 
 IsWhole = Callable[[bytes, int], bool]
-"""Whether a body, which lies at a position of the log, is all there."""
+"""Returns True if a body, at a position of the log, is complete."""
 
 _LAST_FILES = 3
 _UNITS_A_WRITE = 8192
 
 
 class Recovered(NamedTuple):
-    """Where a log begins and ends; of an empty one `end_index` is `begin_index` - 1 and `end_term` -1."""
+    """Begin and end of a log; of an empty one `end_index` is `begin_index` - 1 and `end_term` -1."""
 
     begin_index: int
     begin_position: int
@@ -40,9 +40,10 @@ class Recovered(NamedTuple):
 
 
 def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -1) -> Recovered:
-    """Find the end, and mend what lies behind it; it is looked for from the entry that was `noted` last, if
-    that is where the index says. Raises `OSError`, and `CorruptFile` for files that are
-    missing, have a wrong length or lack too much."""
+    """Find the end, and repair what follows it. The search starts at the entry that was `noted` last, if it
+    is where the index says. Raises `OSError`, and `CorruptFile` for files that are missing, have a wrong
+    length or lack too much.
+    """
     data.load(repair=True)
     _load_index(index)
     if not data.starts:
@@ -71,13 +72,13 @@ def recover(data: FileQueue, index: FileQueue, is_whole: IsWhole, noted: int = -
 
 
 def head_at(data: FileQueue, position: int) -> Head | None:
-    """The head of the entry at a position, if there is one."""
+    """Return the head of the entry at a position, if there is one."""
     found = examine(data.read(position, HEAD_SIZE), 0, position)
     return found if isinstance(found, Head) else None
 
 
 def _noted_head(data: FileQueue, index: FileQueue, noted: int) -> Head | None:
-    """The head of the entry that was noted, if it is where the index says."""
+    """Return the head of the noted entry, if it is where the index says."""
     unit = _unit(index, noted) if noted >= 0 else b""
     if len(unit) < INDEX_UNIT_SIZE:
         return None
@@ -86,10 +87,10 @@ def _noted_head(data: FileQueue, index: FileQueue, noted: int) -> Head | None:
 
 
 def find_end(data: FileQueue, index: FileQueue, noted: int) -> int:
-    """Where the log ends, found without changing anything, in files that somebody else may have open.
+    """Return the position of the end, without changing files, which another process may have open.
 
-    `noted` is an entry that is known to be there, -1 for none: then the newest file is believed whose first
-    bytes are an entry.
+    `noted` is an entry that is known to exist, -1 for none: then the search starts at the newest file whose
+    first bytes are an entry.
     """
     begin = next((start for start in reversed(data.starts) if head_at(data, start)), 0)
     known = _noted_head(data, index, noted)
@@ -100,7 +101,7 @@ def find_end(data: FileQueue, index: FileQueue, noted: int) -> int:
 
 
 def _load_index(index: FileQueue) -> None:
-    """Find the index's files; all of them go where one is missing, as they can be made anew."""
+    """Load the index files; all are deleted if one is missing, because they can be rebuilt."""
     try:
         index.load(repair=True)
     except CorruptFile as error:
@@ -109,7 +110,7 @@ def _load_index(index: FileQueue) -> None:
 
 
 def _first_of(data: FileQueue, index: FileQueue, start: int) -> Head | None:
-    """The first entry: at the beginning, or where the index begins, for a log that began anew elsewhere."""
+    """Return the first entry: at the beginning, or where the index begins, for a log that began elsewhere."""
     head = head_at(data, start)
     if head is not None or data.read(start, HEAD_SIZE) != bytes(HEAD_SIZE):
         return head
@@ -119,7 +120,7 @@ def _first_of(data: FileQueue, index: FileQueue, start: int) -> Head | None:
 
 
 def _unit_positions(index: FileQueue) -> Iterator[int]:
-    """Where the entries of the index lie, from the first unit on that was ever written."""
+    """Yield the positions of the entries in the index, from the first unit on that was ever written."""
     for start in index.starts:
         for at in range(start, start + index.file(start).used(), _UNITS_A_WRITE * INDEX_UNIT_SIZE):
             piece = index.read(at, _UNITS_A_WRITE * INDEX_UNIT_SIZE)
@@ -133,7 +134,7 @@ def _unit(index: FileQueue, number: int) -> bytes:
 
 
 def _scan(data: FileQueue, index: FileQueue, begin: int, is_whole: IsWhole) -> tuple[Head | None, int]:
-    """Read the entries from a position on, mending the index; the last one, and where the log ends."""
+    """Read the entries from a position on and repair the index; return the last one, and the log's end."""
     last: Head | None = None
     mending, units = False, bytearray()
     for head in _heads(data, begin, is_whole):
@@ -161,7 +162,7 @@ def _write_units(index: FileQueue, last: int, units: bytearray) -> None:
 
 
 def _heads(data: FileQueue, begin: int, is_whole: IsWhole) -> Iterator[Head]:
-    """The entries from a position on that follow one another."""
+    """Yield the consecutive entries from a position on."""
     last: Head | None = None
     for start in data.starts:
         file_end = start + data.file_size
@@ -193,7 +194,7 @@ def _why_not_next(head: Head, last: Head | None, file_end: int) -> str:
 
 
 def _clear(data: FileQueue, index: FileQueue, end: int, next_index: int) -> None:
-    """Forget what lies behind the end. Raises `CorruptFile` where that is more than a file."""
+    """Clear everything after the end. Raises `CorruptFile` if that is more than a file."""
     if data.starts[-1] - data.start_of(max(end - 1, data.starts[0])) > data.file_size:
         what = f"no entry follows, though files up to {data.end} are there"
         raise CorruptFile(data.path(data.start_of(end)), end % data.file_size, what)

@@ -13,7 +13,9 @@ from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.views.index import IndexView
 from mqgateway.engine.store.views.new_files import NewFiles
+from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.queues import QueuesView
+from mqgateway.engine.store.views.starts import StartsView
 from mqgateway.engine.store.views.view import View
 from mqgateway.engine.worker import Worker
 
@@ -25,9 +27,11 @@ def views_of(
     queues: ConsumeQueues,
     index: Index | None,
     worker: Worker,
+    producers: ProducersView,
     more: Sequence[View],
 ) -> list[View]:
-    """Return the views of the consume queues, which come first, of the index, if there is one, and `more`."""
+    """Return the views of the consume queues, which come first, of the index, if there is one, of producers,
+    of moved starts, and `more`."""
     of_queues = QueuesView(
         queues,
         parse_delay_levels(options.message_delay_level),
@@ -37,4 +41,5 @@ def views_of(
         NewFiles(queues, disk, worker),
     )
     of_index: list[View] = [] if index is None else [IndexView(index)]
-    return [of_queues, *of_index, *more]
+    starts = StartsView(disk, root, queues)
+    return [of_queues, *of_index, producers, starts, *more]

@@ -91,6 +91,9 @@ class Unsynced:
         self.open_files: list[File] = []
         self.open_directories: list[str] = []
 
+    def sync(self) -> None:
+        """Write and sync files that take long to write; on the worker, or at a stop. Raises `OSError`."""
+
     def note(self, checkpoint: Checkpoint) -> None:
         """Enter into the checkpoint what is durable now."""
 
@@ -107,6 +110,12 @@ class View:
     def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """Take messages in the order of the log, noting arrivals for long polls. Touches no file."""
         raise NotImplementedError
+
+    def expect(self, request: DispatchRequest) -> None:
+        """Take note of a batch of an idempotent producer that is in the log and that `append` will get."""
+
+    def expect_nothing(self) -> None:
+        """Forget what was expected."""
 
     @property
     def reads_properties(self) -> bool:

@@ -1,6 +1,6 @@
-"""An account: who signs with which secret, and what may be done with which topic and group.
+"""An account: its access key and secret key, and its permissions on topics and groups.
 
-Standard: `PlainAccessResource`, `Permission`, and what `PlainPermissionManager` checks of an account.
+RocketMQ: `PlainAccessResource`, `Permission`, and the checks of an account in `PlainPermissionManager`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from mqgateway.gateway.access.policies import Resource, ResourceType, group, top
 from mqgateway.gateway.codec.version_4 import PlainAccessConfig
 
 KEY_MIN_LENGTH = 6
-"""Access keys and secret keys have to be longer."""
+"""Access keys and secret keys must be longer."""
 
 
 class Permission(IntFlag):
-    """What may be done. Standard: `Permission`."""
+    """Permissions on a topic or group. RocketMQ: `Permission`."""
 
     DENY = 1
     PUB = 4
@@ -37,7 +37,7 @@ _PERMISSIONS = {
 
 @dataclass(frozen=True)
 class Account:
-    """An account of a file; `secret_key` is what requests are signed with, and is not shown in logs."""
+    """An account of a file; `secret_key` signs requests, and is not shown in logs."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -48,7 +48,9 @@ class Account:
     permissions: Mapping[Resource, Permission]
 
     def may(self, resource: Resource, needed: Permission) -> bool:
-        """Whether it may do that with a topic or group; an admin without permissions of its own may all."""
+        """Return True if the account has the permission on a topic or group. An admin without permissions
+        of its own has all.
+        """
         if self.is_admin and not self.permissions:
             return True
         default = self.default_group if resource.type is ResourceType.GROUP else self.default_topic
@@ -56,7 +58,7 @@ class Account:
 
 
 def account_of(config: PlainAccessConfig) -> Account:
-    """The account that is meant. Raises `AccessError` with the standard's sentence."""
+    """Return the account of a configuration. Raises `AccessError` with RocketMQ's message."""
     access_key, secret_key = check_keys(config)
     permissions: dict[Resource, Permission] = {}
     for text in config.group_perms or ():
@@ -77,19 +79,19 @@ def account_of(config: PlainAccessConfig) -> Account:
 
 
 def parse_permission(text: str | None) -> Permission:
-    """The permission that is written; any other text denies. Standard: `parsePermFromString`."""
+    """Return the permission that a text names; an unknown text denies. RocketMQ: `parsePermFromString`."""
     return _PERMISSIONS.get((text or "").strip(), Permission.DENY)
 
 
 def unknown_permissions(config: PlainAccessConfig) -> list[str]:
-    """What is written in the place of a permission and is none, so that it denies."""
+    """Return the texts of permissions that are unknown, and so deny."""
     words = [config.default_topic_perm, config.default_group_perm]
     words += [_pair(text)[1] for text in (*(config.topic_perms or ()), *(config.group_perms or ()))]
     return [word for word in words if word and word.strip() not in _PERMISSIONS]
 
 
 def check_keys(config: PlainAccessConfig) -> tuple[str, str]:
-    """The keys of an account. Raises `AccessError`."""
+    """Return the keys of an account. Raises `AccessError`."""
     access_key, secret_key = config.access_key, config.secret_key
     if not _is_long_enough(access_key) or not _is_long_enough(secret_key):
         raise AccessError(
@@ -101,7 +103,7 @@ def check_keys(config: PlainAccessConfig) -> tuple[str, str]:
 
 
 def check_given(config: PlainAccessConfig) -> None:
-    """What a request gives must be spelled as it is meant. Raises `AccessError`."""
+    """Check the spelling of permissions in a request. Raises `AccessError`."""
     check_keys(config)
     _check_permissions(config.topic_perms or ())
     _check_permissions(config.group_perms or ())
@@ -131,7 +133,7 @@ def _shown(text: str | None) -> str:
 
 
 def _entry(text: str, kind: str) -> tuple[str, Permission]:
-    """What `name=permission` says."""
+    """Parse `name=permission`."""
     pair = _pair(text)
     if len(pair) != 2:
         raise AccessError(f"Parse resource permission failed for {kind}:{text}")

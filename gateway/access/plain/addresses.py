@@ -1,12 +1,12 @@
-"""Addresses that are let in without a signature, in the forms that version 4 has for them.
+"""Addresses that need no signature, in the forms of version 4.
 
-    *   *.*.*.*   *:*:*:*:*:*:*:*       everybody
+    *   *.*.*.*   *:*:*:*:*:*:*:*       all
     10.0.0.7   2001:db8::7              one
     10.0.0.7,10.0.0.9                   some
-    10.0.0.{7,9}   2001:db8::{7,9}      the same
+    10.0.0.{7,9}   2001:db8::{7,9}      some
     10.0.0.*   10.0.0.7-20   10.0.7-20.*   2001:db8::*   2001:db8::1-ff   2001:db8::1-ff:*
 
-Standard: `RemoteAddressStrategyFactory`, `AclUtils`.
+RocketMQ: `RemoteAddressStrategyFactory`, `AclUtils`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class AddressRange(NamedTuple):
 
 
 class WhiteAddresses:
-    """Addresses that one text stands for."""
+    """The addresses of one text."""
 
     def __init__(self, ranges: Iterable[AddressRange] = (), *, is_everybody: bool = False) -> None:
         self._ranges = tuple(ranges)
         self._is_everybody = is_everybody
 
     def match(self, ip: str) -> bool:
-        """Whether the address of a client is among them."""
+        """Return True if a client's address is among them."""
         if self._is_everybody:
             return True
         address = parse_address(ip) if self._ranges else None
@@ -52,7 +52,7 @@ NOBODY = WhiteAddresses()
 
 
 def parse_white_address(text: str | None) -> WhiteAddresses:
-    """The addresses that are meant; nobody where nothing is written. Raises `AccessError`."""
+    """Parse addresses; an empty text has none. Raises `AccessError`."""
     if text is None or not text.strip():
         return NOBODY
     if text in EVERYBODY:
@@ -78,7 +78,7 @@ def _one(text: str) -> AddressRange:
 
 
 def _range(text: str) -> AddressRange:
-    """An address of which one part is a range, and all parts after it are any: one run of addresses."""
+    """Parse an address with a range in one part and `*` in all parts after it: one run of addresses."""
     between, base, most = (":", 16, 0xFFFF) if ":" in text else (".", 10, 255)
     parts = [part.strip() for part in text.split(between)]
     any_after = 0

@@ -1,6 +1,6 @@
-"""What requests change in a file of rules, as the standard does: members it does not know stay.
+"""Changes of a file of rules by requests, as RocketMQ makes them: unknown members stay.
 
-Standard: `PlainPermissionManager.updateAccessConfig`, `createAclAccessConfigMap`, `deleteAccessConfig`,
+RocketMQ: `PlainPermissionManager.updateAccessConfig`, `createAclAccessConfigMap`, `deleteAccessConfig`,
 `updateGlobalWhiteAddrsConfig`.
 """
 
@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.version_4 import PlainAccessConfig
 
 
 def with_account(tree: Tree, config: PlainAccessConfig) -> Tree:
-    """A file with an account at its end, changed in what is given of it; `admin` always is."""
+    """Return a file with an account at its end, changed where a value is given; `admin` always is."""
     before = next((one for one in _accounts(tree) if _is(one, config.access_key)), {})
     others = [one for one in _accounts(tree) if one is not before]
     given = {name: value for name, value in config.to_json().items() if _counts(name, value)}
@@ -23,12 +23,12 @@ def with_account(tree: Tree, config: PlainAccessConfig) -> Tree:
 
 
 def without_account(tree: Tree, access_key: str) -> Tree:
-    """A file without an account."""
+    """Return a file without an account."""
     return {**tree, ACCOUNTS: [one for one in _accounts(tree) if not _is(one, access_key)]}
 
 
 def with_addresses(tree: Tree, addresses: Sequence[str]) -> Tree:
-    """A file with these addresses that everybody is let in from."""
+    """Return a file with these addresses, which need no signature."""
     return {**tree, ADDRESSES: list(addresses)}
 
 

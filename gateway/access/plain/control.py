@@ -1,8 +1,8 @@
-"""What stands before every request of a broker with access control of version 4.
+"""Checks of every request of a broker with access control of version 4.
 
-As a hook it sees the header of each request before anything else does; what a body names is looked at in
-front of the function of the code. A refusal is answered with 1 and the standard's text, which has the class
-of the exception and the place in it. Standard: `PlainAccessValidator`, `PlainPermissionManager.validate`.
+As a hook it checks the header of each request before all else. Resources named in a body are checked before
+the function of the code runs. A refusal is answered with 1 and RocketMQ's text, which has the class of the
+exception and its source line. RocketMQ: `PlainAccessValidator`, `PlainPermissionManager.validate`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mqgateway.gateway.remoting.call import Call, RequestError
 
 
 class PlainControl:
-    """Lets in who the keeper's rules let in; `pause` is for refusals that are given later."""
+    """Accepts requests by the keeper's rules; `pause` delays refusals."""
 
     after: None = None
 
@@ -80,7 +80,9 @@ class PlainControl:
     # As a hook.
 
     def before(self, call: Call) -> None:
-        """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
+        """Refuse a request without a valid signature, or without the rights its header needs. Raises
+        `RequestError`.
+        """
         account = self._account(call)
         if account is None:
             return
@@ -101,7 +103,7 @@ class PlainControl:
             call.may_use = partial(self._may_use, call.peer.address, code, account, group)
 
     def guarded(self, table: Mapping[int, Any]) -> dict[int, Any]:
-        """A table of request functions in which those stand behind a check whose bodies name resources."""
+        """Return a table of request functions, with a check before those whose bodies name resources."""
         return {
             code: self._guarded(function, self._readers[code]) if code in self._readers else function
             for code, function in table.items()
@@ -137,7 +139,7 @@ class PlainControl:
         return need is None
 
     def _account(self, call: Call) -> Account | None:
-        """Whose request it is; None where its address is enough. Raises `RequestError`."""
+        """Return the account of a request; None if its address needs none. Raises `RequestError`."""
         ip = ip_of(call.peer)
         rules = self._keeper.rules
         if rules.is_white(ip):
@@ -185,7 +187,7 @@ class PlainControl:
 
 
 def _permission(actions: Sequence[Action]) -> Permission:
-    """What version 4 calls it; who may do one of several may do the first."""
+    """Return the permission of version 4; for several actions, one of which suffices, that of the first."""
     return Permission.PUB if actions[0] is Action.PUB else Permission.SUB
 
 
@@ -193,6 +195,6 @@ _MANAGER = "PlainPermissionManager"
 
 
 def _said(sentence: str, where: str, method: str, line: int) -> str:
-    """The text of a refusal, as the standard tells of an exception, with the line where 4.9.7 raises it."""
+    """Return the text of a refusal, as RocketMQ shows an exception, with the line where 4.9.7 raises it."""
     exception = "org.apache.rocketmq.acl.common.AclException"
     return f"{exception}: {sentence}, org.apache.rocketmq.acl.plain.{where}.{method}({where}.java:{line})"

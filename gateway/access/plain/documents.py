@@ -1,7 +1,7 @@
 """One file of rules: YAML to accounts and addresses, and changed back to YAML.
 
-A change keeps members that nobody knows here, and comments go, as with the standard.
-Standard: `PlainPermissionManager.load`, `updateAclConfigFileVersion`, `AclUtils`.
+A change keeps unknown members and drops comments, as with RocketMQ.
+RocketMQ: `PlainPermissionManager.load`, `updateAclConfigFileVersion`, `AclUtils`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _MEMBERS = frozenset({ACCOUNTS, ADDRESSES, VERSION})
 _ACCOUNT_MEMBERS = frozenset(PlainAccessConfig("", "", "", False, "", "", [], []).to_json())
 
 Tree = dict[str, Any]
-"""A file as YAML has it: objects, arrays, texts, booleans and nothing."""
+"""A file as YAML has it: objects, arrays, texts, booleans and null."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says: `configs` as they are written, `accounts` as they are meant, by access key."""
+    """The content of a file: `configs` as they are written, `accounts` parsed, by access key."""
 
     path: str
     tree: Tree = field(repr=False)
@@ -42,9 +42,9 @@ class Document:
 
 
 def read_document(path: str, data: bytes, now: int, options: BrokerOptions) -> Document | None:
-    """What a file says; None where it is empty. A file without a version is as old as `now`, in ms.
+    """Return the content of a file; None if it is empty. `now`, in ms, is the version of a file without one.
 
-    Raises `ConfigError` with the file's name and, where one is to blame, the line.
+    Raises `ConfigError` with the file's name and, if it is known, the line.
     """
     parsed = parse_yaml(path, data, ACCOUNTS)
     if not parsed.value:
@@ -77,7 +77,7 @@ def read_document(path: str, data: bytes, now: int, options: BrokerOptions) -> D
 
 
 def changed_document(path: str, tree: Tree, now: int, options: BrokerOptions) -> tuple[Document, bytes]:
-    """A file with this content and the next version, and its text. Raises `ConfigError`."""
+    """Return a file with this content and the next version, and its text. Raises `ConfigError`."""
     version = _version(path, tree) or AclDataVersion()
     counter = {"counter": version.counter + 1, "timestamp": now}
     text = write_yaml({**tree, VERSION: [counter]})
@@ -104,7 +104,7 @@ def _account(place: str, one: Any, options: BrokerOptions) -> tuple[PlainAccessC
 
 
 def _doubts(place: str, one: Tree, config: PlainAccessConfig, known: dict[str, Account]) -> Iterator[str]:
-    """What is not wrong, but hardly meant so."""
+    """Yield warnings about an account that is valid, but hardly intended."""
     if config.access_key in known:
         yield f"{place}: accessKey {config.access_key} is there already; the first one counts"
     for name in _others(one, _ACCOUNT_MEMBERS):
@@ -118,7 +118,7 @@ def _others(tree: Tree, known: frozenset[str]) -> list[str]:
 
 
 def _texts(tree: Tree, name: str, path: str) -> tuple[str, ...]:
-    """A list of texts; what is empty is left out."""
+    """Return a list of texts without empty ones."""
     given = tree.get(name) or []
     if not isinstance(given, list) or any(not _is_scalar(item) for item in given):
         raise ConfigError(f"{path}: {name} must be a list of texts")

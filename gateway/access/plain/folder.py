@@ -1,6 +1,6 @@
 """All files of rules: `conf/plain_acl.yml` of the installation folder, and each below `conf/acl`.
 
-Everything here waits for the disk: on a worker once the broker runs. Standard: `PlainPermissionManager.load`,
+Everything here waits for the disk: on a worker once the broker runs. RocketMQ: `PlainPermissionManager.load`,
 `AclFileWatchService`.
 """
 
@@ -23,18 +23,18 @@ MAX_LEVELS = 8
 _ENDINGS = (".yml", ".yaml")
 _OF_TOOLS = "tools.yml"
 _NEVER = (-1, -1)
-"""The stamp of a file that is to be read again, as the disk did not give it."""
+"""The stamp of a file that must be read again, because the disk failed."""
 
 
 class Known(NamedTuple):
-    """A file as it was when it was read: when written and how long; what it says, None for nothing yet."""
+    """A file when it was read: time of its last change, and size; its content, None if it never had one."""
 
     stamp: tuple[int, int]
     document: Document | None
 
 
 Files = Mapping[str, Known]
-"""What is known, by path; an access key is the one of the first file that has it."""
+"""Files by path; an access key belongs to the first file that has it."""
 
 
 class Folder:
@@ -47,13 +47,13 @@ class Folder:
         self._clock = clock
         self._below = os.path.join(home, "conf", "acl")
         self.main = os.path.join(home, options.acl_plain_file)
-        """The file that accounts are added to."""
+        """The file to which new accounts are added."""
 
     def read(self, known: Files) -> tuple[Files, list[str]]:
-        """What the files say, and what is wrong with those that have changed, each with its place.
+        """Return the content of the files, and the errors of those that have changed, each with its place.
 
-        A file that cannot be read, or is empty, goes on saying what it said. Raises `ConfigError` where there
-        are too many, and `OSError` where the disk does not tell.
+        A file that cannot be read, or is empty, keeps its last content. Raises `ConfigError` if there are too
+        many files, and `OSError` if they cannot be listed.
         """
         found: dict[str, Known] = {}
         problems: list[str] = []
@@ -82,17 +82,17 @@ class Folder:
         return found, problems
 
     def change(self, path: str, edit: Callable[[Tree], Tree]) -> Known:
-        """Change a file as it is now, empty if there is none: it or the one before it outlives a power cut.
+        """Change a file, empty if there is none. It or the one before it survives a power cut.
 
-        What comes of the change is read before it is written, so no file is left that cannot be used; it has
-        the next version, and only its owner may read it. Raises `ConfigError` and `OSError`.
+        The result is parsed before it is written, so no unusable file is left. It has the next version, and
+        only its owner may read it. Raises `ConfigError` and `OSError`.
         """
         document = self._document(path) if self._disk.exists(path) else None
         tree = {} if document is None else document.tree
         changed, text = changed_document(path, edit(tree), self._clock.millis(), self._options)
         aside = f"{path}.tmp"
         if self._disk.exists(aside):
-            self._disk.unlink(aside)  # of a change that a power cut ended, whoever may read it
+            self._disk.unlink(aside)  # left by a change that a power cut ended, perhaps readable by others
         write_aside(self._disk, path, [text])
         take_place(self._disk, path)
         return Known(self._stamp(path), changed)
@@ -104,7 +104,7 @@ class Folder:
         return self._disk.modified(path), self._disk.size(path)
 
     def _paths(self) -> list[str]:
-        """The files, the main one last. Raises `ConfigError`."""
+        """Return the files, the main one last. Raises `ConfigError`."""
         below = (path for path in self._files_in(self._below, MAX_LEVELS) if path != self.main)
         paths = list(islice(below, MAX_FILES + 1))
         if len(paths) > MAX_FILES:
@@ -115,7 +115,7 @@ class Folder:
         for name in self._disk.listdir(folder):
             path = os.path.join(folder, name)
             if name.startswith("."):
-                continue  # of editors, and what Kubernetes keeps beside the names it means
+                continue  # of editors, and the entries that Kubernetes keeps beside the named ones
             if self._disk.is_dir(path):
                 if levels:
                     yield from self._files_in(path, levels - 1)

@@ -1,7 +1,7 @@
-"""The rules that are in force: read at the start, looked after every few seconds, changed by request.
+"""The rules in force: read at the start, checked for changes every few seconds, changed by requests.
 
-A file that becomes unreadable goes on saying what it said, and the log says so. The disk is waited for by a
-worker, one thing after another, so that a look sees a change whole. Standard: `PlainPermissionManager`.
+A file that becomes unreadable keeps its last content, and the log reports it. A worker does all disk work,
+one task after another, so that a check sees a change whole. RocketMQ: `PlainPermissionManager`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqgateway.gateway.codec.version_4 import (
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-"""How often files are looked after; what people write counts within five seconds."""
+"""Interval between checks of the files; changes by hand are in force within five seconds."""
 
 
 class Keeper:
@@ -47,7 +47,7 @@ class Keeper:
         self.rules = Rules({})
 
     def load(self) -> None:
-        """Read all files, here and now. Raises `ConfigError` where one cannot be used."""
+        """Read all files synchronously. Raises `ConfigError` if one cannot be used."""
         try:
             files, problems = self._folder.read({})
         except OSError as error:
@@ -61,7 +61,7 @@ class Keeper:
             )
 
     def look(self) -> None:
-        """Read what has changed; for a beat of `LOOK_SECONDS`."""
+        """Read the files that have changed; called every `LOOK_SECONDS`."""
         if self._is_looking:
             return
         self._is_looking = True
@@ -69,21 +69,22 @@ class Keeper:
         self._worker.run(lambda: self._folder.read(known), self._looked)
 
     def put_account(self, config: PlainAccessConfig) -> Deferred[None]:
-        """Make an account, or change what is given of it, for good. Raises `AccessError`."""
+        """Create an account, or change the values that are given, durably. Raises `AccessError`."""
         check_given(config)
         parse_white_address(config.white_remote_address)
         path = self.rules.path_of.get(config.access_key or "", self._folder.main)
         return self._change(path, lambda tree: with_account(tree, config))
 
     def delete_account(self, access_key: str) -> Deferred[None] | None:
-        """Take an account out of its file, for good; None where there is none."""
+        """Delete an account from its file, durably; None if there is no such account."""
         path = self.rules.path_of.get(access_key)
         return None if path is None else self._change(path, lambda tree: without_account(tree, access_key))
 
     def put_addresses(self, addresses: Sequence[str], path: str) -> Deferred[None] | None:
-        """Let everybody in from these, for good; no `path` is the first file, None: there is no such file.
+        """Set the addresses that need no signature, durably. An empty `path` is the first file; None is
+        returned if there is no such file.
 
-        Raises `AccessError` for what is no address.
+        Raises `AccessError` for an invalid address.
         """
         for address in addresses:
             parse_white_address(address)
@@ -92,7 +93,7 @@ class Keeper:
         return self._change(path or self._folder.main, lambda tree: with_addresses(tree, addresses))
 
     def config(self) -> GetBrokerClusterAclConfigResponseBody:
-        """All that is in force, secrets too."""
+        """Return all rules in force, with secrets."""
         addresses: list[str] = []
         configs: list[PlainAccessConfig] = []
         for path, document in self.rules.documents():
@@ -103,7 +104,7 @@ class Keeper:
         return GetBrokerClusterAclConfigResponseBody(addresses, configs)
 
     def versions(self) -> tuple[AclDataVersion, dict[str, AclDataVersion]]:
-        """How often the first file was changed, and each of them by path."""
+        """Return the version of the first file, and of each file by path."""
         versions = {path: document.version for path, document in self.rules.documents()}
         return versions.get(self._folder.main, AclDataVersion(0, self._began)), versions
 
@@ -134,7 +135,7 @@ class Keeper:
             self._adopt(files)
 
     def _adopt(self, files: Files) -> None:
-        """Put rules in force, and say what is doubtful of those that are new."""
+        """Put rules in force, and log warnings about new ones."""
         before, self.rules = self.rules, Rules(files)
         for path, document in self.rules.documents():
             known = before.files.get(path)

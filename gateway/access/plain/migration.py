@@ -1,7 +1,7 @@
 """Accounts of version 4 as users and policies of ACL 2.0, for `migrateAuthFromV1Enabled`.
 
-Whoever has a user already is left alone, so what was changed since stays. White addresses are not taken over:
-nothing in ACL 2.0 lets an address in. Standard: `AuthMigrator`.
+Existing users are left unchanged, so later changes of them stay. White addresses are not migrated: ACL 2.0
+accepts no address without a signature. RocketMQ: `AuthMigrator`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _EVERY_GROUP = Resource(ResourceType.GROUP, None, ResourcePattern.ANY)
 
 
 def migrate(rules: Rules, users: Administration) -> int:
-    """Make a user with policies of each account that has none; how many were made.
+    """Create a user with policies for each account that has none; return the number of new users.
 
-    One that cannot be made is told in the log, and the others are.
+    An account that cannot be migrated is logged, and the others are migrated.
     """
     made = 0
     for path, document in rules.documents():
@@ -71,7 +71,7 @@ def migrate(rules: Rules, users: Administration) -> int:
 
 
 def policies_of(config: PlainAccessConfig) -> dict[PolicyType, Policy]:
-    """The policies that say what the permissions of an account say."""
+    """Return the policies that correspond to the permissions of an account."""
     custom = [*_entries(config.topic_perms, _topic), *_entries(config.group_perms, group)]
     default = [
         _entry(resource, text)
@@ -93,7 +93,9 @@ def _entries(texts: Iterable[str] | None, make: Callable[[str], Resource]) -> It
 
 
 def _entry(resource: Resource, text: str) -> PolicyEntry:
-    """A word that is no permission denies, as it did; the standard's migration lets it allow everything."""
+    """Return an entry. An unknown permission denies, as before; RocketMQ's migration lets it allow
+    everything.
+    """
     actions = _ACTIONS.get(text.strip())
     if actions is None:
         return PolicyEntry(resource, (Action.ALL,), Decision.DENY)

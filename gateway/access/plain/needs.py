@@ -1,9 +1,9 @@
-"""What each request code needs of an account: which topics and groups, and for which it must be an admin.
+"""Permissions that each request code needs: on which topics and groups, or as an admin.
 
-`standard` is what version 4.9.7 asks. By default more is asked, since that lets any account read all secrets
-(54), make itself an admin (50), and send and read what it may not (320, 361, 200050): needs are then those of
-ACL 2.0 too, as far as accounts have words for them, and whatever changes the broker needs an admin.
-Standard: `PlainAccessValidator.parse`, `Permission`, which asked some of this in 5.3.2.
+`standard` is what version 4.9.7 checks. By default more is checked, because 4.9.7 lets any account read all
+secrets (54), make itself an admin (50), and send and read without permission (320, 361, 200050). Needs are
+then those of ACL 2.0 too, as far as accounts can express them, and every change of the broker needs an admin.
+RocketMQ: `PlainAccessValidator.parse`, `Permission`, which checked some of this in 5.3.2.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqgateway.gateway.codec.version_4 import AclRequestCode
 Fields = Mapping[str, str]
 BodyReader = Callable[[bytes, BrokerOptions], Steps[list[PlainNeed]]]
 Row = tuple[tuple[Callable[[str], Resource], str, Permission], ...]
-"""What is in which field, and what must be allowed with it."""
+"""Fields with the kind of their resource, and the permission it needs."""
 
 PUB, SUB = Permission.PUB, Permission.SUB
 
@@ -37,7 +37,7 @@ STANDARD_ADMIN = frozenset(
         RequestCode.DELETE_SUBSCRIPTIONGROUP,
     }
 )
-"""What only admins may send to 4.9.7."""
+"""Codes that only admins may send to 4.9.7."""
 
 _STRICT_ADMIN = STANDARD_ADMIN | {
     RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,
@@ -55,13 +55,13 @@ STANDARD: dict[int, Row] = {
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: ((group, "consumerGroup", SUB),),
     RequestCode.UPDATE_CONSUMER_OFFSET: ((group, "consumerGroup", SUB), (topic, "topic", SUB)),
 }
-"""What 4.9.7 looks at; who sends to a retry topic must be let read by its group."""
+"""Checks of 4.9.7. A send to a retry topic needs SUB on its group."""
 
 _PERMISSIONS = {Action.PUB: PUB, Action.SUB: SUB}
 
 
 def needs_admin(code: int, is_strict: bool) -> bool:
-    """Whether only an admin may send this."""
+    """Return True if only an admin may send this code."""
     if not is_strict:
         return code in STANDARD_ADMIN
     return code in _STRICT_ADMIN or any(
@@ -71,7 +71,7 @@ def needs_admin(code: int, is_strict: bool) -> bool:
 
 
 def needs_of_fields(code: int, fields: Fields, is_strict: bool) -> list[PlainNeed]:
-    """What the header fields of a request need; nothing where `readers` has the code."""
+    """Return the needs of a request's header fields; none if `readers` has the code."""
     row = STANDARD.get(code)
     if row is not None:
         return [_need(make(fields[name]), permission) for make, name, permission in row if name in fields]
@@ -89,7 +89,7 @@ def needs_of_record(code: int, topic_name: str, group_name: str) -> list[PlainNe
 
 
 def readers(is_strict: bool) -> dict[int, BodyReader]:
-    """By code what a body needs."""
+    """Return the readers of needs in bodies, by code."""
     strict = {code: _translating(read) for code, read in BY_BODY.items()} if is_strict else {}
     return {**strict, RequestCode.HEART_BEAT: _heart_beat}
 
@@ -99,7 +99,7 @@ def _need(resource: Resource, permission: Permission) -> PlainNeed:
 
 
 def _translated(needs: Iterable[tuple[Resource, tuple[Action, ...]]]) -> list[PlainNeed]:
-    """Needs of ACL 2.0 as permissions; there is none for looking at things and changing them."""
+    """Convert needs of ACL 2.0 to permissions; version 4 has none for administration."""
     return [
         PlainNeed(resource, _PERMISSIONS[action])
         for resource, actions in needs
@@ -116,7 +116,7 @@ def _translating(read: Callable[..., Steps[Sequence[tuple[Resource, tuple[Action
 
 
 def _heart_beat(body: bytes, options: BrokerOptions) -> Steps[list[PlainNeed]]:
-    """Who consumes needs the group and each topic; who only sends nothing."""
+    """Return the needs of a heartbeat: consumers need their group and each topic, producers nothing."""
     heartbeat = yield from HeartbeatData.read(
         body, options.max_groups_per_client, options.max_subscriptions_per_group
     )

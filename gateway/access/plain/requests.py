@@ -1,7 +1,7 @@
-"""Accounts by request: 50 makes and changes, 51 deletes, 53 sets white addresses, 52 and 54 show.
+"""Requests about accounts: 50 creates and changes, 51 deletes, 53 sets white addresses, 52 and 54 show.
 
-A change is in the file, and in force, when it is answered. Only a broker with `aclEnable` has these; one of
-version 5.5.0 knows none of them. Standard: `AdminBrokerProcessor` of 4.9.7.
+A change is in the file, and in force, when it is answered. Only a broker with `aclEnable` serves these;
+version 5.5.0 knows none of them. RocketMQ: `AdminBrokerProcessor` of 4.9.7.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 
 class BrokerNames(NamedTuple):
-    """Who the broker is, as 52 tells."""
+    """The broker's names in the answer to 52."""
 
     broker_name: str
     broker_addr: str
@@ -36,7 +36,7 @@ class BrokerNames(NamedTuple):
 
 
 def requests(keeper: Keeper, names: BrokerNames) -> dict[int, Callable[[Any, Call], Reply | Deferred[Reply]]]:
-    """What is answered about the accounts of this keeper."""
+    """Return the functions of requests about the accounts of this keeper."""
     table: Mapping[int, Callable[..., Reply | Deferred[Reply]]] = {
         AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG: _put_account,
         AclRequestCode.DELETE_ACL_CONFIG: _delete_account,
@@ -114,8 +114,9 @@ def _config(keeper: Keeper, call: Call) -> Reply:
 def _answered(
     change: Callable[[], Deferred[None] | None], code: AclResponseCode, sentence: str
 ) -> Deferred[Reply]:
-    """The answer once a change is done; a refusal with this code, and the sentence where there is nothing to
-    change. Raises `RequestError`."""
+    """Answer once a change is done. `code` is that of a refusal, and the sentence is for a missing entry.
+    Raises `RequestError`.
+    """
 
     def refused(failure: Failure) -> Failure:
         if isinstance(failure.value, AccessError):
@@ -132,7 +133,7 @@ def _answered(
 
 
 def _split(text: str | None) -> list[str] | None:
-    """What lies between commas, as Java has it: what is empty at the end counts in an empty text only."""
+    """Split at commas, as Java does: empty parts at the end count only in an empty text."""
     if text is None:
         return None
     parts = text.split(",")

@@ -1,6 +1,6 @@
-"""What all files of rules say together, and what that means for a request.
+"""All files of rules together, and their decision on a request.
 
-Standard: `PlainPermissionManager.validate`, `checkPerm`.
+RocketMQ: `PlainPermissionManager.validate`, `checkPerm`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from mqgateway.gateway.access.policies import Resource, ResourceType, topic
 
 
 class PlainNeed(NamedTuple):
-    """A topic or group, and what must be allowed with it."""
+    """A topic or group, and the permission that it needs."""
 
     resource: Resource
     permission: Permission
 
 
 TRACES = PlainNeed(topic(TRACE_TOPIC), Permission.PUB)
-"""Everybody who signs may say what became of messages."""
+"""Topic on which every account may send message traces."""
 
 
 class Rules:
-    """The rules of some files; never changed once made."""
+    """The rules of some files; immutable."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -47,31 +47,31 @@ class Rules:
         return len(self._accounts)
 
     def documents(self) -> Iterator[tuple[str, Document]]:
-        """What each file says, those left out that say nothing."""
+        """Yield each file with its content, without empty ones."""
         for path, known in self.files.items():
             if known.document is not None:
                 yield path, known.document
 
     def repeated(self) -> Iterator[tuple[str, str]]:
-        """Access keys that more than one file has, each with the file that does not count."""
+        """Yield access keys that more than one file has, each with the file that is ignored."""
         for path, document in self.documents():
             yield from ((key, path) for key in document.accounts if self.path_of[key] != path)
 
     def is_white(self, ip: str) -> bool:
-        """Whether everybody is let in from an address."""
+        """Return True if requests from an address need no signature."""
         return any(addresses.match(ip) for addresses in self._whites)
 
     def account(self, access_key: str) -> Account | None:
-        """The account of an access key."""
+        """Return the account of an access key."""
         return self._accounts.get(access_key)
 
 
 def refused_need(account: Account, needs: Iterable[PlainNeed]) -> PlainNeed | None:
-    """The first that an account may not, if there is one."""
+    """Return the first need that an account lacks, if there is one."""
     return next((need for need in needs if not account.may(*need)), None)
 
 
 def shown(resource: Resource) -> str:
-    """A resource as refusals name it: `topic:orders`."""
+    """Return a resource as refusals name it: `topic:orders`."""
     kind = "group" if resource.type is ResourceType.GROUP else "topic"
     return f"{kind}:{resource.name}"

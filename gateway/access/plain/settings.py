@@ -1,4 +1,4 @@
-"""What has to be set for access control of version 4, and for moving on from it."""
+"""Settings of access control of version 4, and of the migration from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mqgateway.engine.options import BrokerOptions
 
 
 def check_plain_settings(options: BrokerOptions, has_users: bool) -> None:
-    """Look at `aclEnable` and `migrateAuthFromV1Enabled`; `has_users`: whether ACL 2.0 has its tables.
+    """Check `aclEnable` and `migrateAuthFromV1Enabled`; `has_users` is True if ACL 2.0 has its tables.
 
     Raises `ConfigError`.
     """

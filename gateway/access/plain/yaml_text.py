@@ -1,7 +1,7 @@
-"""YAML as files of rules have it, by the library PyYAML: bounded, and with the lines that errors name.
+"""YAML of files of rules, by the library PyYAML: bounded, and with line numbers for errors.
 
-Every scalar is the text that is written, but for booleans and nothing: YAML would make other numbers of
-`0123456` or `1_000_000`, and dates. Merge keys (`<<`) are keys like others.
+Every scalar is its text, except booleans and null: YAML would read other numbers from `0123456` or
+`1_000_000`, and dates. Merge keys (`<<`) are ordinary keys.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from mqgateway.engine.errors import ConfigError
 
 MAX_BYTES = 1 << 20
-"""A file may be this long, which is some thousand accounts."""
+"""Maximum size of a file, enough for some thousand accounts."""
 MAX_DEPTH = 16
 MAX_ALIASES = 50
 
 _MEANT = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")
-"""What a bare scalar may be but a text."""
+"""Types of a bare scalar besides text."""
 _KNOWN = (*_MEANT, *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "seq", "map")), None)
-"""What may be there; None stands for the refusal of all else."""
+"""Nodes that may occur; None stands for the refusal of all others."""
 
 
 class Parsed(NamedTuple):
@@ -30,8 +30,8 @@ class Parsed(NamedTuple):
 
 
 def parse_yaml(path: str, data: bytes, name: str = "") -> Parsed:
-    """Read a file; `name` is the member whose items are told the lines of. Raises `ConfigError`."""
-    import yaml  # most servers need none of it
+    """Read a file; `name` is the member for whose items lines are returned. Raises `ConfigError`."""
+    import yaml  # imported here, because most servers do not need it
 
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{path}: longer than {MAX_BYTES} bytes; divide it into files of conf/acl")
@@ -58,7 +58,7 @@ def parse_yaml(path: str, data: bytes, name: str = "") -> Parsed:
 
 
 def write_yaml(value: dict[str, Any]) -> bytes:
-    """The text of a file, as the standard writes it: blocks, members in their order, texts bare."""
+    """Return the text of a file, as RocketMQ writes it: blocks, members in their order, bare texts."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -67,7 +67,7 @@ def write_yaml(value: dict[str, Any]) -> bytes:
 
 
 def _check_bounds(path: str, text: str) -> None:
-    """Look at a text without making anything of it. Raises `ConfigError`, and what the library raises."""
+    """Check the bounds of a text without building its value. Raises `ConfigError` and errors of PyYAML."""
     import yaml
 
     anchors: list[str | None] = []
@@ -88,7 +88,7 @@ def _check_bounds(path: str, text: str) -> None:
 
 @cache
 def _loader() -> Any:
-    """The library's reader, the quick one where it is there, that takes scalars for texts."""
+    """Return the library's reader, the fast one if it exists, with scalars as texts."""
     import yaml
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -103,7 +103,7 @@ def _loader() -> Any:
 
 
 def _items(node: Any, name: str) -> list[Any]:
-    """The items of a member that is a list; the last one where it is there twice."""
+    """Return the items of a member that is a list; of a repeated member, those of the last."""
     import yaml
 
     found: list[Any] = []

@@ -19,14 +19,13 @@ from mqgateway.gateway.codec.bodies import TopicRouteData
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader, PullMessageRequestHeader
+from mqgateway.gateway.codec.headers.pull import FLAG_SUBSCRIPTION
 from mqgateway.gateway.remoting.client import Ask
 from mqgateway.gateway.remoting.exchange import RemotingError
 
 log = logging.getLogger(__name__)
 
 PULL_SECONDS = 10.0
-FLAG_SUBSCRIPTION = 4
-"""The pull says itself what it wants to have. Standard: `PullSysFlag`."""
 
 
 class ForeignReader:

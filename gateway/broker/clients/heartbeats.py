@@ -4,6 +4,7 @@ Operations over the tables of `table.py`. Standard: `ClientManageProcessor`,
 `ConsumerManageProcessor.getConsumerListByGroup`.
 """
 
+import logging
 from collections.abc import Callable
 
 from mqgateway.engine.errors import FilterError
@@ -18,6 +19,8 @@ from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason, filter_not_allowed
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, SubscriptionData
 
+log = logging.getLogger(__name__)
+
 NewClient = Callable[[str], Client]
 """How a door makes the entry of one of its clients in a group, by client id."""
 
@@ -28,7 +31,8 @@ def heart_beat(
     """Take up a client with its groups: whether its last heartbeat no longer holds; None when it has gone.
 
     Of version 1 (fingerprint 0) and version 2 (subscriptions may be left out). A consumer group that is not
-    known and may not be created is passed over without a word.
+    known and may not be created is passed over without a word. One whose members use another protocol is
+    passed over with a warning.
     """
     _check_limits(broker, heartbeat)
     connection.on_lost(broker.clients.lost)
@@ -128,6 +132,14 @@ def _take_consumer(
         return False
     group = broker.tables.groups.find(data.group_name)
     if group is None:
+        return False
+    if broker.clients.is_reserved(data.group_name):
+        log.warning(
+            "client %s cannot join group %s, which has members of another protocol: it gets no messages "
+            "until they have left",
+            heartbeat.client_id,
+            data.group_name,
+        )
         return False
     _create_retry_topic(broker, data, group)
     left_out = heartbeat.without_sub and heartbeat.heartbeat_fingerprint != 0

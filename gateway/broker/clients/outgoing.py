@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from twisted.internet.defer import Deferred, fail
 
 from mqgateway.engine.transactions import CheckBack
-from mqgateway.gateway.broker.message_request import MessageRequest
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
@@ -47,15 +47,13 @@ class DirectConsumption(NamedTuple):
 
 
 class PushedReply(NamedTuple):
-    """A reply on its way to the requester: what was sent, and where it came from and by way of whom.
+    """A reply on its way to the requester: the message, its author's address and the broker's.
 
-    `properties` has the time of the push in it; the hosts are packed as in a record; `store_timestamp` is
-    the wall time in ms.
+    The message's properties have the time of the push in them; `store_host` is packed as in a record;
+    `store_timestamp` is the wall time in ms.
     """
 
-    request: MessageRequest
-    body: bytes
-    properties: dict[str, str]
+    message: NewMessage
     born_address: str
     store_host: bytes
     store_timestamp: int

@@ -117,25 +117,25 @@ class RemotingOutgoing:
 
     def push_reply(self, reply: PushedReply) -> Deferred[None]:
         """326 PUSH_REPLY_MESSAGE_TO_CLIENT."""
-        request = reply.request
+        message = reply.message
         ip, port = unpack_host(reply.store_host)
         header = ReplyMessageRequestHeader(
-            producer_group=request.producer_group,
-            topic=request.topic,
-            default_topic=request.default_topic,
-            default_topic_queue_nums=request.default_topic_queue_nums,
-            queue_id=request.queue_id,
-            sys_flag=request.sys_flag,
-            born_timestamp=request.born_timestamp,
-            flag=request.flag,
-            properties=format_properties(reply.properties),
-            reconsume_times=request.reconsume_times,
-            unit_mode=bool(request.unit_mode),
+            producer_group=message.producer_group,
+            topic=message.topic,
+            default_topic=message.default_topic,
+            default_topic_queue_nums=message.default_topic_queue_nums,
+            queue_id=message.queue_id,
+            sys_flag=message.sys_flag,
+            born_timestamp=message.born_timestamp,
+            flag=message.flag,
+            properties=format_properties(message.properties),
+            reconsume_times=message.reconsume_times if message.is_counted else None,
+            unit_mode=message.unit_mode,
             born_host=reply.born_address,
             store_host=f"{ip}:{port}",
             store_timestamp=reply.store_timestamp,
         )
-        command = RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, header, reply.body)
+        command = RemotingCommand.request(RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT, header, message.body)
         return self._ask(command, ANSWER_SECONDS).addCallback(_taken)
 
     def check_transaction(self, check: CheckBack, broker_name: str) -> None:

@@ -9,11 +9,16 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients import assignment, heartbeats, locking
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import Client
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.operations import (
+    Assignment,
+    AssignmentQuery,
+    Client,
+    Operations,
+    Permit,
+    Use,
+)
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,
     GetConsumerListByGroupResponseBody,
@@ -32,9 +37,9 @@ from mqgateway.gateway.codec.headers import GetConsumerListByGroupRequestHeader,
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 
 
-def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
+def heart_beat(operations: Operations, permit: Permit, call: Call) -> Steps[Reply]:
     """34 HEART_BEAT, read in steps; `IS_SUB_CHANGE` asks for a heartbeat with all subscriptions."""
-    options, command, peer = broker.options, call.command, call.peer
+    options, command, peer = operations.options, call.command, call.peer
     heartbeat = yield from HeartbeatData.read(
         call.body, options.max_groups_per_client, options.max_subscriptions_per_group
     )
@@ -43,77 +48,78 @@ def heart_beat(broker: Broker, call: Call) -> Steps[Reply]:
     def new_client(client_id: str) -> Client:
         return Client(peer, client_id, command.language.name, command.version, outgoing, may_use=call.may_use)
 
-    is_outdated = yield from heartbeats.heart_beat(broker, peer, heartbeat, new_client)
+    is_outdated = yield from operations.clients.registering(permit, peer, heartbeat, new_client)
     if is_outdated is None:
         return NO_REPLY
     changed = "true" if is_outdated else "false"
     return Reply(ext={"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": changed})
 
 
-def unregister_client(broker: Broker, call: Call) -> Reply:
+def unregister_client(operations: Operations, permit: Permit, call: Call) -> Reply:
     """35 UNREGISTER_CLIENT, of a producer group, a consumer group, or both."""
     header = call.header
     assert isinstance(header, UnregisterClientRequestHeader)
+    clients, peer = operations.clients, call.peer
     if header.producer_group is not None:
-        heartbeats.unregister_producer(broker, call.peer, header.producer_group)
+        clients.leave_producers(permit, peer, header.producer_group)
     if header.consumer_group is not None:
-        heartbeats.unregister_consumer(broker, call.peer, header.client_id, header.consumer_group)
+        clients.leave_consumers(permit, peer, header.client_id, header.consumer_group)
     return Reply()
 
 
-def consumer_ids(broker: Broker, call: Call) -> Reply:
+def consumer_ids(operations: Operations, permit: Permit, call: Call) -> Reply:
     """38 GET_CONSUMER_LIST_BY_GROUP."""
     header = call.header
     assert isinstance(header, GetConsumerListByGroupRequestHeader)
-    client_ids = heartbeats.consumer_ids(broker, header.consumer_group)
+    client_ids = operations.clients.members(permit, header.consumer_group)
     return Reply(body=GetConsumerListByGroupResponseBody(consumer_id_list=client_ids).encode())
 
 
-def check_client_config(broker: Broker, call: Call) -> Reply:
+def check_client_config(operations: Operations, permit: Permit, call: Call) -> Reply:
     """46 CHECK_CLIENT_CONFIG."""
     if not is_null(call.body):
         subscription = CheckClientRequestBody.decode(call.body).subscription_data
         if subscription is not None:
-            heartbeats.check_subscription(broker, subscription)
+            operations.clients.check_subscription(permit, subscription)
     return Reply()
 
 
-def lock_queues(broker: Broker, call: Call) -> Reply:
+def lock_queues(operations: Operations, permit: Permit, call: Call) -> Reply:
     """41 LOCK_BATCH_MQ: answers the queues the client now has."""
     body = LockBatchRequestBody.decode(call.body)
-    locked = locking.lock_queues(broker, body.consumer_group, body.client_id, body.mq_set)
+    locked = operations.clients.lock_queues(permit, body.consumer_group, body.client_id, body.mq_set)
     return Reply(body=LockBatchResponseBody(lock_ok_mq_set=locked).encode())
 
 
-def unlock_queues(broker: Broker, call: Call) -> Reply:
+def unlock_queues(operations: Operations, permit: Permit, call: Call) -> Reply:
     """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks go."""
     body = UnlockBatchRequestBody.decode(call.body)
-    locking.unlock_queues(broker, body.consumer_group, body.client_id, body.mq_set)
+    operations.clients.unlock_queues(permit, body.consumer_group, body.client_id, body.mq_set)
     return Reply()
 
 
-def query_assignment(broker: Broker, call: Call) -> Deferred[Reply]:
+def query_assignment(operations: Operations, permit: Permit, call: Call) -> Deferred[Reply]:
     """400 QUERY_ASSIGNMENT: an answer without any list tells the client to keep the queues it has."""
     body = QueryAssignmentRequestBody.decode(call.body)
-    query = assignment.AssignmentQuery(
+    query = AssignmentQuery(
         body.topic, body.consumer_group, body.client_id, body.strategy_name, body.message_model
     )
-    return assignment.query_assignment(broker, query).addCallback(_assigned)
+    return operations.clients.assignment(permit, query).addCallback(_assigned)
 
 
-def set_mode(broker: Broker, call: Call) -> Reply:
+def set_mode(operations: Operations, permit: Permit, call: Call) -> Reply:
     """401 SET_MESSAGE_REQUEST_MODE."""
     body = SetMessageRequestModeRequestBody.decode(call.body)
-    assignment.set_mode(broker, body.topic, body.consumer_group, body.mode, body.pop_share_queue_num)
+    operations.clients.set_mode(permit, body.topic, body.consumer_group, body.mode, body.pop_share_queue_num)
     return Reply()
 
 
-def all_modes(broker: Broker, call: Call) -> Reply:
+def all_modes(operations: Operations, permit: Permit, call: Call) -> Reply:
     """402 GET_ALL_MESSAGE_REQUEST_MODE: messageRequestMode.json, for slaves."""
-    return Reply(body=lenient_json.dumps(assignment.all_modes(broker)))
+    return Reply(body=lenient_json.dumps(operations.clients.modes(permit)))
 
 
-def _assigned(found: assignment.Assignment) -> Reply:
+def _assigned(found: Assignment) -> Reply:
     assignments = None
     if found.queues is not None:
         assignments = [
@@ -122,14 +128,15 @@ def _assigned(found: assignment.Assignment) -> Reply:
     return Reply(body=QueryAssignmentResponseBody(message_queue_assignments=assignments).encode())
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.HEART_BEAT: Request(heart_beat, Needs.NOTHING),
-    RequestCode.UNREGISTER_CLIENT: Request(unregister_client, Needs.NOTHING),
-    RequestCode.GET_CONSUMER_LIST_BY_GROUP: Request(consumer_ids, Needs.NOTHING),
-    RequestCode.CHECK_CLIENT_CONFIG: Request(check_client_config, Needs.NOTHING),
-    RequestCode.LOCK_BATCH_MQ: Request(lock_queues, Needs.NOT_FENCED),
-    RequestCode.UNLOCK_BATCH_MQ: Request(unlock_queues, Needs.NOTHING),
-    RequestCode.QUERY_ASSIGNMENT: Request(query_assignment, Needs.NOTHING),
-    RequestCode.SET_MESSAGE_REQUEST_MODE: Request(set_mode, Needs.NOT_FENCED),
-    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: Request(all_modes, Needs.NOTHING),
+REQUESTS: dict[int, Translated] = {
+    RequestCode.HEART_BEAT: Translated(heart_beat, Use.CONNECT),
+    RequestCode.UNREGISTER_CLIENT: Translated(unregister_client, Use.CONNECT),
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: Translated(consumer_ids, Use.QUERY),
+    RequestCode.CHECK_CLIENT_CONFIG: Translated(check_client_config, Use.QUERY),
+    RequestCode.LOCK_BATCH_MQ: Translated(lock_queues, Use.LOCK),
+    RequestCode.UNLOCK_BATCH_MQ: Translated(unlock_queues, Use.CONNECT),
+    RequestCode.QUERY_ASSIGNMENT: Translated(query_assignment, Use.QUERY),
+    RequestCode.SET_MESSAGE_REQUEST_MODE: Translated(set_mode, Use.ADMINISTER),
+    RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: Translated(all_modes, Use.QUERY),
 }
+"""The requests by code."""

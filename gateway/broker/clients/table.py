@@ -188,6 +188,8 @@ class ClientTable:
         self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
         self._producer_ids: dict[str, dict[Client, None]] = {}
         self.on_notice: Callable[[], None] | None = None
+        self.is_reserved: Callable[[str], bool] = lambda group: False
+        """Returns True for a group whose members use a protocol without heartbeats of this kind."""
         self._changed: dict[str, None] = {}
         self._consumes: dict[ClientConnection, set[str]] = {}
         self._produces: dict[ClientConnection, set[str]] = {}

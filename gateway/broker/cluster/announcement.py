@@ -19,6 +19,7 @@ from mqgateway.gateway.codec.bodies import RegisterBrokerBody, TopicConfigAndMap
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
+    DeleteTopicFromNamesrvRequestHeader,
     QueryDataVersionRequestHeader,
     RegisterBrokerRequestHeader,
     UnRegisterBrokerRequestHeader,
@@ -158,6 +159,11 @@ class Announcement:
             broker_id=self._role.state.broker_id,
         )
         return RemotingCommand.request(RequestCode.UNREGISTER_BROKER, header)
+
+    def withdrawal(self, topic: str) -> RemotingCommand:
+        """Return the request that removes a topic of this cluster from a name server."""
+        header = DeleteTopicFromNamesrvRequestHeader(topic=topic, cluster_name=self.identity.cluster)
+        return RemotingCommand.request(RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
 
     def _as_reported(self, config: TopicConfig) -> dict[str, Any]:
         """A topic's configuration, with no more permission than the broker has."""

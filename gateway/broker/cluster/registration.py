@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
-from twisted.internet.defer import Deferred, DeferredList, succeed
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
 
 from mqgateway.engine.ha.role import Role, RoleKind, RoleState
 from mqgateway.engine.options import BrokerOptions
@@ -138,6 +138,23 @@ class Registration:
         if within is not None and self._expiring is None:
             self._expiring = self._clockwork.callLater(within, self._expire)
         return heard
+
+    def withdraw(self, topic: str) -> Deferred[None]:
+        """Remove a topic that this broker has deleted from the name servers that are there; never fails.
+
+        RocketMQ's tools do that themselves. Brokers of the cluster that still have the topic announce it
+        again with their next registration.
+        """
+        if not self._tells:
+            return succeed(None)
+        timeout = self._options.register_broker_timeout_mills / 1000
+        command = self.announcement.withdrawal
+        asked = [
+            maybeDeferred(self._caller.request, address, command(topic), timeout)
+            for address, registrar in self._registrars.items()
+            if registrar.is_there
+        ]
+        return DeferredList(asked, consumeErrors=True).addCallback(lambda _: None)
 
     @property
     def registered(self) -> dict[str, bool]:

@@ -1,1 +1,1 @@
-"""What consumers read: pulls and those that wait, offsets, and queries for messages."""
+"""Reads of consumers: pulls, long polls, offsets, and queries for messages."""

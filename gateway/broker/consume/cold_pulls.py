@@ -1,7 +1,7 @@
-"""Pulls of old data: counted, and slowed down where a group reads too much of it.
+"""Throttling of groups that read too much cold data.
 
-A push consumer is refused, so that it comes again later; one that pulls by itself waits, and is then given
-one message at a time. Standard: `PullMessageProcessor.processRequest`, `ColdDataPullRequestHoldService`.
+A push consumer is refused and pulls again later. A pull consumer is parked first, and then gets one message
+at a time. RocketMQ: `PullMessageProcessor.processRequest`, `ColdDataPullRequestHoldService`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 HOLD_MILLIS = 3000
-"""How long a pull of old data is put off."""
+"""Delay of a throttled pull of cold data, in ms."""
 COLD = "cold data"
-"""The cause under which such refusals are counted."""
+"""Cause under which refusals of cold pulls are counted."""
 
 
 class PutOff(Exception):
-    """The pull is of old data, its group reads too much of it, and it can wait."""
+    """The pull reads cold data, its group is over its limit, and the pull can be parked."""
 
 
 def most_messages(broker: Broker, request: PullRequest, *, is_first: bool, may_wait: bool) -> int:
-    """How many messages a pull may be given: one of old data is put off first (`PutOff`), and then gets one.
+    """Return the maximum number of messages of a pull: the number requested, or 1 for a throttled pull.
 
-    Raises `OperationError` for one that comes again by itself, and `ColdRead`.
+    Raises `PutOff` for the first attempt of a throttled pull, `OperationError` (SYSTEM_BUSY) if its group is
+    a push consumer's, and `ColdRead` unless `may_wait`.
     """
-    cold_reads, group = broker.consume.cold_reads, request.consumer_group
+    cold_reads, group = broker.consume.cold_reads, request.group
     if not cold_reads.is_too_much(group) or not _is_cold(broker, request, may_wait):
-        return request.max_msg_nums
+        return request.max_messages
     members = broker.clients.consumer_group(group)
     if members is not None and members.consume_type == CONSUME_PASSIVELY:
         broker.flow_control.count(COLD, group)
@@ -46,9 +47,9 @@ def most_messages(broker: Broker, request: PullRequest, *, is_first: bool, may_w
 
 
 def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool) -> None:
-    """Count what a pull has found, if it is cold.
+    """Count the bytes that a pull has read if they are cold.
 
-    With `coldDataScanEnable` only what had to be brought from the disk counts.
+    With `coldDataScanEnable` only bytes that were loaded from the disk (`was_brought`) count.
     """
     if broker.consume.cold_reads.is_cold(result.behind) and (
         was_brought or not broker.store_options.cold_data_scan_enable
@@ -58,6 +59,6 @@ def count_cold(broker: Broker, group: str, result: GetResult, was_brought: bool)
 
 def _is_cold(broker: Broker, request: PullRequest, may_wait: bool) -> bool:
     units = broker.store.consume_queue_units(
-        request.topic, request.queue_id, request.queue_offset, 1, may_wait=may_wait
+        request.topic, request.queue_id, request.offset, 1, may_wait=may_wait
     )
     return bool(units) and broker.consume.cold_reads.is_cold(broker.store.max_physical_offset - units[0][0])

@@ -1,6 +1,6 @@
-"""Where consumers begin that have no offset of their own, and what is watched of broadcasting ones.
+"""Initial offsets of consumers without a committed offset, and the offsets of broadcasting clients.
 
-Shared by the requests that read. Standard: `DefaultMessageStore.checkInMemByConsumeOffset`,
+Shared by the read requests. RocketMQ: `DefaultMessageStore.checkInMemByConsumeOffset`,
 `PullMessageProcessor.queryBroadcastPullInitOffset` and `updateBroadcastPulledOffset`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
@@ -19,12 +19,9 @@ from mqgateway.gateway.broker.consume.pull_request import PullRequest, PullStatu
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
-PROXY_FOR_BROADCAST: Final = 1
-"""Who sends a pull: a proxy for one of its broadcasting clients. Standard: `RequestSource`."""
-
 
 def begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
-    """Whether offset 0 is there, and so near the log's end that it is taken to be in memory."""
+    """Return True if the queue still has offset 0, so near the log's end that it is probably in memory."""
     units = broker.store.consume_queue_units(topic, queue_id, 0, 1)
     if not units:
         return False
@@ -33,12 +30,12 @@ def begins_fresh(broker: Broker, topic: str, queue_id: int) -> bool:
 
 
 def broadcast_reader(broker: Broker, connection: ClientConnection, request: PullRequest) -> ClientKey | None:
-    """Whose pull it is, if it comes from a broadcasting client whose offsets are watched."""
+    """Return the client that pulls if it is a broadcasting client whose offsets are recorded, else None."""
     if not broker.options.enable_broadcast_offset_store:
         return None
-    group = request.consumer_group
-    if request.request_source == PROXY_FOR_BROADCAST:
-        client_id = request.proxy_froward_client_id
+    group = request.group
+    if request.is_broadcast:
+        client_id = request.proxied_client
     else:
         members = broker.clients.consumer_groups.get(group)
         if (
@@ -56,12 +53,12 @@ def broadcast_reader(broker: Broker, connection: ClientConnection, request: Pull
 
 
 def broadcast_beginning(broker: Broker, reader: ClientKey, request: PullRequest) -> int:
-    """The offset a broadcasting client is sent to instead of what it asked for; below 0 for none."""
+    """Return the offset that replaces the one a broadcasting client requested; below 0 for none."""
     return broker.consume.broadcasts.first_offset(
         reader,
         request.queue_id,
-        request.queue_offset,
-        request.request_source == PROXY_FOR_BROADCAST,
+        request.offset,
+        request.is_broadcast,
         partial(_common_beginning, broker, reader[0], reader[1], request.queue_id),
     )
 
@@ -69,14 +66,16 @@ def broadcast_beginning(broker: Broker, reader: ClientKey, request: PullRequest)
 def note_broadcast(
     broker: Broker, reader: ClientKey, request: PullRequest, status: PullStatus, next_offset: int
 ) -> None:
-    """Note how far a broadcasting client is, after its pull was answered."""
-    offset = next_offset if status is PullStatus.OFFSET_MOVED else request.queue_offset
-    from_proxy = request.request_source == PROXY_FOR_BROADCAST
-    broker.consume.broadcasts.pulled(reader, request.queue_id, offset, from_proxy)
+    """Record the offset of a broadcasting client after its pull has been read."""
+    offset = next_offset if status is PullStatus.OFFSET_MOVED else request.offset
+    broker.consume.broadcasts.pulled(reader, request.queue_id, offset, request.is_broadcast)
 
 
 def _common_beginning(broker: Broker, topic: str, group: str, queue_id: int) -> int:
-    """Where the slowest of the group's clients was last, or else a place that is cheap to read from."""
+    """Return the last offset of the group's slowest client.
+
+    Without one, return 0 if that is probably in memory, else the end of the queue.
+    """
     offset = broker.tables.offsets.query(broadcast_group(group), topic, queue_id)
     if offset > UNKNOWN:
         return offset

@@ -26,7 +26,7 @@ CHECK_INTERVAL_MILLIS: Final = 5000
 Queue = tuple[str, int]
 
 Wanted = frozenset[int] | Accept | None
-"""What a pull wants: the hashes of its tags, what an expression says of properties, or None for all."""
+"""Filter of a pull: the hashes of its tags, a predicate of properties, or None for all messages."""
 
 
 class Cause(Enum):
@@ -130,7 +130,7 @@ class HeldFetch(HeldPull):
 
 
 class _News:
-    """What arrived in one queue. An arrival without properties may be anything."""
+    """Arrivals in one queue. An arrival without properties matches every expression."""
 
     __slots__ = ("properties", "tags", "top")
 

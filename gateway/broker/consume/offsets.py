@@ -1,6 +1,6 @@
-"""How far groups have come: what they committed, and commits.
+"""Committed offsets of consumer groups.
 
-Standard: `ConsumerManageProcessor`, `AdminBrokerProcessor.cloneGroupOffset` and `getAllConsumerOffset`.
+RocketMQ: `ConsumerManageProcessor`, `AdminBrokerProcessor.cloneGroupOffset` and `getAllConsumerOffset`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def query_offset(
     broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
 ) -> int:
-    """What the group has committed.
+    """Return the queue offset that the group has committed.
 
-    A group that never committed begins at 0 while the queue still has its first message and that is
-    among the log's fresh part; else QUERY_NOT_FOUND is raised, and the client decides by its own
-    settings where to begin.
+    A group that never committed starts at 0 if the queue still has its first message and that is probably in
+    memory. Otherwise, and always without `set_zero_if_not_found`, `OperationError` (QUERY_NOT_FOUND) is
+    raised, and the client's own settings decide.
     """
     offset = broker.tables.offsets.query(group, topic, queue_id)
     if offset >= 0:
@@ -38,9 +38,10 @@ def query_offset(
 
 
 def update_offset(broker: Broker, group: str, topic: str, queue_id: int, offset: int) -> bool:
-    """Commit; false, and nothing done, while a reset by an administrator waits for the group's next pull.
+    """Commit an offset; return False, without a commit, while an administrator's reset is pending.
 
-    Raises `OperationError` for a group or topic that is not known, and where `maxOffsets` are kept.
+    The group's next pull takes the reset. Raises `OperationError` if the group or topic does not exist, or if
+    `maxOffsets` offsets are stored.
     """
     check_names(broker, group, topic)
     offsets = broker.tables.offsets
@@ -65,10 +66,10 @@ def check_names(broker: Broker, group: str, topic: str) -> None:
 def clone_offset(
     broker: Broker, source: str, destination: str, topic: str | None = None, *, is_offline: bool = False
 ) -> None:
-    """Let one group begin where another stands, in one topic or in all the other consumes.
+    """Copy the offsets of one group to another, of one topic or of all topics that the source consumes.
 
-    Topics that no longer exist are left out and, unless `is_offline`, those that a connected source group no
-    longer subscribes to.
+    Topics that do not exist are skipped. Unless `is_offline`, so are topics to which a connected source group
+    does not subscribe.
     """
     for name in [topic] if topic else sorted(broker.tables.offsets.topics_of(source)):
         if broker.tables.topics.get(name) is None:
@@ -81,5 +82,5 @@ def clone_offset(
 
 
 def all_offsets(broker: Broker) -> dict[str, Any]:
-    """The whole table, as it lies in consumerOffset.json."""
+    """Return the whole table, in the form of consumerOffset.json."""
     return broker.tables.offsets.to_json()

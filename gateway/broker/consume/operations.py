@@ -1,4 +1,4 @@
-"""What can be done with one queue: the operations that another room may stand before."""
+"""Operations on one queue, as an interface that another package can wrap."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Pull(Protocol):
     """See `pull.pull`."""
 
     def __call__(
-        self, broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
+        self, broker: Broker, request: PullRequest, connection: ClientConnection
     ) -> PullOutcome | Deferred[PullOutcome]:
-        """Records from an offset on."""
+        """Return the records from an offset on."""
         ...
 
 
 class OfQueue(Protocol):
-    """One of the ends of a queue, or the time of its oldest message (ms)."""
+    """Query for the minimum or maximum offset of a queue, or the store time of its oldest message (ms)."""
 
     def __call__(self, broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
-        """The offset or time."""
+        """Return the offset or time."""
         ...
 
 
@@ -38,7 +38,7 @@ class SearchOffset(Protocol):
     def __call__(
         self, broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
     ) -> int | Deferred[int]:
-        """The offset that a time stands for."""
+        """Return the queue offset for a store time."""
         ...
 
 
@@ -48,7 +48,7 @@ class QueryOffset(Protocol):
     def __call__(
         self, broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
     ) -> int | Deferred[int]:
-        """What a group committed."""
+        """Return the offset that a group committed."""
         ...
 
 
@@ -58,12 +58,12 @@ class UpdateOffset(Protocol):
     def __call__(
         self, broker: Broker, group: str, topic: str, queue_id: int, offset: int
     ) -> bool | Deferred[bool]:
-        """Commit."""
+        """Commit an offset."""
         ...
 
 
 class QueueOperations(NamedTuple):
-    """The operations, each with the arguments of its namesake here."""
+    """Operations on one queue, each with the arguments of the function of the same name."""
 
     pull: Pull
     search_offset: SearchOffset
@@ -83,4 +83,4 @@ OF_THIS_BROKER = QueueOperations(
     offsets.query_offset,
     offsets.update_offset,
 )
-"""With the queues that lie on this broker."""
+"""Operations on the queues of this broker."""

@@ -1,13 +1,13 @@
-"""Pulls: the stored bytes from a queue offset on.
+"""Pulls: the stored records from a queue offset on.
 
-The way: `pull` checks broker, group, topic and queue, finds the subscription (the one of the last heartbeat,
-or the one in the request), reads, commits the offset that came along, and answers. What found nothing and may
-wait is parked in `long_polling`; when it is woken or its time is up it goes the whole way once more, without
-waiting again; so does what was put off because its group reads too much old data. What asks for messages that
-are not in memory lets a worker bring them there, and then starts again from the beginning. A slave serves
-pulls if it may, and sends its readers back to the master (`slave_pulls`).
+`pull` checks broker, group, topic and queue. It finds the subscription (of the last heartbeat, or of the
+request), reads, commits the offset in the request, and answers. A pull that found nothing and may wait is
+parked in `long_polling`. When it is woken or its time is up, it is processed once more and does not wait
+again. So is a pull that was put off because its group reads too much cold data. If messages are not in
+memory, a worker loads them, and the pull is processed again from the start. A slave serves pulls if
+`slaveReadEnable` is set, and sends its readers back to the master (`slave_pulls`).
 
-Standard: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFlag`.
+RocketMQ: `PullMessageProcessor`, `DefaultPullMessageResultHandler`, `PullSysFlag`.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ from mqgateway.gateway.broker.consume.pull_checks import (
     wanted_by,
 )
 from mqgateway.gateway.broker.consume.pull_request import (
-    FLAG_COMMIT_OFFSET,
-    FLAG_SUSPEND,
     PullOutcome,
     PullRequest,
     PullStatus,
@@ -54,12 +52,12 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 NEVER_PASSED: Final = 2**62
-"""The offset a pull waits for that only time lets go."""
+"""Offset of a parked pull that only its deadline wakes."""
 REJECTED: Final = "[REJECTREQUEST]system busy, start flow control for a while"
-"""What is said by a slave that serves no pulls."""
+"""Message of a slave that serves no pulls."""
 
 SHOWS_DISTANCE: Final = (GetStatus.FOUND, GetStatus.OFFSET_OVERFLOW_ONE)
-"""After which it is known how far a group is behind."""
+"""Statuses of reads that show the lag of a group."""
 
 # A look-up in an enumeration costs more than the rest of a check.
 READ_FOUND: Final = GetStatus.FOUND
@@ -75,52 +73,52 @@ STATUS_OF: Final[dict[GetStatus, PullStatus]] = {
     GetStatus.OFFSET_FOUND_NULL: PullStatus.NOT_FOUND,
     GetStatus.OFFSET_RESET: PullStatus.OFFSET_MOVED,
 }
-"""What is answered when nothing was found; the two statuses of an empty queue depend on the offset."""
+"""Answers to reads that found nothing. For the two statuses of an empty queue the offset decides."""
 
 
 def pull(
-    broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
+    broker: Broker, request: PullRequest, connection: ClientConnection
 ) -> PullOutcome | Deferred[PullOutcome]:
-    """Records from an offset on, as soon as there are any or the client's time is up.
+    """Return the records from an offset on, as soon as there are any or the client's time is up.
 
-    `is_lite` says that a lite pull consumer asks. Raises `OperationError`, `PullForbidden` among them.
+    Raises `OperationError`, including `PullForbidden`.
     """
     try:
-        return _pull_or_wait(broker, request, connection, is_lite, ROUNDS)
+        return _pull_or_wait(broker, request, connection, ROUNDS)
     except ColdRead as cold:
-        attempt = partial(_pull_or_wait, broker, request, connection, is_lite)
+        attempt = partial(_pull_or_wait, broker, request, connection)
         return once_brought(broker, cold, attempt, ROUNDS - 1)
 
 
 def _pull_or_wait(
-    broker: Broker, request: PullRequest, connection: ClientConnection, is_lite: bool, rounds: int
+    broker: Broker, request: PullRequest, connection: ClientConnection, rounds: int
 ) -> PullOutcome | Deferred[PullOutcome]:
-    may_suspend = request.sys_flag & FLAG_SUSPEND
+    max_wait = request.max_wait
     if broker.role.is_slave:
         if not broker.options.slave_read_enable:
             raise OperationError(Reason.SYSTEM_BUSY, REJECTED)
         if broker.has_master:
-            may_suspend = 0
+            max_wait = None
     try:
-        outcome, wanted = _pull(broker, request, connection, is_lite, True, rounds)
+        outcome, wanted = _pull(broker, request, connection, True, rounds)
     except PutOff:
-        waiting = _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS, is_lite)
-        return waiting or _pull_again(broker, request, connection, is_lite)
-    if outcome.status is NOT_FOUND and may_suspend:
+        waiting = _park(broker, request, connection, None, NEVER_PASSED, HOLD_MILLIS)
+        return waiting or _pull_again(broker, request, connection)
+    if outcome.status is NOT_FOUND and max_wait is not None:
         options = broker.options
         enabled = options.long_polling_enable
-        millis = request.suspend_timeout_millis if enabled else options.short_polling_time_mills
-        return _park(broker, request, connection, wanted, request.queue_offset, millis, is_lite) or outcome
+        millis = max_wait if enabled else options.short_polling_time_mills
+        return _park(broker, request, connection, wanted, request.offset, millis) or outcome
     return outcome
 
 
 def _pull_again(
-    broker: Broker, request: PullRequest, connection: ClientConnection, is_lite: bool
+    broker: Broker, request: PullRequest, connection: ClientConnection
 ) -> PullOutcome | Deferred[PullOutcome]:
-    """Read for one that waits no more."""
+    """Process a pull that does not wait again."""
 
     def attempt(rounds: int) -> PullOutcome:
-        return _pull(broker, request, connection, is_lite, False, rounds)[0]
+        return _pull(broker, request, connection, False, rounds)[0]
 
     return reading(broker, attempt)
 
@@ -129,39 +127,37 @@ def _pull(
     broker: Broker,
     request: PullRequest,
     connection: ClientConnection,
-    is_lite: bool,
     is_first: bool,
     rounds: int,
 ) -> tuple[PullOutcome, Wanted]:
-    """Read once. The offset that came along is committed the first time only: it grows old while waiting.
+    """Read once, and return the outcome and the filter.
 
-    Raises `ColdRead` while messages may still be brought from the disk (`rounds`), and `PutOff`.
+    The offset in the request is committed only if `is_first`, because it becomes stale while the pull waits.
+    Raises `ColdRead` while messages may still be loaded from the disk (`rounds`), and `PutOff`.
     """
-    group = checked_group(broker, request, is_lite)
+    group = checked_group(broker, request)
     topic = checked_queue(broker, request, connection)
     wanted = wanted_by(broker, request, group)
     if broker.options.reject_pull_consumer_enable:
         check_pull_consumer(broker, request, connection)
-    is_watched, most = broker.consume.cold_reads.is_watched, request.max_msg_nums
+    is_watched, most = broker.consume.cold_reads.is_watched, request.max_messages
     if is_watched:
         most = most_messages(broker, request, is_first=is_first, may_wait=not rounds)
     reader = broadcast_reader(broker, connection, request)
     result = _read(broker, request, most, wanted, reader, not rounds)
     offsets = broker.tables.offsets
-    offsets.commit_pull(request.consumer_group, request.topic, request.queue_id, result.next_offset)
-    if is_first and request.sys_flag & FLAG_COMMIT_OFFSET and request.commit_offset >= 0:
-        offsets.commit(request.consumer_group, request.topic, request.queue_id, request.commit_offset)
+    offsets.commit_pull(request.group, request.topic, request.queue_id, result.next_offset)
+    if is_first and request.commit_offset >= 0:
+        offsets.commit(request.group, request.topic, request.queue_id, request.commit_offset)
     if result.status is READ_FOUND:
         status = FOUND
-        broker.stats.got(request.consumer_group, request.topic, result.count, result.size)
+        broker.stats.got(request.group, request.topic, result.count, result.size)
         if is_watched:
-            count_cold(broker, request.consumer_group, result, rounds < ROUNDS)
+            count_cold(broker, request.group, result, rounds < ROUNDS)
     else:
-        status = STATUS_OF.get(result.status, OFFSET_MOVED if request.queue_offset else NOT_FOUND)
+        status = STATUS_OF.get(result.status, OFFSET_MOVED if request.offset else NOT_FOUND)
     if broker.options.disable_consume_if_consumer_read_slowly and result.status in SHOWS_DISTANCE:
-        broker.consume.slow_consumers.note(
-            request.consumer_group, request.topic, request.queue_id, result.behind
-        )
+        broker.consume.slow_consumers.note(request.group, request.topic, request.queue_id, result.behind)
     if reader is not None:
         note_broadcast(broker, reader, request, status, result.next_offset)
     return _outcome(broker, request, status, result, topic, group), wanted
@@ -175,12 +171,13 @@ def _read(
     reader: ClientKey | None,
     may_wait: bool,
 ) -> GetResult:
-    """What the store has, or where an administrator has reset the group to.
+    """Read from the store, or return the offset to which an administrator has reset the group.
 
-    A broadcasting client is sent to its last offset when it comes by another road than before.
+    A broadcasting client is sent to its last offset if it starts to pull directly instead of through a proxy,
+    or the reverse.
     """
     topic, queue_id = _queue(request)
-    reset = broker.tables.offsets.take_reset(request.consumer_group, topic, queue_id)
+    reset = broker.tables.offsets.take_reset(request.group, topic, queue_id)
     if reset is None or not broker.options.use_server_side_reset_offset:
         reset = UNKNOWN if reader is None else broadcast_beginning(broker, reader, request)
     if reset > UNKNOWN:
@@ -193,12 +190,12 @@ def _read(
         )
     limits = transfer_limits(broker.store_options)
     return broker.store.get(
-        topic, queue_id, request.queue_offset, most, accept=wanted, may_wait=may_wait, limits=limits
+        topic, queue_id, request.offset, most, accept=wanted, may_wait=may_wait, limits=limits
     )
 
 
 def _queue(request: PullRequest) -> tuple[str, int]:
-    """The queue that is read: that of a lite topic if one is named."""
+    """Return topic and queue id of the queue to read: the LMQ queue of the lite topic if one is named."""
     if request.lite_topic:
         return light_queue(request.topic, request.lite_topic), 0
     return request.topic, request.queue_id
@@ -211,20 +208,20 @@ def _park(
     wanted: Wanted,
     offset: int,
     millis: int,
-    is_lite: bool,
 ) -> Deferred[PullOutcome] | None:
-    """Park a pull until an offset is passed, or for some time; None when there is no room, and it must be
-    answered now.
+    """Park a pull until the queue passes an offset, for `millis` ms at most.
+
+    Return None if the limits of parked pulls are reached; the pull must then be answered now.
     """
     waiting: Deferred[PullOutcome] = Deferred(lambda _: broker.consume.held_pulls.forget(held))
 
     def resume() -> None:
         try:
-            outcome = _pull_again(broker, request, connection, is_lite)
+            outcome = _pull_again(broker, request, connection)
         except Exception:
             waiting.errback()
             return
-        if isinstance(outcome, Deferred):  # whoever has gone by then is told nothing
+        if isinstance(outcome, Deferred):  # the client may disconnect first
             outcome.addBoth(lambda result: None if waiting.called else waiting.callback(result))
         else:
             waiting.callback(outcome)
@@ -254,14 +251,14 @@ def _outcome(
         group.group_sys_flag,
     )
     if broker.role.is_slave:
-        as_slave(broker, outcome, request.queue_offset, group, result.suggest_slave)
+        as_slave(broker, outcome, request.offset, group, result.suggest_slave)
     return outcome
 
 
 def _suggested_broker(broker: Broker, result: GetResult, group: SubscriptionGroupConfig) -> int:
-    """Whom to ask next: a slave when the group is far behind and slaves may be read.
+    """Return the id of the broker to read from next: a slave if the group lags far and slaves may be read.
 
-    Not from within a container, whose machines are as busy as one another: there each has masters and slaves.
+    In a container it is always the master: each container runs masters and slaves, so all are equally busy.
     """
     options = broker.options
     if not options.slave_read_enable or options.in_broker_container:

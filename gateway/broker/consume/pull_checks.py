@@ -1,6 +1,6 @@
-"""What a pull must pass before anything is read, and which messages it is for.
+"""Checks of a pull before it reads, and its message filter.
 
-Standard: `PullMessageProcessor.processRequest`.
+RocketMQ: `PullMessageProcessor.processRequest`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from mqgateway.gateway.broker.clients.table import BROADCASTING
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.consume.pull_request import (
-    FLAG_SUBSCRIPTION,
     ForbiddenType,
     PullForbidden,
     PullRequest,
@@ -37,33 +36,40 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 
-def checked_group(broker: Broker, request: PullRequest, is_lite: bool) -> SubscriptionGroupConfig:
-    """The group's settings, once broker and group allow the pull."""
+def checked_group(broker: Broker, request: PullRequest) -> SubscriptionGroupConfig:
+    """Return the group's settings.
+
+    Raises `OperationError` if the group does not exist, `PullForbidden` if broker or group forbid the pull.
+    """
     options = broker.options
     if not options.broker_permission & PERM_READ:
         raise PullForbidden(
             ForbiddenType.BROKER_FORBIDDEN, f"the broker[{options.broker_ip1}] pulling message is forbidden"
         )
-    if is_lite and not options.lite_pull_message_enable:
+    if request.is_lite and not options.lite_pull_message_enable:
         raise PullForbidden(
             ForbiddenType.BROKER_FORBIDDEN,
             f"the broker[{options.broker_ip1}] for lite pull consumer is forbidden",
         )
-    group = broker.tables.groups.find(request.consumer_group)
+    group = broker.tables.groups.find(request.group)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST,
-            f"subscription group [{request.consumer_group}] does not exist, {FAQ}",
+            f"subscription group [{request.group}] does not exist, {FAQ}",
         )
     if not group.consume_enable:
         raise PullForbidden(
-            ForbiddenType.GROUP_FORBIDDEN, f"subscription group no permission, {request.consumer_group}"
+            ForbiddenType.GROUP_FORBIDDEN, f"subscription group no permission, {request.group}"
         )
     return group
 
 
 def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnection) -> TopicConfig:
-    """The topic, once it is known and readable and has the queue."""
+    """Return the topic's settings.
+
+    Raises `OperationError` if the topic or the queue does not exist, `PullForbidden` if the topic is not
+    readable.
+    """
     topic = broker.tables.topics.get(request.topic)
     if topic is None:
         raise OperationError(
@@ -83,8 +89,8 @@ def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnec
 
 
 def wanted_by(broker: Broker, request: PullRequest, group: SubscriptionGroupConfig) -> Wanted:
-    """What passes: as the request says, or as the group's last heartbeat said."""
-    if request.sys_flag & FLAG_SUBSCRIPTION:
+    """Return the message filter of the request, or of the group's last heartbeat."""
+    if not request.is_subscribed:
         return _wanted_by_request(broker, request)
     subscription = _subscription(broker, request, group)
     if not is_tag_type(subscription.expression_type):
@@ -94,22 +100,25 @@ def wanted_by(broker: Broker, request: PullRequest, group: SubscriptionGroupConf
 
 
 def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
-    """The standard lets everything pass where an expression cannot be read; here the pull is refused."""
+    """Return the filter of the request's expression; raise `OperationError` if it cannot be parsed.
+
+    RocketMQ lets all messages pass in that case.
+    """
     by_tags = is_tag_type(request.expression_type)
-    if by_tags and takes_all(request.subscription):
+    if by_tags and takes_all(request.expression):
         return None
     try:
         given = compile_subscription(
             request.topic,
-            request.subscription,
+            request.expression,
             request.expression_type,
-            request.sub_version,
+            request.subscription_version,
             broker.options.max_tags_per_subscription,
         )
         if by_tags:
             return given.accepted_codes
         _check_expressions(broker, request.expression_type)
-        expression = compile_expression(request.subscription, request.expression_type)
+        expression = compile_expression(request.expression, request.expression_type)
     except FilterError as error:
         raise OperationError(
             Reason.SUBSCRIPTION_PARSE_FAILED,
@@ -119,14 +128,14 @@ def _wanted_by_request(broker: Broker, request: PullRequest) -> Wanted:
 
 
 def _wanted_by_group(broker: Broker, request: PullRequest, subscription: SubscriptionData) -> Wanted:
-    data = broker.tables.filters.get(request.topic, request.consumer_group)
+    data = broker.tables.filters.get(request.topic, request.group)
     if data is None:
-        reason = broker.tables.filters.refusal(request.topic, request.consumer_group)
+        reason = broker.tables.filters.refusal(request.topic, request.group)
         raise OperationError(
             Reason.FILTER_DATA_NOT_EXIST,
             f"The broker's consumer filter data is not exist!Your expression may be wrong! {reason}".rstrip(),
         )
-    if data.client_version < request.sub_version:
+    if data.client_version < request.subscription_version:
         raise OperationError(Reason.FILTER_DATA_NOT_LATEST, "the consumer's consumer filter data not latest")
     _check_expressions(broker, subscription.expression_type)
     return None if subscription.class_filter_mode else _chosen(broker, request, data.expression)
@@ -138,15 +147,22 @@ def _check_expressions(broker: Broker, expression_type: str | None) -> None:
 
 
 def _chosen(broker: Broker, request: PullRequest, expression: Expression) -> Accept:
-    """By the expression; retried messages by that for the topic they came from, if so configured."""
+    """Return the filter by expression.
+
+    With `filterSupportRetry` a retried message is filtered by the expression for its original topic.
+    """
     if broker.options.filter_support_retry and request.topic.startswith(RETRY_PREFIX):
-        return partial(broker.tables.filters.matches_retried, request.consumer_group)
+        return partial(broker.tables.filters.matches_retried, request.group)
     return expression.choice
 
 
 def _subscription(broker: Broker, request: PullRequest, group: SubscriptionGroupConfig) -> SubscriptionData:
-    """What a connected group subscribes to in the topic, once it may read it."""
-    name = request.consumer_group
+    """Return the subscription of a connected group to the topic.
+
+    Raises `OperationError` if there is none or it is older than requested, `PullForbidden` if the group may
+    not read the topic.
+    """
+    name = request.group
     members = broker.clients.consumer_group(name)
     if members is None:
         raise OperationError(Reason.SUBSCRIPTION_NOT_EXIST, f"the consumer's group info not exist{FAQ}")
@@ -163,14 +179,17 @@ def _subscription(broker: Broker, request: PullRequest, group: SubscriptionGroup
     subscription = members.subscriptions.get(request.topic)
     if subscription is None:
         raise OperationError(Reason.SUBSCRIPTION_NOT_EXIST, f"the consumer's subscription not exist{FAQ}")
-    if subscription.sub_version < request.sub_version:
+    if subscription.sub_version < request.subscription_version:
         raise OperationError(Reason.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
     return subscription
 
 
 def check_pull_consumer(broker: Broker, request: PullRequest, connection: ClientConnection) -> None:
-    """With `rejectPullConsumerEnable` only members of a known group may pull on their own account."""
-    name = request.consumer_group
+    """Raise `OperationError` for a pull consumer that is not a member of a connected group.
+
+    System groups are exempt. Called with `rejectPullConsumerEnable` only.
+    """
+    name = request.group
     members = broker.clients.consumer_group(name)
     if members is not None and (members.consume_type != "CONSUME_ACTIVELY" or connection in members.clients):
         return

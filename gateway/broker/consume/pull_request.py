@@ -1,51 +1,111 @@
-"""What a pull asks for, and what comes of it.
+"""Requests to pull, and their outcomes.
 
-Standard: `PullMessageRequestHeader`, `PullSysFlag`, `PullMessageResponseHeader`, `ForbiddenType`.
+RocketMQ: `PullMessageRequestHeader`, `PullSysFlag`, `PullMessageResponseHeader`, `ForbiddenType`.
 """
 
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Final, Protocol
 
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
-# Bits of a pull's `sys_flag`.
-FLAG_COMMIT_OFFSET: Final = 1
-FLAG_SUSPEND: Final = 2
-FLAG_SUBSCRIPTION: Final = 4
-FLAG_CLASS_FILTER: Final = 8
 
+class PullRequest:
+    """A request for messages of one queue from an offset on.
 
-class PullRequest(Protocol):
-    """What is read of a pull; the header of the remoting request is one. Whoever stands between may copy it
-    and set fields of the copy.
+    `max_wait` is how long the caller waits for messages, in ms; None for a caller that does not wait.
+    `commit_offset` is committed along with it, unless it is below 0. With `is_subscribed` the messages are
+    those of the group's subscription, of version `subscription_version` (ms since the epoch) or a later one;
+    otherwise those that match `expression`. `lite_topic` names a lite topic of the topic. `is_lite` marks a
+    lite pull consumer. A proxy pulls for one of its clients, `proxied_client`; with `is_broadcast` that is a
+    broadcasting one.
 
-    `sub_version` is in ms since the epoch, `suspend_timeout_millis` how long the client waits for messages.
+    `header` is the request as a remoting client sent it. It is read only to forward the request to another
+    broker, which gets the fields that have no meaning here, too.
     """
 
-    consumer_group: str
-    topic: str
-    lite_topic: str | None
-    queue_id: int
-    queue_offset: int
-    max_msg_nums: int
-    sys_flag: int
-    commit_offset: int
-    suspend_timeout_millis: int
-    subscription: str | None
-    sub_version: int
-    expression_type: str | None
-    max_msg_bytes: int | None
-    request_source: int | None
-    proxy_froward_client_id: str | None
+    __slots__ = (
+        "commit_offset",
+        "expression",
+        "expression_type",
+        "group",
+        "header",
+        "is_broadcast",
+        "is_lite",
+        "is_subscribed",
+        "lite_topic",
+        "max_messages",
+        "max_wait",
+        "offset",
+        "proxied_client",
+        "queue_id",
+        "subscription_version",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        group: str,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_messages: int,
+        max_wait: int | None,
+        expression: str | None,
+        expression_type: str | None,
+        commit_offset: int = -1,
+        is_subscribed: bool = False,
+        subscription_version: int = 0,
+        lite_topic: str | None = None,
+        is_lite: bool = False,
+        is_broadcast: bool = False,
+        proxied_client: str | None = None,
+        header: object | None = None,
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.queue_id = queue_id
+        self.offset = offset
+        self.max_messages = max_messages
+        self.max_wait = max_wait
+        self.expression = expression
+        self.expression_type = expression_type
+        self.commit_offset = commit_offset
+        self.is_subscribed = is_subscribed
+        self.subscription_version = subscription_version
+        self.lite_topic = lite_topic
+        self.is_lite = is_lite
+        self.is_broadcast = is_broadcast
+        self.proxied_client = proxied_client
+        self.header = header
+
+    def elsewhere(
+        self, queue_id: int, offset: int, max_messages: int, max_wait: int | None, commit_offset: int
+    ) -> PullRequest:
+        """Return a copy of the request with another queue, offset, limit, wait and commit offset."""
+        return PullRequest(
+            self.group,
+            self.topic,
+            queue_id,
+            offset,
+            max_messages,
+            max_wait,
+            self.expression,
+            self.expression_type,
+            commit_offset,
+            self.is_subscribed,
+            self.subscription_version,
+            self.lite_topic,
+            self.is_lite,
+            self.is_broadcast,
+            self.proxied_client,
+            self.header,
+        )
 
 
 class PullStatus(Enum):
-    """How a pull ended: with messages, with none yet, with a place to go on from at once, or with the offset
-    that is to be asked for instead.
-    """
+    """Result of a pull: messages, none yet, an offset to continue from at once, or a corrected offset."""
 
     FOUND = "FOUND"
     NOT_FOUND = "NOT_FOUND"
@@ -54,11 +114,11 @@ class PullStatus(Enum):
 
 
 class PullOutcome:
-    """What a pull is answered. Made once for each; whoever stands between replaces fields.
+    """Outcome of a pull. One is made for each pull; packages that wrap pulls replace its fields.
 
-    `found` is how the store's read ended, None where none was made; `body` holds the stored records back to
-    back. `suggested_broker` is the id of the broker to ask next, `offset_delta` how far offsets of a static
-    topic's queue are before those of the broker's queue.
+    `found` is the status of the store's read, None if there was none. `body` contains the stored records,
+    concatenated. `suggested_broker` is the id of the broker to read from next. `offset_delta` is the number
+    to add to offsets of the broker's queue for those of a static topic's queue.
     """
 
     __slots__ = (
@@ -100,7 +160,7 @@ class PullOutcome:
 
     @property
     def offsets(self) -> tuple[int, int, int]:
-        """The next offset, and both ends of the queue."""
+        """Next offset, and minimum and maximum offset of the queue."""
         return self.next_offset, self.min_offset, self.max_offset
 
     def __repr__(self) -> str:
@@ -108,7 +168,7 @@ class PullOutcome:
 
 
 class ForbiddenType(IntEnum):
-    """Why a pull was forbidden."""
+    """Reason why a pull was forbidden."""
 
     BROKER_FORBIDDEN = 1
     GROUP_FORBIDDEN = 2
@@ -118,7 +178,7 @@ class ForbiddenType(IntEnum):
 
 
 class PullForbidden(OperationError):
-    """A pull that is not permitted, and what forbids it."""
+    """Refusal of a pull that is not permitted; `kind` is the reason."""
 
     def __init__(self, kind: ForbiddenType, message: str) -> None:
         super().__init__(Reason.NO_PERMISSION, message)

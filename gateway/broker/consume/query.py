@@ -1,6 +1,6 @@
-"""Looking things up: messages by key or id, offsets by time, the ends of a queue, a stretch of its index.
+"""Queries: messages by key or id, offsets by time, ends of a queue, ranges of its index.
 
-Standard: `QueryMessageProcessor`, `AdminBrokerProcessor`.
+RocketMQ: `QueryMessageProcessor`, `AdminBrokerProcessor`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 HALVING_ROUNDS = 64
-"""How often something may be brought into memory for a search by time, which halves a queue of up to 2**32
-messages: a unit and a record for each step.
+"""Maximum loads from the disk for a search by time.
+
+It is a binary search in up to 2**32 messages, and each step may load a unit and a record.
 """
 QUEUE_UNITS_MAX = 1024
-"""How many units of a queue's index one answer holds."""
+"""Maximum units of a queue's index in one answer."""
 
 
 def query_message(
@@ -50,7 +51,7 @@ def query_message(
 
 
 def view_message(broker: Broker, physical_offset: int, may_use: MayUse | None) -> bytes | Deferred[bytes]:
-    """Return the record at a log offset, as it is stored. Raises `OperationError` where there is none."""
+    """Return the record at a log offset, as it is stored. Raises `OperationError` if there is none."""
 
     def attempt(rounds: int) -> bytes:
         record = record_at(broker, physical_offset, may_use, may_wait=not rounds)
@@ -65,8 +66,9 @@ def view_message(broker: Broker, physical_offset: int, may_use: MayUse | None) -
 def search_offset(
     broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
 ) -> int | Deferred[int]:
-    """The queue offset that a store time (ms) stands for: the first stored then or later, or with `is_upper`
-    the last stored then or before.
+    """Return the queue offset for a store time (ms).
+
+    That is the first message stored then or later, or with `is_upper` the last one stored then or before.
     """
 
     def attempt(rounds: int) -> int:
@@ -76,19 +78,19 @@ def search_offset(
 
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int:
-    """The offset the queue's next message will have; 0 for a queue nobody has written to."""
+    """Return the offset of the queue's next message; 0 for a queue without messages so far."""
     return broker.store.max_offset(topic, queue_id)
 
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int:
-    """The offset of the oldest message the queue still has."""
+    """Return the offset of the queue's oldest stored message; -1 for an empty queue of batches."""
     if broker.tables.topics.has_batch_queues(topic) and not broker.store.max_offset(topic, queue_id):
-        return -1  # of a queue of batches that has none. Standard: `BatchConsumeQueue`
+        return -1  # RocketMQ: `BatchConsumeQueue`
     return broker.store.min_offset(topic, queue_id)
 
 
 def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
-    """When the oldest message of a queue was stored (ms); -1 when the queue is empty."""
+    """Return the store time of a queue's oldest message (ms); -1 if the queue is empty."""
     store = broker.store
 
     def attempt(rounds: int) -> int:
@@ -101,8 +103,10 @@ def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Defe
 def query_consume_queue(
     broker: Broker, topic: str, queue_id: int, index: int, count: int, group: str | None = None
 ) -> QueryConsumeQueueResponseBody | Deferred[QueryConsumeQueueResponseBody | None] | None:
-    """A stretch of a queue's index: where each message lies, how long it is, and its tag hash; None where the
-    queue has nothing at `index`. With a group, what that subscribes to beside it.
+    """Return a range of a queue's index: log offset, size in bytes and tag hash of each message.
+
+    The result is None if the queue has no message at `index`. With a group it includes the group's
+    subscription. Raises `OperationError` if the queue does not exist.
     """
 
     def attempt(rounds: int) -> QueryConsumeQueueResponseBody | None:

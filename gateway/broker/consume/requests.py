@@ -4,6 +4,8 @@
 314 CLONE_GROUP_OFFSET, 43 GET_ALL_CONSUMER_OFFSET, 12 QUERY_MESSAGE, 33 VIEW_MESSAGE_BY_ID,
 29 SEARCH_OFFSET_BY_TIMESTAMP, 30 GET_MAX_OFFSET, 31 GET_MIN_OFFSET, 32 GET_EARLIEST_MSG_STORETIME,
 321 QUERY_CONSUME_QUEUE.
+
+A request about a queue with `lo=false` is about a queue of this broker, whatever its topic is mapped to.
 """
 
 from __future__ import annotations
@@ -17,14 +19,19 @@ from mqgateway.engine import lenient_json
 from mqgateway.engine.lite.names import light_queue
 from mqgateway.engine.store.key_query import INDEX_KEY, INDEX_UNIQUE
 from mqgateway.engine.store.results import QueryResult
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume import offsets, query
-from mqgateway.gateway.broker.consume.operations import OF_THIS_BROKER, QueueOperations
-from mqgateway.gateway.broker.consume.pull_request import PullForbidden, PullOutcome, PullStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.outcomes import then
+from mqgateway.gateway.broker.operations import (
+    Operations,
+    Permit,
+    PullForbidden,
+    PullOutcome,
+    PullRequest,
+    PullStatus,
+    Use,
+    then,
+)
 from mqgateway.gateway.broker.refusals import CODES
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.bodies.consuming import QueryConsumeQueueResponseBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.fields import BoundaryType
@@ -47,6 +54,12 @@ from mqgateway.gateway.codec.headers import (
     UpdateConsumerOffsetRequestHeader,
     ViewMessageRequestHeader,
 )
+from mqgateway.gateway.codec.headers.pull import (
+    FLAG_COMMIT_OFFSET,
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    PROXY_FOR_BROADCAST,
+)
 from mqgateway.gateway.remoting.call import Call, Reply
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
@@ -61,102 +74,40 @@ PULL_CODES: Final = {
 }
 
 
-class QueueRequests:
-    """The requests about one queue. One that says `lo=false` is about a queue as it lies on this broker; any
-    other is served by `operations`.
-    """
-
-    def __init__(self, operations: QueueOperations) -> None:
-        self._operations = operations
-        self._pull = operations.pull
-        self.table: dict[int, Request] = {
-            RequestCode.PULL_MESSAGE: Request(self.pull_message, Needs.NO_TRACE),
-            RequestCode.LITE_PULL_MESSAGE: Request(self.pull_message, Needs.NO_TRACE),
-            RequestCode.QUERY_CONSUMER_OFFSET: Request(self.query_offset, Needs.NOTHING),
-            RequestCode.UPDATE_CONSUMER_OFFSET: Request(self.update_offset, Needs.NOT_FENCED),
-            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: Request(self.search_offset, Needs.NOTHING),
-            RequestCode.GET_MAX_OFFSET: Request(self.max_offset, Needs.NOTHING),
-            RequestCode.GET_MIN_OFFSET: Request(self.min_offset, Needs.NOTHING),
-            RequestCode.GET_EARLIEST_MSG_STORETIME: Request(self.earliest_store_time, Needs.NOTHING),
-        }
-
-    def _of(self, lo: bool | None) -> QueueOperations:
-        return OF_THIS_BROKER if lo is False else self._operations
-
-    def pull_message(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """11 and 361."""
-        header = call.header
-        assert isinstance(header, PullMessageRequestHeader)
-        pull = self._pull if header.lo is not False else OF_THIS_BROKER.pull
-        try:
-            outcome = pull(broker, header, call.peer, is_lite=call.command.code == LITE_PULL)
-        except PullForbidden as error:
-            return _forbidden(error)
-        if isinstance(outcome, Deferred):
-            return outcome.addCallback(_pulled).addErrback(_forbidden_later)
-        return _pulled(outcome)
-
-    def query_offset(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """14."""
-        header = call.header
-        assert isinstance(header, QueryConsumerOffsetRequestHeader)
-        offset = self._of(header.lo).query_offset(
-            broker,
-            header.consumer_group,
-            header.topic,
-            header.queue_id,
-            set_zero_if_not_found=header.set_zero_if_not_found is not False,
-        )
-        return then(offset, lambda found: Reply(header=QueryConsumerOffsetResponseHeader(offset=found)))
-
-    def update_offset(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """15."""
-        header = call.header
-        assert isinstance(header, UpdateConsumerOffsetRequestHeader)
-        queue_id, offset = header.queue_id, header.commit_offset
-        if queue_id is None or offset is None:
-            offsets.check_names(broker, header.consumer_group, header.topic)
-            missing = "QueueId" if queue_id is None else "Offset"
-            raise OperationError(Reason.INVALID_PARAMETER, f"{missing} is null, topic is {header.topic}")
-        is_committed = self._of(header.lo).update_offset(
-            broker, header.consumer_group, header.topic, queue_id, offset
-        )
-        return then(is_committed, _committed)
-
-    def search_offset(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """29."""
-        header = call.header
-        assert isinstance(header, SearchOffsetRequestHeader)
-        topic, queue_id, operations = header.topic, header.queue_id, self._of(header.lo)
-        if header.lite_topic:
-            topic, queue_id, operations = light_queue(topic, header.lite_topic), 0, OF_THIS_BROKER
-        is_upper = header.boundary_type is BoundaryType.UPPER
-        offset = operations.search_offset(broker, topic, queue_id, header.timestamp, is_upper=is_upper)
-        return then(offset, lambda found: Reply(header=SearchOffsetResponseHeader(offset=found)))
-
-    def max_offset(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """30."""
-        header = call.header
-        assert isinstance(header, GetMaxOffsetRequestHeader)
-        offset = self._of(header.lo).max_offset(broker, header.topic, header.queue_id)
-        return then(offset, lambda found: Reply(header=GetMaxOffsetResponseHeader(offset=found)))
-
-    def min_offset(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """31."""
-        header = call.header
-        assert isinstance(header, GetMinOffsetRequestHeader)
-        offset = self._of(header.lo).min_offset(broker, header.topic, header.queue_id)
-        return then(offset, lambda found: Reply(header=GetMinOffsetResponseHeader(offset=found)))
-
-    def earliest_store_time(self, broker: Broker, call: Call) -> Reply | Deferred[Reply]:
-        """32."""
-        header = call.header
-        assert isinstance(header, GetEarliestMsgStoretimeRequestHeader)
-        time = self._of(header.lo).earliest_store_time(broker, header.topic, header.queue_id)
-        return then(time, lambda ms: Reply(header=GetEarliestMsgStoretimeResponseHeader(timestamp=ms)))
+def pull_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """11 and 361."""
+    header = call.header
+    assert isinstance(header, PullMessageRequestHeader)
+    flags = header.sys_flag
+    request = PullRequest(
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        header.queue_offset,
+        header.max_msg_nums,
+        header.suspend_timeout_millis if flags & FLAG_SUSPEND else None,
+        header.subscription,
+        header.expression_type,
+        header.commit_offset if flags & FLAG_COMMIT_OFFSET else -1,
+        not flags & FLAG_SUBSCRIPTION,
+        header.sub_version,
+        header.lite_topic,
+        call.command.code == LITE_PULL,
+        header.request_source == PROXY_FOR_BROADCAST,
+        header.proxy_froward_client_id,
+        header,
+    )
+    try:
+        outcome = operations.consume.pull(permit, request, is_mapped=header.lo is not False)
+    except PullForbidden as error:
+        return forbidden(error)
+    if isinstance(outcome, Deferred):
+        return outcome.addCallback(pulled).addErrback(forbidden_later)
+    return pulled(outcome)
 
 
-def _pulled(outcome: PullOutcome) -> Reply:
+def pulled(outcome: PullOutcome) -> Reply:
+    """Return the reply with the outcome of a pull."""
     status, found = outcome.status, outcome.found
     ext = {
         "suggestWhichBrokerId": str(outcome.suggested_broker),
@@ -172,50 +123,123 @@ def _pulled(outcome: PullOutcome) -> Reply:
     return Reply(code, None, outcome.body, None if found is None else found.name, ext)
 
 
-def _forbidden(error: PullForbidden) -> Reply:
+def forbidden(error: PullForbidden) -> Reply:
+    """Return the reply to a pull that is refused."""
     return Reply(CODES[error.reason], remark=error.message, ext={"forbiddenType": str(int(error.kind))})
 
 
-def _forbidden_later(failure: Failure) -> Reply:
+def forbidden_later(failure: Failure) -> Reply:
+    """Return the reply to a pull that is refused after it waited; other failures are raised."""
     error = failure.value
     if isinstance(error, PullForbidden):
-        return _forbidden(error)
+        return forbidden(error)
     assert error is not None
     raise error
+
+
+def query_offset(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """14."""
+    header = call.header
+    assert isinstance(header, QueryConsumerOffsetRequestHeader)
+    offset = operations.offsets.committed(
+        permit,
+        header.consumer_group,
+        header.topic,
+        header.queue_id,
+        is_zero_usual=header.set_zero_if_not_found is not False,
+        is_mapped=header.lo is not False,
+    )
+    return then(offset, lambda found: Reply(header=QueryConsumerOffsetResponseHeader(offset=found)))
+
+
+def update_offset(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """15."""
+    header = call.header
+    assert isinstance(header, UpdateConsumerOffsetRequestHeader)
+    queue_id, offset = header.queue_id, header.commit_offset
+    group, topic = header.consumer_group, header.topic
+    if queue_id is None or offset is None:
+        operations.offsets.check_names(permit, group, topic)
+        missing = "QueueId" if queue_id is None else "Offset"
+        raise OperationError(Reason.INVALID_PARAMETER, f"{missing} is null, topic is {topic}")
+    is_mapped = header.lo is not False
+    is_committed = operations.offsets.commit(permit, group, topic, queue_id, offset, is_mapped=is_mapped)
+    return then(is_committed, _committed)
 
 
 def _committed(is_committed: bool) -> Reply:
     return Reply(remark=None if is_committed else "Offset has been previously reset")
 
 
-def clone_offset(broker: Broker, call: Call) -> Reply:
+def search_offset(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """29."""
+    header = call.header
+    assert isinstance(header, SearchOffsetRequestHeader)
+    topic, queue_id, is_mapped = header.topic, header.queue_id, header.lo is not False
+    if header.lite_topic:
+        topic, queue_id, is_mapped = light_queue(topic, header.lite_topic), 0, False
+    is_upper = header.boundary_type is BoundaryType.UPPER
+    offset = operations.offsets.at_time(
+        permit, topic, queue_id, header.timestamp, is_upper=is_upper, is_mapped=is_mapped
+    )
+    return then(offset, lambda found: Reply(header=SearchOffsetResponseHeader(offset=found)))
+
+
+def max_offset(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """30."""
+    header = call.header
+    assert isinstance(header, GetMaxOffsetRequestHeader)
+    is_mapped = header.lo is not False
+    offset = operations.offsets.end(permit, header.topic, header.queue_id, is_mapped=is_mapped)
+    return then(offset, lambda found: Reply(header=GetMaxOffsetResponseHeader(offset=found)))
+
+
+def min_offset(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """31."""
+    header = call.header
+    assert isinstance(header, GetMinOffsetRequestHeader)
+    is_mapped = header.lo is not False
+    offset = operations.offsets.earliest(permit, header.topic, header.queue_id, is_mapped=is_mapped)
+    return then(offset, lambda found: Reply(header=GetMinOffsetResponseHeader(offset=found)))
+
+
+def earliest_store_time(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
+    """32."""
+    header = call.header
+    assert isinstance(header, GetEarliestMsgStoretimeRequestHeader)
+    is_mapped = header.lo is not False
+    time = operations.offsets.earliest_store_time(permit, header.topic, header.queue_id, is_mapped=is_mapped)
+    return then(time, lambda ms: Reply(header=GetEarliestMsgStoretimeResponseHeader(timestamp=ms)))
+
+
+def clone_offset(operations: Operations, permit: Permit, call: Call) -> Reply:
     """314."""
     header = call.header
     assert isinstance(header, CloneGroupOffsetRequestHeader)
-    offsets.clone_offset(
-        broker, header.src_group, header.dest_group, header.topic, is_offline=bool(header.offline)
+    operations.offsets.clone(
+        permit, header.src_group, header.dest_group, header.topic, is_offline=bool(header.offline)
     )
     return Reply()
 
 
-def all_offsets(broker: Broker, call: Call) -> Reply:
+def all_offsets(operations: Operations, permit: Permit, call: Call) -> Reply:
     """43."""
-    return Reply(body=lenient_json.dumps(offsets.all_offsets(broker)))
+    return Reply(body=lenient_json.dumps(operations.offsets.all(permit)))
 
 
-def query_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def query_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """12."""
     header = call.header
     assert isinstance(header, QueryMessageRequestHeader)
     is_old = call.command.ext_fields.get(UNIQUE_KEY_QUERY) == "true"
-    found = query.query_message(
-        broker,
+    found = operations.queries.by_key(
+        permit,
         header.topic,
         header.key,
-        header.begin_timestamp,
-        header.end_timestamp,
         None if is_old else header.max_num,
-        INDEX_UNIQUE if is_old else header.index_type or INDEX_KEY,
+        begin=header.begin_timestamp,
+        end=header.end_timestamp,
+        index_type=INDEX_UNIQUE if is_old else header.index_type or INDEX_KEY,
     )
     return then(found, _queried)
 
@@ -232,15 +256,15 @@ def _queried(found: QueryResult) -> Reply:
     )
 
 
-def view_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def view_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """33."""
     header = call.header
     assert isinstance(header, ViewMessageRequestHeader)
-    record = query.view_message(broker, header.offset, call.may_use)
+    record = operations.queries.by_position(permit, header.offset, call.may_use)
     return then(record, lambda found: Reply(body=found))
 
 
-def query_consume_queue(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def query_consume_queue(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """321."""
     header = call.header
     assert isinstance(header, QueryConsumeQueueRequestHeader)
@@ -251,16 +275,25 @@ def query_consume_queue(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
             return Reply(remark=f"Index {index} of {queue_id}@{topic} is not exist!")
         return Reply(body=body.encode())
 
-    found = query.query_consume_queue(broker, topic, queue_id, index, header.count, header.consumer_group)
+    found = operations.queries.consume_queue(
+        permit, topic, queue_id, index, header.count, header.consumer_group
+    )
     return then(found, reply)
 
 
-def requests(operations: QueueOperations = OF_THIS_BROKER) -> dict[int, Request]:
-    """The functions by code, with these operations behind those about one queue."""
-    return QueueRequests(operations).table | {
-        RequestCode.CLONE_GROUP_OFFSET: Request(clone_offset, Needs.NOT_FENCED),
-        RequestCode.GET_ALL_CONSUMER_OFFSET: Request(all_offsets, Needs.NOTHING),
-        RequestCode.QUERY_MESSAGE: Request(query_message, Needs.NOTHING),
-        RequestCode.VIEW_MESSAGE_BY_ID: Request(view_message, Needs.NOTHING),
-        RequestCode.QUERY_CONSUME_QUEUE: Request(query_consume_queue, Needs.NOTHING),
-    }
+REQUESTS: Final[dict[int, Translated]] = {
+    RequestCode.PULL_MESSAGE: Translated(pull_message, Use.PULL),
+    RequestCode.LITE_PULL_MESSAGE: Translated(pull_message, Use.PULL),
+    RequestCode.QUERY_CONSUMER_OFFSET: Translated(query_offset, Use.QUERY),
+    RequestCode.UPDATE_CONSUMER_OFFSET: Translated(update_offset, Use.COMMIT_OFFSET),
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: Translated(search_offset, Use.QUERY),
+    RequestCode.GET_MAX_OFFSET: Translated(max_offset, Use.QUERY),
+    RequestCode.GET_MIN_OFFSET: Translated(min_offset, Use.QUERY),
+    RequestCode.GET_EARLIEST_MSG_STORETIME: Translated(earliest_store_time, Use.QUERY),
+    RequestCode.CLONE_GROUP_OFFSET: Translated(clone_offset, Use.COMMIT_OFFSET),
+    RequestCode.GET_ALL_CONSUMER_OFFSET: Translated(all_offsets, Use.QUERY),
+    RequestCode.QUERY_MESSAGE: Translated(query_message, Use.QUERY),
+    RequestCode.VIEW_MESSAGE_BY_ID: Translated(view_message, Use.QUERY),
+    RequestCode.QUERY_CONSUME_QUEUE: Translated(query_consume_queue, Use.QUERY),
+}
+"""The requests by code."""

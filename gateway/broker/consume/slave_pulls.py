@@ -1,10 +1,10 @@
-"""What a slave answers to pulls otherwise than a master.
+"""Differences between a slave's and a master's answers to pulls.
 
-While the master is there a reader is sent back to it with every answer, unless it is so far behind that the
-slave is to serve it; a pull that finds nothing is answered at once. Without the master readers stay, and wait
-for messages as they do there. An offset that the slave does not have is not corrected: the slave may only be
-behind. All that with `slaveReadEnable`; without it a slave serves no pulls.
-Standard: `PullMessageProcessor.rejectRequest`, `composeResponseHeader`, `DefaultPullMessageResultHandler`,
+While there is a master, each answer sends the reader back to it, unless the reader lags so far that the slave
+should serve it. A pull that finds nothing is then answered at once. Without a master readers stay, and may
+wait for messages. An offset that the slave does not have is not corrected unless `offsetCheckInSlave` is set,
+because the slave may only lag. Without `slaveReadEnable` a slave serves no pulls.
+RocketMQ: `PullMessageProcessor.rejectRequest`, `composeResponseHeader`, `DefaultPullMessageResultHandler`,
 `DefaultMessageStore.nextOffsetCorrection`.
 """
 
@@ -28,7 +28,7 @@ def as_slave(
     group: SubscriptionGroupConfig,
     is_far_behind: bool,
 ) -> None:
-    """Make a master's answer to a pull from `asked_offset` a slave's."""
+    """Change a master's answer to a pull from `asked_offset` into a slave's."""
     if outcome.status is PullStatus.OFFSET_MOVED and not broker.store_options.offset_check_in_slave:
         outcome.status = PullStatus.RETRY_IMMEDIATELY
         outcome.suggested_broker = group.broker_id

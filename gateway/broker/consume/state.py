@@ -1,4 +1,4 @@
-"""What a broker keeps of those who read: pulls that wait, who is far behind, how far broadcasts are."""
+"""State of reads: parked pulls, cold reads, slow consumers and broadcast offsets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.environment import Environment
 
 
 class ConsumeState:
-    """In memory only."""
+    """State of the broker's reads, in memory only."""
 
     def __init__(self, environment: Environment) -> None:
         options, clock = environment.options, environment.clock
@@ -23,14 +23,14 @@ class ConsumeState:
         self.broadcasts = BroadcastOffsets(options, clock)
 
     def arrived(self, arrivals: Sequence[Arrival]) -> None:
-        """Let those read who wait for these messages."""
+        """Answer the pulls that wait for these messages."""
         resume_all(self.held_pulls.arrived(arrivals))
 
     def topic_deleted(self, topic: str) -> None:
-        """Answer pulls that wait for messages of a topic that is gone."""
+        """Answer the pulls that wait for messages of a deleted topic."""
         resume_all(self.held_pulls.of_topic(topic))
 
     def answer_due(self, elapsed: int, store: MessageStore) -> None:
-        """Answer who has waited until `elapsed` (ms), and let those read whose queue has grown."""
+        """Answer pulls whose deadline is `elapsed` (ms) or before, and pulls whose queue has grown."""
         if self.held_pulls:
             resume_all(self.held_pulls.due(elapsed, store.max_offset))

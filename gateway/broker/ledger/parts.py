@@ -32,7 +32,8 @@ def quorum_replicas(environment: Environment, store: MessageStore, ledger: Log) 
     """Who messages wait for. Raises `ConfigError`."""
     assert isinstance(ledger, LedgerLog)
     settings = member_settings(environment.options, environment.store_options)
-    return QuorumReplicas(environment.store_options, store.raw, ledger, settings.ack_timeout)
+    majority, patience = settings.majority, settings.ack_timeout
+    return QuorumReplicas(environment.store_options, store.raw, ledger, majority, patience)
 
 
 def ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember:

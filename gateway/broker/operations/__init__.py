@@ -1,19 +1,23 @@
 """Operations of the broker: the only part of it that a protocol front end imports.
 
     gate            admission: principal, rights, lease, role; the end of a turn
-    messages        messages as front ends hand them over
-    produce         sends and recalls
+    produce         sends, replies, recalls
     consume         pulls
+    batches         record batches of Kafka
+    time_search     records of Kafka by timestamp
     offsets         committed offsets, ends of queues, offsets of times
     pop             popped messages
     transactions    ends of transactions
-    clients         members of groups, lite subscriptions
-    queries         messages by key and by position
-    administration  changes of topics, groups, offsets and settings
+    clients         members of groups, their queues and locks, lite subscriptions
+    lite            lite topics, their groups and the progress of these
+    queries         messages by key and by position, consume queues, delayed messages
+    storage         the store: its folders, its log, sizes
+    administration  changes of topics, groups, offsets and settings; role, health and figures of the broker
     tables          topics and groups as they are configured
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
-Deferred of one. It raises `OperationError`. Names of other packages of the broker that are part of a
+Deferred of one. It raises `OperationError`. A method that shows no message and changes nothing may do without
+a permit: the front end answers for the rights. Names of other packages of the broker that are part of a
 signature are exported here.
 """
 
@@ -21,10 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mqgateway.gateway.access.administration import Administration as AccessAdministration
 from mqgateway.gateway.access.asker import Admission
 from mqgateway.gateway.access.errors import NotAdmitted
+from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.broker.admin.progress import Restart
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.assignment import Assignment, AssignmentQuery
 from mqgateway.gateway.broker.clients.outgoing import (
     ClientAnswer,
     DirectConsumption,
@@ -40,29 +47,57 @@ from mqgateway.gateway.broker.clients.table import (
     Client,
 )
 from mqgateway.gateway.broker.connection import ClientConnection, MayUse
-from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import (
+    PullForbidden,
+    PullOutcome,
+    PullRequest,
+    PullStatus,
+)
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
 from mqgateway.gateway.broker.lite.state import LiteClient
 from mqgateway.gateway.broker.lite.subscriptions import Action, SubscriptionChange
-from mqgateway.gateway.broker.operations.administration import Administration
-from mqgateway.gateway.broker.operations.clients import Clients
-from mqgateway.gateway.broker.operations.consume import Consume, Fetch
-from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, Use
-from mqgateway.gateway.broker.operations.messages import ANY_QUEUE, NewMessage
-from mqgateway.gateway.broker.operations.offsets import Offsets
-from mqgateway.gateway.broker.operations.pop import Pop
+from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
+from mqgateway.gateway.broker.operations.administration import Administration, BrokerFigures, SettingState
+from mqgateway.gateway.broker.operations.batches import (
+    Appended,
+    Batches,
+    BatchTooLarge,
+    Ends,
+    NotEnoughReplicas,
+    OffsetOutOfRange,
+    Position,
+    ReadBatches,
+)
+from mqgateway.gateway.broker.operations.clients import Clients, Consumers, GroupMember
+from mqgateway.gateway.broker.operations.consume import Consume
+from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
+from mqgateway.gateway.broker.operations.lite import (
+    Lite,
+    LiteFigures,
+    LiteGroup,
+    LiteLag,
+    LiteParent,
+    LiteReader,
+)
+from mqgateway.gateway.broker.operations.offsets import Offsets, QueueProgress, QueueRange
+from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import Produce
-from mqgateway.gateway.broker.operations.queries import Queries
+from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
+from mqgateway.gateway.broker.operations.storage import LogSegment, Storage, StoreState
 from mqgateway.gateway.broker.operations.tables import Groups, Topics
-from mqgateway.gateway.broker.operations.transactions import HalfPlace, Transactions
+from mqgateway.gateway.broker.operations.time_search import TimedOffset
+from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, Transactions
+from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.polling import PollingStatus
 from mqgateway.gateway.broker.pop.acks import BatchAck
 from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
 from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
 from mqgateway.gateway.broker.pop.reading import Receive
+from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.send_back import SendBack
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
 from mqgateway.gateway.broker.receipts import Delivery
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
@@ -75,56 +110,94 @@ __all__ = [
     "GRPC",
     "Action",
     "Administration",
+    "Appended",
+    "Assignment",
+    "AssignmentQuery",
     "BatchAck",
+    "BatchTooLarge",
+    "Batches",
+    "BrokerFigures",
+    "Check",
     "Client",
     "ClientAnswer",
     "ClientConnection",
     "Clients",
     "Consume",
+    "Consumers",
+    "DelayLevel",
     "Delivery",
     "DirectConsumption",
-    "Fetch",
+    "Ends",
     "Gate",
+    "GroupMember",
     "Groups",
     "HalfPlace",
+    "Health",
+    "Lite",
     "LiteClient",
+    "LiteFigures",
     "LiteFind",
+    "LiteGroup",
+    "LiteLag",
+    "LiteParent",
+    "LiteReader",
+    "LogSegment",
     "MayUse",
     "NewMessage",
     "NotAdmitted",
     "NotAnswered",
+    "NotEnoughReplicas",
     "NotificationOutcome",
+    "OffsetOutOfRange",
     "OffsetReset",
     "Offsets",
+    "OpenTransaction",
     "OperationError",
     "Operations",
     "Peek",
     "PeekOutcome",
+    "PendingTimers",
     "Permit",
     "PollingStatus",
     "Pop",
+    "PopFigures",
     "PopFind",
     "PopLiteOutcome",
     "PopOutcome",
+    "Position",
     "Principal",
     "Produce",
+    "PullForbidden",
     "PullOutcome",
+    "PullRequest",
     "PullStatus",
     "PushedReply",
     "Queries",
+    "QueueProgress",
+    "QueueRange",
+    "ReadBatches",
     "Reason",
     "RecallOutcome",
     "Receive",
     "ReceiveLite",
+    "ReplyNotTaken",
+    "ReplyOutcome",
     "Resolution",
     "Restart",
+    "RevivalProgress",
     "Runner",
+    "SendBack",
     "SendOutcome",
     "Sent",
+    "SettingState",
+    "Storage",
+    "StoreState",
     "SubscriptionChange",
+    "TimedOffset",
     "Topics",
     "TransactionEnd",
     "Transactions",
+    "TurnState",
     "Use",
     "Watch",
     "then",
@@ -134,8 +207,9 @@ __all__ = [
 class Operations:
     """The operations of one broker, by subject.
 
-    `runner` runs cooperative tasks; see `Gate` for the other arguments. `address` is where remoting clients
-    reach the broker. `clock` and `steady` are the broker's, `options` and `store_options` its settings.
+    `runner` runs cooperative tasks, those of front ends too; see `Gate` for the other arguments. `address` is
+    where remoting clients reach the broker. `clock` and `steady` are the broker's, `options` and
+    `store_options` its settings.
     """
 
     def __init__(
@@ -144,25 +218,34 @@ class Operations:
         runner: Runner,
         *,
         admission: Admission | None = None,
-        is_turn: Callable[[], bool] = lambda: False,
+        turn: TurnState | None = None,
         end_turn: Callable[[], None] | None = None,
     ) -> None:
-        self.gate = gate = Gate(broker, admission=admission, is_turn=is_turn, end_turn=end_turn)
+        self.runner = runner
+        self.gate = gate = Gate(broker, admission=admission, turn=turn, end_turn=end_turn)
         self.options, self.store_options = broker.options, broker.store_options
         self.clock, self.steady = broker.clock, broker.store.steady
         self.produce = Produce(broker, gate, runner)
         self.consume = Consume(broker, gate)
+        self.batches = Batches(broker, gate, runner)
         self.offsets = Offsets(broker, gate)
         self.pop = Pop(broker, gate)
         self.transactions = Transactions(broker, gate)
         self.clients = Clients(broker, gate)
-        self.queries = Queries(broker, gate)
+        self.lite = Lite(broker, runner)
+        self.queries = Queries(broker, gate, runner)
+        self.storage = Storage(broker, gate, runner)
         self.administration = Administration(broker, gate)
         self.topics = Topics(broker)
         self.groups = Groups(broker)
-        self._environment = broker.environment
+        self._broker = broker
 
     @property
     def address(self) -> str:
         """The address at which remoting clients reach the broker."""
-        return self._environment.address
+        return self._broker.environment.address
+
+    @property
+    def access(self) -> AccessAdministration | None:
+        """Users and policies, None for a broker without access control."""
+        return self._broker.access

@@ -12,43 +12,21 @@ which one read or one slice of a cooperative task opens, the end of the turn doe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.ha.role import RoleState
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.asker import Admission, Asker
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
-from mqgateway.gateway.broker.needs import Needs
+from mqgateway.gateway.broker.errors import OperationError
+from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.replication.role_checks import check_role
 
 T = TypeVar("T")
-
-
-class Use(Enum):
-    """A use of the broker, with its need of the broker's role."""
-
-    SEND = "send", Needs.MASTER
-    RECALL = "recall", Needs.NOT_FENCED
-    RECEIVE = "receive", Needs.MASTER_OR_ACTING
-    RECEIVE_LITE = "receive from lite topics", Needs.NOT_FENCED
-    ACKNOWLEDGE = "acknowledge", Needs.MASTER_OR_ACTING
-    CHANGE_INVISIBLE_TIME = "change the invisible time", Needs.MASTER_OR_ACTING
-    DEAD_LETTER = "dead-letter", Needs.MASTER_OR_OTHER
-    END_TRANSACTION = "end a transaction", Needs.NOT_FENCED
-    PULL = "pull", Needs.NO_TRACE
-    COMMIT_OFFSET = "commit an offset", Needs.NOT_FENCED
-    QUERY = "query", Needs.NOTHING
-    CONNECT = "connect", Needs.NOTHING
-    ADMINISTER = "administer", Needs.NOT_FENCED
-    CONFIGURE = "configure", Needs.NOTHING
-
-    def __init__(self, label: str, needs: Needs) -> None:
-        self.label = label
-        self.needs = needs
 
 
 class Principal(NamedTuple):
@@ -61,12 +39,20 @@ class Principal(NamedTuple):
     credentials: Callable[[], Asker] | None
 
 
-class Permit(NamedTuple):
+class Permit:
     """An admitted request. Only `Gate` makes permits. `now` is the wall time of its admission, ms."""
 
-    use: Use
-    connection: ClientConnection
-    now: int
+    __slots__ = ("connection", "now", "use")
+
+    def __init__(self, use: Use, connection: ClientConnection, now: int) -> None:
+        self.use = use
+        self.connection = connection
+        self.now = now
+
+    @property
+    def is_internal(self) -> bool:
+        """True for what the broker does of its own accord."""
+        return isinstance(self.connection, InternalConnection)
 
 
 class Runner(Protocol):
@@ -74,6 +60,15 @@ class Runner(Protocol):
 
     def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
         """Run a task and return its outcome; fails with the exception that the task raises."""
+        ...
+
+
+class TurnState(Protocol):
+    """The turn that front ends share: one read, or one slice of a cooperative task."""
+
+    @property
+    def is_open(self) -> bool:
+        """True until its end, which makes readable what was stored in it."""
         ...
 
 
@@ -99,8 +94,9 @@ def no_rights() -> Sequence[Need]:
 class Gate:
     """The gate of one broker.
 
-    Without `admission` every principal is accepted. `is_turn` returns True while a turn is open, and
-    `end_turn` does what the end of a turn does.
+    Without `admission` every principal is accepted. `turn` is the turn that the front ends share, if there is
+    one, and `end_turn` does what its end does. A broker is under a controller before its gate is made, or
+    never.
     """
 
     def __init__(
@@ -108,12 +104,13 @@ class Gate:
         broker: Broker,
         *,
         admission: Admission | None = None,
-        is_turn: Callable[[], bool] = lambda: False,
+        turn: TurnState | None = None,
         end_turn: Callable[[], None] | None = None,
     ) -> None:
-        self._broker = broker
+        self._broker, self._store = broker, broker.store
+        self._controlled = broker.controlled
         self._admission = admission
-        self._is_turn = is_turn
+        self._turn = turn
         self._end_turn = broker.store.dispatch if end_turn is None else end_turn
 
     def admit(
@@ -136,28 +133,56 @@ class Gate:
         return Permit(use, principal.connection, self._broker.clock.millis())
 
     def pass_on(self, use: Use, connection: ClientConnection, now: int) -> Permit:
-        """Return a permit for a request that was admitted on its way here: principal, lease and role are
-        judged. `now` is the time of its admission, ms."""
+        """Return a permit for a request whose principal and lease were checked on its way here.
+
+        `now` is the time of its admission, ms. Raises `OperationError`.
+        """
+        if self._store.gate is not None:  # the check does nothing without one: it is not worth a call
+            check_role(self._broker, use.needs)
         return Permit(use, connection, now)
 
     def internal(self, use: Use) -> Permit:
         """Return a permit for what the broker does of its own accord; the role is checked when it is used."""
         return Permit(use, InternalConnection(), self._broker.clock.millis())
 
-    def enter(self, permit: Permit, *uses: Use) -> None:
+    def allows(self, use: Use) -> bool:
+        """Return True if lease and role allow a use now."""
+        try:
+            self._check(use)
+        except OperationError:
+            return False
+        return True
+
+    def on_role_change(self, callback: Callable[[], None]) -> None:
+        """Call back whenever the kind of the broker's role changes."""
+
+        def changed(before: RoleState, after: RoleState) -> None:
+            if before.kind is not after.kind:
+                callback()
+
+        self._broker.role.on_change(changed)
+
+    def enter(self, permit: Permit, use: Use, *others: Use) -> None:
         """Begin an operation that one of these uses allows. Raises `OperationError`."""
-        if permit.use not in uses:
-            raise ValueError(f"a permit to {permit.use.label} does not allow to {uses[0].label}")
-        if self._broker.controlled is not None or self._broker.store.gate is not None:
-            self._check(permit.use)
+        permitted = permit.use
+        if permitted is not use and permitted not in others:
+            raise ValueError(f"a permit to {permitted.label} does not allow to {use.label}")
+        if self._controlled is not None:
+            self._controlled.is_authorized()
+        if self._store.gate is not None:
+            check_role(self._broker, permitted.needs)
+
+    def may_leave_trace(self) -> bool:
+        """Return True if a read may record the offset that comes with it: the broker is not fenced."""
+        return self._store.gate is None or self._broker.role.is_slave
 
     def leave(self, outcome: T) -> T:
         """End an operation: outside of a turn, dispatch what it stored."""
-        if not self._is_turn():
+        if self._turn is None or not self._turn.is_open:
             self._end_turn()
         return outcome
 
     def _check(self, use: Use) -> None:
-        if self._broker.controlled is not None:
-            self._broker.controlled.is_authorized()
+        if self._controlled is not None:
+            self._controlled.is_authorized()
         check_role(self._broker, use.needs)

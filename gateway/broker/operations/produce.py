@@ -1,44 +1,33 @@
-"""Sends and recalls of messages."""
+"""Sends, replies and recalls of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Final
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.message import NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR, properties_text
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner, Use
-from mqgateway.gateway.broker.operations.messages import ANY_QUEUE, NewMessage
+from mqgateway.gateway.broker.new_message import NewMessage
+from mqgateway.gateway.broker.operations.gate import Gate, Permit, Runner
+from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.produce import timers
+from mqgateway.gateway.broker.produce.reply import ReplyOutcome, send_reply
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
+from mqgateway.gateway.broker.produce.send import send as send_here
+from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from mqgateway.gateway.broker.produce.timers import RecallOutcome
 from mqgateway.gateway.broker.static_topics.messages import send
 from mqgateway.gateway.codec.batches import PROPERTIES_MAX, encode_element
 
-LANE = "send"
+_SEND: Final = Use.SEND
+
+LANE: Final = "send"
 """Large batches are prepared one after another."""
-
-
-@dataclass(slots=True)
-class _Request:
-    """A `MessageRequest`: a new message, or several together, as sends read them."""
-
-    topic: str
-    queue_id: int
-    born_timestamp: int
-    properties: dict[str, str]
-    sys_flag: int
-    flag: int
-    reconsume_times: int
-    producer_group: str
-    batch: bool
-    default_topic: str = ""
-    default_topic_queue_nums: int = 0
-    unit_mode: bool = False
-    max_reconsume_times: int | None = None
 
 
 class Produce:
@@ -54,8 +43,9 @@ class Produce:
 
         Properties without a name or a value are not stored.
         """
-        self._gate.enter(permit, Use.SEND)
-        return self._put(permit, _request(message, message.queue_id), message.body)
+        self._gate.enter(permit, _SEND)
+        message.properties = _checked(message.properties)
+        return self._run(send(self._broker, message, permit.connection, permit.now))
 
     def send_batch(self, permit: Permit, messages: Sequence[NewMessage]) -> Sent:
         """Store several messages of one topic together, in a queue that the broker chooses.
@@ -63,9 +53,52 @@ class Produce:
         The first message also names what a batch has once: its time of birth, flags and properties. A large
         batch is prepared as a cooperative task. Raises `OperationError`.
         """
-        self._gate.enter(permit, Use.SEND)
-        request = _request(messages[0], ANY_QUEUE, is_batch=True)
-        return self._put(permit, request, b"".join(map(_element, messages)))
+        self._gate.enter(permit, _SEND)
+        first = messages[0]
+        batch = NewMessage(
+            first.topic,
+            b"".join(map(_element, messages)),
+            first.born_timestamp,
+            _checked(first.properties),
+            sys_flag=first.sys_flag,
+            flag=first.flag,
+            reconsume_times=first.reconsume_times if first.is_counted else None,
+            producer_group=first.producer_group,
+        )
+        return self._run(send(self._broker, batch, permit.connection, permit.now, is_batch=True))
+
+    def sending(
+        self, permit: Permit, message: NewMessage, *, is_batch: bool = False, is_mapped: bool = True
+    ) -> Sent | Steps[Sent]:
+        """Store a message whose properties were read from the text of a record, and thus can be stored.
+
+        With `is_batch` its body holds several messages (`codec.batches`); a large batch is a cooperative
+        task, which the front end runs. Without `is_mapped` the queue is one of this broker, whatever its
+        topic is mapped to. Raises `OperationError`, perhaps in a later step.
+        """
+        gate, broker, connection = self._gate, self._broker, permit.connection
+        gate.enter(permit, _SEND)
+        if is_mapped:
+            return gate.leave(send(broker, message, connection, permit.now, is_batch=is_batch))
+        return gate.leave(send_here(broker, message, connection, permit.now, is_batch=is_batch))
+
+    def reply(self, permit: Permit, message: NewMessage) -> Deferred[ReplyOutcome]:
+        """Hand a reply over to the client that waits for it; the outcome is there when the client has it.
+
+        Raises `OperationError` and `ReplyNotTaken`, with which the Deferred fails, too.
+        """
+        self._gate.enter(permit, Use.REPLY)
+        return self._gate.leave(send_reply(self._broker, message, permit.connection, permit.now))
+
+    def send_back(
+        self, permit: Permit, request: SendBack, may_use: MayUse | None = None
+    ) -> Deferred[None] | None:
+        """Store a message once more that a consumer could not use, or make it a dead letter.
+
+        `may_use` decides on the record's own topic; None permits every topic. Raises `OperationError`.
+        """
+        self._gate.enter(permit, Use.SEND_BACK)
+        return self._gate.leave(send_back(self._broker, request, may_use))
 
     def recall(
         self, permit: Permit, topic: str, recall_handle: str, producer_group: str | None = None
@@ -77,25 +110,26 @@ class Produce:
         )
         return self._gate.leave(outcome)
 
-    def _put(self, permit: Permit, request: _Request, body: bytes) -> Sent:
-        outcome = send(self._broker, request, body, permit.connection, permit.now)
-        if not isinstance(outcome, SendOutcome | Deferred):
-            outcome = self._runner.run(LANE, outcome)
-        return self._gate.leave(outcome)
+    def timer_checkpoint(self, permit: Permit) -> bytes:
+        """Return the checkpoint of the timers, as their file has it. Raises `OperationError`."""
+        self._gate.enter(permit, Use.QUERY)
+        return timers.check_point(self._broker)
 
+    def timer_metrics(self, permit: Permit) -> bytes:
+        """Return the pending timers by topic, as JSON. Raises `OperationError`."""
+        self._gate.enter(permit, Use.QUERY)
+        return timers.metrics(self._broker)
 
-def _request(message: NewMessage, queue_id: int, *, is_batch: bool = False) -> _Request:
-    return _Request(
-        message.topic,
-        queue_id,
-        message.born_timestamp,
-        _checked(message.properties),
-        message.sys_flag,
-        message.flag,
-        message.reconsume_times,
-        message.producer_group,
-        is_batch,
-    )
+    def switch_timer_engine(self, permit: Permit, engine: str | None) -> None:
+        """Choose the engine that serves the timers. Raises `OperationError`."""
+        self._gate.enter(permit, Use.CONFIGURE)
+        timers.switch_engine(self._broker, engine)
+
+    def _run(self, sent: Sent | Steps[Sent]) -> Sent:
+        self._gate.leave(sent)
+        if isinstance(sent, SendOutcome | Deferred):
+            return sent
+        return self._gate.leave(self._runner.run(LANE, sent))
 
 
 def _checked(properties: dict[str, str]) -> dict[str, str]:

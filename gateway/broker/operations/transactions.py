@@ -13,7 +13,8 @@ from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.consume.query import query_message
-from mqgateway.gateway.broker.operations.gate import Gate, Permit, Use
+from mqgateway.gateway.broker.operations.gate import Gate, Permit
+from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.outcomes import then
 from mqgateway.gateway.broker.records import half_at
 from mqgateway.gateway.broker.transactions import checks
@@ -29,6 +30,20 @@ class HalfPlace(NamedTuple):
 
     queue_offset: int
     physical_offset: int
+
+
+class OpenTransaction(NamedTuple):
+    """A half message whose transaction has not ended: its id, topic, producer group and born timestamp (ms).
+
+    `age` is in ms; `checks` is how often producers were asked for its state.
+    """
+
+    message_id: str
+    topic: str
+    group: str
+    born_timestamp: int
+    age: int
+    checks: int
 
 
 class Transactions:
@@ -56,6 +71,24 @@ class Transactions:
         self._gate.enter(permit, Use.ADMINISTER)
         checks.resume_check(self._broker, message_id, may_use)
         self._gate.leave(None)
+
+    def open(self, most: int, now: int) -> list[OpenTransaction]:
+        """Return the oldest open transactions, `most` at most; `now` is the wall time in ms."""
+        return [
+            OpenTransaction(
+                half.stored.message_id,
+                half.topic,
+                half.group,
+                half.stored.born_timestamp,
+                half.age(now),
+                half.check_times,
+            )
+            for half in self._broker.transactions.open_halves(most)
+        ]
+
+    def open_counts(self) -> dict[str, int]:
+        """Return the number of open transactions by topic."""
+        return {topic: count for topic, count in self._broker.transactions.counts.table.items() if count}
 
     def find_half(
         self, permit: Permit, topic: str, key: str

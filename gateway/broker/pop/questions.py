@@ -150,7 +150,9 @@ def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Want
     if rest >= broker.options.max_message_filter_num_for_notification or not isinstance(wanted, frozenset):
         return rest > 0
     units = broker.store.consume_queue_units(topic, queue_id, offset, max(rest, 0))
-    return any(code in wanted for _, _, code in units)
+    has_batches = broker.tables.topics.has_batch_queues(topic)
+    # The unit of a batch of Kafka does not say what tags are in it.
+    return any(code in wanted or (has_batches and not code) for _, _, code in units)
 
 
 def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connection: ClientConnection) -> int:

@@ -4,8 +4,10 @@ With ASYNC_FLUSH nothing: the road of a send stays a plain call. With SYNC_FLUSH
 the log is on disk past the message; the store lets all that wait share one flush, so many sends
 of one read cost one fsync. A SYNC_MASTER waits for its slaves too, at the same time, and takes
 nothing while too few of them keep up; where both fail, the slaves are what is told. A message
-that says WAIT=false is acknowledged at once in any case. A broker that started as a slave waits like a
-SYNC_MASTER once it is one. In a DLedger group every message waits for the majority, and for nothing else.
+that says WAIT=false is acknowledged at once in any case. A batch of a Kafka producer with acks=all waits for
+as many logs as its topic's `min.insync.replicas` says, also on an ASYNC_MASTER. A broker that started as a
+slave waits like a SYNC_MASTER once it is one. In a DLedger group every message waits for the majority, and
+for nothing else.
 Whoever waits when the role changes is refused: what is stored here may not be what the group goes on with.
 
 Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
@@ -90,20 +92,26 @@ class Durability:
             self._is_ledger or properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         )
 
-    def lacks_replicas(self, properties: dict[str, str]) -> bool:
-        """Whether too few slaves keep up for a message with these properties, which must not be put then."""
+    def lacks_replicas(self, properties: dict[str, str], least: int = 1) -> bool:
+        """Return True if too few slaves keep up for a message with these properties, which must not be put
+        then. `least` replicas must be in sync, this broker included, whatever the settings say."""
+        if least > 1 and self.replicas.in_sync() < least:
+            return True
         return self.is_for_slaves and self.replicas.need(self._now()) is None and self.awaits(properties)
 
-    def wait(self, result: PutResult) -> Deferred[PutStatus]:
-        """Fires with the final status of what was put, or fails with `OperationError`."""
+    def wait(self, result: PutResult, least: int = 1) -> Deferred[PutStatus]:
+        """Return a Deferred of the final status of what was put, which may fail with `OperationError`.
+
+        At least `least` logs must have it, this broker's included, and as many replicas be in sync then.
+        """
         self._waiting += 1
         role = self._role.state
-        if not self.is_for_slaves:
+        if not self.is_for_slaves and least <= 1:
             waiting = self._on_disk(result.end_offset)
         elif not self._for_disk:
-            waiting = self._on_slaves(result.end_offset)
+            waiting = self._on_slaves(result.end_offset, least)
         else:
-            on_slaves = self._on_slaves(result.end_offset)
+            on_slaves = self._on_slaves(result.end_offset, least)
             waiting = self._on_disk(result.end_offset)
             waiting.addCallback(
                 lambda flushed: on_slaves.addCallback(
@@ -128,12 +136,18 @@ class Durability:
         self._store.when_flushed(end, waiting.callback)
         return waiting
 
-    def _on_slaves(self, end: int) -> Deferred[PutStatus]:
+    def _on_slaves(self, end: int, least: int) -> Deferred[PutStatus]:
         waiting: Deferred[PutStatus] = Deferred()
-        now, replicas = self._now(), self.replicas
-        # What was put although too few keep up waits for all that are asked for, in vain perhaps.
-        need = replicas.need(now) or replicas.wanted
-        replicas.wait(end, now, need, waiting.callback)
+        now, replicas, need = self._now(), self.replicas, least
+        if self.is_for_slaves:
+            # What was put although too few keep up waits for all that are asked for, in vain perhaps.
+            need = max(replicas.need(now) or replicas.wanted, least)
+
+        def copied(status: PutStatus) -> None:
+            is_short = least > 1 and status is PutStatus.PUT_OK and replicas.in_sync() < least
+            waiting.callback(PutStatus.FLUSH_SLAVE_TIMEOUT if is_short else status)
+
+        replicas.wait(end, now, need, copied)
         return waiting
 
     def _now(self) -> int:

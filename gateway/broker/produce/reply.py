@@ -19,14 +19,13 @@ from mqgateway.engine.message import (
     PROPERTY_REPLY_TO_CLIENT,
     Message,
     SysFlag,
-    parse_properties,
 )
 from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import PushedReply
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.message_request import MessageRequest
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
 
 log = logging.getLogger(__name__)
@@ -60,25 +59,19 @@ class ReplyNotTaken(OperationError):
 
 
 def send_reply(
-    broker: Broker,
-    request: MessageRequest,
-    body: bytes,
-    connection: ClientConnection,
-    now: int,
+    broker: Broker, reply: NewMessage, connection: ClientConnection, now: int
 ) -> Deferred[ReplyOutcome]:
     """Hand a reply over to the client that waits for it. `now` is the wall time in ms.
 
     Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred fails, too.
     """
-    known = broker.tables.topics.get(request.topic)
-    topic_config = checked_topic(broker, request, known, connection, now)
-    queue_id = request.queue_id
+    known = broker.tables.topics.get(reply.topic)
+    topic_config = checked_topic(broker, reply, known, connection, now)
+    queue_id = reply.queue_id
     if queue_id < 0:
         queue_id = int(random() * topic_config.write_queue_nums)
-    given = request.properties
-    properties = parse_properties(given) if isinstance(given, str) else given or {}
-    options = broker.options
-    message = _message(broker, request, queue_id, body, dict(properties), connection)
+    properties, options = reply.properties, broker.options
+    message = _message(broker, reply, queue_id, connection)
     stored = _store(broker, message) if options.store_reply_message_enable else None
     outcome = ReplyOutcome(queue_id, stored, options.region_id, options.trace_on)
     requester_id = properties.get(PROPERTY_REPLY_TO_CLIENT)
@@ -93,29 +86,22 @@ def send_reply(
         raise ReplyNotTaken(f"push reply message to {requester_id}fail.", outcome)
 
     properties[PROPERTY_PUSH_REPLY_TIME] = str(now)
-    pushed = PushedReply(request, body, properties, connection.address, broker.store_host, now)
+    pushed = PushedReply(reply, connection.address, broker.store_host, now)
     return requester.outgoing.push_reply(pushed).addCallbacks(lambda _: outcome, lost)
 
 
-def _message(
-    broker: Broker,
-    request: MessageRequest,
-    queue_id: int,
-    body: bytes,
-    properties: dict[str, str],
-    connection: ClientConnection,
-) -> Message:
+def _message(broker: Broker, reply: NewMessage, queue_id: int, connection: ClientConnection) -> Message:
     return Message(
-        request.topic,
+        reply.topic,
         queue_id,
-        body,
-        properties,
-        request.born_timestamp,
+        reply.body,
+        dict(reply.properties),
+        reply.born_timestamp,
         connection.host_bytes,
         broker.store_host,
-        request.flag,
-        request.sys_flag & STORED_FLAGS,
-        request.reconsume_times or 0,
+        reply.flag,
+        reply.sys_flag & STORED_FLAGS,
+        reply.reconsume_times,
     )
 
 

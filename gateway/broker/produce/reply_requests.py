@@ -10,21 +10,20 @@ from mqgateway.engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_TRACE_SWITCH,
 )
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.produce import reply
-from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
+from mqgateway.gateway.broker.operations import Operations, Permit, ReplyNotTaken, ReplyOutcome, Use
+from mqgateway.gateway.broker.produce.requests import new_message
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply
 
 
-def send_reply(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def send_reply(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """324 and 325: answered when the requester has taken the reply."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
     try:
-        taken = reply.send_reply(broker, header, call.body, call.peer, call.now)
+        taken = operations.produce.reply(permit, new_message(header, call))
     except ReplyNotTaken as error:
         return _not_taken(error)
     return taken.addCallbacks(_taken, _failed)
@@ -64,7 +63,7 @@ def _place(outcome: ReplyOutcome) -> dict[str, str]:
     }
 
 
-REQUESTS: dict[int, Request] = {
-    RequestCode.SEND_REPLY_MESSAGE: Request(send_reply, Needs.NOT_FENCED),
-    RequestCode.SEND_REPLY_MESSAGE_V2: Request(send_reply, Needs.NOT_FENCED),
+REQUESTS: dict[int, Translated] = {
+    RequestCode.SEND_REPLY_MESSAGE: Translated(send_reply, Use.REPLY),
+    RequestCode.SEND_REPLY_MESSAGE_V2: Translated(send_reply, Use.REPLY),
 }

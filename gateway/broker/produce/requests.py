@@ -9,15 +9,19 @@ from typing import Final
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import PROPERTY_MSG_REGION, PROPERTY_TRACE_SWITCH
+from mqgateway.engine.message import PROPERTY_MSG_REGION, PROPERTY_TRACE_SWITCH, parse_properties
 from mqgateway.engine.store.message_store import PutStatus
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, Request
+from mqgateway.gateway.broker.operations import (
+    NewMessage,
+    Operations,
+    Permit,
+    RecallOutcome,
+    SendBack,
+    SendOutcome,
+    Use,
+)
 from mqgateway.gateway.broker.outcomes import then_in_steps
-from mqgateway.gateway.broker.produce import reply_requests, timers
-from mqgateway.gateway.broker.produce.send import Send, SendOutcome, send
-from mqgateway.gateway.broker.produce.send_back import SendBack
-from mqgateway.gateway.broker.produce.send_back import send_back as store_again
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import V3_4_9, RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     ConsumerSendMsgBackRequestHeader,
@@ -39,25 +43,39 @@ LESS_SAFE: Final[dict[PutStatus, int]] = {
 ENGINE_FIELD: Final = "E_T"
 
 
-class SendRequests:
-    """The requests to send. One that says `lo=false` is for a queue as it lies on this broker; any other is
-    served by `operation`.
-    """
+def send_message(operations: Operations, permit: Permit, call: Call) -> Served:
+    """10, 310 and 320: answered when the message is as safe as configured."""
+    header = call.header
+    assert isinstance(header, SendMessageRequestHeader)
+    outcome = operations.produce.sending(
+        permit, new_message(header, call), is_batch=bool(header.batch), is_mapped=header.lo is not False
+    )
+    if isinstance(outcome, SendOutcome):
+        return sent(outcome)
+    return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
 
-    def __init__(self, operation: Send) -> None:
-        self._send = operation
 
-    def send_message(self, broker: Broker, call: Call) -> Served:
-        """10, 310 and 320: answered when the message is as safe as configured."""
-        header = call.header
-        assert isinstance(header, SendMessageRequestHeader)
-        if header.max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
-            header.max_reconsume_times = None
-        operation = self._send if header.lo is not False else send
-        outcome = operation(broker, header, call.body, call.peer, call.now)
-        if isinstance(outcome, SendOutcome):
-            return sent(outcome)
-        return outcome.addCallback(sent) if isinstance(outcome, Deferred) else then_in_steps(outcome, sent)
+def new_message(header: SendMessageRequestHeader, call: Call) -> NewMessage:
+    """Return the message, or the batch, that a header describes."""
+    max_reconsume_times = header.max_reconsume_times
+    if max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
+        max_reconsume_times = None
+    properties = header.properties
+    return NewMessage(
+        header.topic,
+        call.body,
+        header.born_timestamp,
+        parse_properties(properties) if properties else {},
+        header.queue_id,
+        header.sys_flag,
+        header.flag,
+        header.reconsume_times,
+        header.producer_group,
+        header.default_topic,
+        header.default_topic_queue_nums,
+        bool(header.unit_mode),
+        max_reconsume_times,
+    )
 
 
 def sent(outcome: SendOutcome) -> Reply:
@@ -79,59 +97,57 @@ def sent(outcome: SendOutcome) -> Reply:
     return Reply(0 if status is _PUT_OK else LESS_SAFE[status], ext=fields)
 
 
-def send_back(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def send_back(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """36: a consumer wants a message again."""
     header = call.header
     assert isinstance(header, ConsumerSendMsgBackRequestHeader)
     turns = header.max_reconsume_times if call.command.version >= V3_4_9 else None
-    request = SendBack(header.group, header.offset, header.delay_level, turns, header.unit_mode)
-    waiting = store_again(broker, request, call.may_use)
+    key = header.origin_msg_id or ""
+    request = SendBack(header.group, header.offset, header.delay_level, turns, header.unit_mode, key)
+    waiting = operations.produce.send_back(permit, request, call.may_use)
     return Reply() if waiting is None else waiting.addCallback(lambda _: Reply())
 
 
-def recall_message(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
+def recall_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
     """370: take a timer back."""
     header = call.header
     assert isinstance(header, RecallMessageRequestHeader)
-    outcome = timers.recall(
-        broker, header.topic, header.recall_handle, header.producer_group, call.peer, call.now
-    )
+    outcome = operations.produce.recall(permit, header.topic, header.recall_handle, header.producer_group)
     return outcome.addCallback(_recalled) if isinstance(outcome, Deferred) else _recalled(outcome)
 
 
-def _recalled(outcome: timers.RecallOutcome) -> Reply:
+def _recalled(outcome: RecallOutcome) -> Reply:
     header = RecallMessageResponseHeader(msg_id=outcome.message_id)
     return Reply(header=header, ext={PROPERTY_MSG_REGION: outcome.region_id})
 
 
-def check_point(broker: Broker, call: Call) -> Reply:
+def check_point(operations: Operations, permit: Permit, call: Call) -> Reply:
     """60 GET_TIMER_CHECK_POINT."""
-    return Reply(body=timers.check_point(broker))
+    return Reply(body=operations.produce.timer_checkpoint(permit))
 
 
-def metrics(broker: Broker, call: Call) -> Reply:
+def metrics(operations: Operations, permit: Permit, call: Call) -> Reply:
     """61 GET_TIMER_METRICS."""
-    return Reply(body=timers.metrics(broker))
+    return Reply(body=operations.produce.timer_metrics(permit))
 
 
-def switch_engine(broker: Broker, call: Call) -> Reply:
+def switch_engine(operations: Operations, permit: Permit, call: Call) -> Reply:
     """5001 SWITCH_TIMER_ENGINE."""
     fields = call.command.ext_fields
-    timers.switch_engine(broker, fields.get(ENGINE_FIELD, "") if fields else None)
+    operations.produce.switch_timer_engine(permit, fields.get(ENGINE_FIELD, "") if fields else None)
     return Reply(remark="switch timer engine success")
 
 
-def requests(operation: Send = send) -> dict[int, Request]:
-    """The functions by code, with this operation behind sends."""
-    send_message = Request(SendRequests(operation).send_message, Needs.MASTER)
-    return {
-        RequestCode.SEND_MESSAGE: send_message,
-        RequestCode.SEND_MESSAGE_V2: send_message,
-        RequestCode.SEND_BATCH_MESSAGE: send_message,
-        RequestCode.CONSUMER_SEND_MSG_BACK: Request(send_back, Needs.MASTER_OR_OTHER),
-        RequestCode.RECALL_MESSAGE: Request(recall_message, Needs.NOT_FENCED),
-        RequestCode.GET_TIMER_CHECK_POINT: Request(check_point, Needs.NOTHING),
-        RequestCode.GET_TIMER_METRICS: Request(metrics, Needs.NOTHING),
-        RequestCode.SWITCH_TIMER_ENGINE: Request(switch_engine, Needs.NOTHING),
-        **reply_requests.REQUESTS,
-    }
+_SEND: Final = Translated(send_message, Use.SEND)
+
+REQUESTS: Final[dict[int, Translated]] = {
+    RequestCode.SEND_MESSAGE: _SEND,
+    RequestCode.SEND_MESSAGE_V2: _SEND,
+    RequestCode.SEND_BATCH_MESSAGE: _SEND,
+    RequestCode.CONSUMER_SEND_MSG_BACK: Translated(send_back, Use.SEND_BACK),
+    RequestCode.RECALL_MESSAGE: Translated(recall_message, Use.RECALL),
+    RequestCode.GET_TIMER_CHECK_POINT: Translated(check_point, Use.QUERY),
+    RequestCode.GET_TIMER_METRICS: Translated(metrics, Use.QUERY),
+    RequestCode.SWITCH_TIMER_ENGINE: Translated(switch_engine, Use.CONFIGURE),
+}
+"""The requests by code; replies are in `reply_requests`."""

@@ -11,7 +11,7 @@ Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 
 import logging
 from random import random
-from typing import Final, Protocol
+from typing import Final
 
 from twisted.internet.defer import Deferred
 
@@ -42,7 +42,6 @@ from mqgateway.engine.message import (
     TYPED,
     Message,
     SysFlag,
-    parse_properties,
 )
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.large_batch import LARGE, LargeBatch
@@ -53,7 +52,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
-from mqgateway.gateway.broker.message_request import MessageRequest
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.produce.durability import STORED
 from mqgateway.gateway.broker.produce.new_topics import once_registered
 from mqgateway.gateway.broker.produce.send_checks import checked_topic
@@ -152,54 +151,35 @@ Sent = SendOutcome | Deferred[SendOutcome]
 """The outcome at once, or when it is as safe as configured."""
 
 
-class Send(Protocol):
-    """See `send`; another room may stand before it."""
-
-    def __call__(
-        self, broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
-    ) -> Sent | Steps[Sent]:
-        """Store what a producer sends."""
-        ...
-
-
 def send(
-    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+    broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store what a producer sends, a large batch in steps. `now` is the wall time in ms. Raises
-    `OperationError`, perhaps in a later step.
+    """Store a message; with `is_batch`, the messages that its body holds (`codec.batches`).
 
-    Where a topic was made for it, that is done once the name servers know the topic, or cannot.
+    A large batch is stored as a cooperative task. `now` is the wall time in ms. Raises `OperationError`,
+    perhaps in a later step. The outcome of a send that created its topic waits until the name servers know
+    the topic, or cannot be reached.
     """
-    topic = request.topic
+    topic = message.topic
     known = broker.tables.topics.get(topic)
-    topic_config = checked_topic(broker, request, known, connection, now)
-    queue_id = request.queue_id
+    topic_config = checked_topic(broker, message, known, connection, now)
+    queue_id = message.queue_id
     if queue_id < 0:
-        queue_id = int(random() * topic_config.write_queue_nums)
-    sys_flag = request.sys_flag
+        message.queue_id = queue_id = int(random() * topic_config.write_queue_nums)
     if topic_config.topic_filter_type == "MULTI_TAG":
-        sys_flag |= SysFlag.MULTI_TAGS
-    properties = _stored_properties(broker, request)
-    message = Message(
-        topic,
-        queue_id,
-        body,
-        properties,
-        request.born_timestamp,
-        connection.host_bytes,
-        broker.store_host,
-        request.flag,
-        sys_flag,
-        request.reconsume_times or 0,
-    )
+        message.sys_flag |= SysFlag.MULTI_TAGS
+    message.born_host = connection.host_bytes
+    message.store_host = broker.store_host
+    properties = message.properties
+    _set_stored(broker, properties)
     is_made = known is None
-    is_inner_batch = sys_flag & SysFlag.INNER_BATCH
+    is_inner_batch = message.sys_flag & SysFlag.INNER_BATCH
     if is_inner_batch or PROPERTY_INNER_NUM in properties:
         _check_inner_batch(broker, topic_config, message)
-    if is_inner_batch or request.batch:
-        return _put_together(broker, topic_config, message, bool(request.batch), connection, is_made)
+    if is_inner_batch or is_batch:
+        return _put_together(broker, topic_config, message, is_batch, connection, is_made)
     if topic.startswith(RETRY_PREFIX):
-        is_made |= _redirect_retry(broker, request, message)
+        is_made |= _redirect_retry(broker, message)
     if PROPERTY_UNIQ_KEY not in properties:
         properties[PROPERTY_UNIQ_KEY] = broker.produce.unique_keys.next(now)
     if topic_config.attributes:
@@ -228,17 +208,14 @@ def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, qu
     return _put(broker, message, queue_id)
 
 
-def _stored_properties(broker: Broker, request: MessageRequest) -> dict[str, str]:
-    """The client's properties as they are stored: with what the broker adds, without what is its own."""
+def _set_stored(broker: Broker, properties: dict[str, str]) -> None:
+    """Add the broker's properties to those of a client, and remove what only the broker may set."""
     options = broker.options
-    given = request.properties
-    properties = parse_properties(given) if isinstance(given, str) else given or {}
     properties[PROPERTY_MSG_REGION] = options.region_id
     properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
     properties[PROPERTY_CLUSTER] = options.broker_cluster_name
     if PROPERTY_POP_CK in properties:
-        del properties[PROPERTY_POP_CK]
-    return properties
+        properties.pop(PROPERTY_POP_CK)
 
 
 def _check_batch(broker: Broker, message: Message) -> None:
@@ -253,12 +230,17 @@ def _check_batch(broker: Broker, message: Message) -> None:
 
 
 def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Message) -> None:
-    """Refuse what says that it is a batch in one record where there can be none.
+    """Refuse what says that it is a batch in one record where there can be none, or none that Kafka reads.
 
     Standard: `HookUtils.checkInnerBatch`.
     """
-    if not (message.sys_flag & SysFlag.INNER_BATCH and topic_config.has_batch_queues):
+    if not (message.sys_flag & SysFlag.INNER_BATCH and _takes_batches(topic_config)):
         raise _illegal(broker)
+
+
+def _takes_batches(topic_config: TopicConfig) -> bool:
+    """Return True if a batch of a client becomes one record."""
+    return topic_config.has_batch_queues and not topic_config.keeps_kafka_batches
 
 
 def _put_together(
@@ -279,7 +261,7 @@ def _put_together(
         message.properties.pop(PROPERTY_INNER_NUM, None)
     batch_id = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
-        if batch_id is None or not topic_config.has_batch_queues:
+        if batch_id is None or not _takes_batches(topic_config):
             if len(message.body) > LARGE:
                 return _put_large_batch(broker, message, connection, is_made)
             outcome = _put(broker, message, message.queue_id, message.body)
@@ -310,19 +292,19 @@ def _put_large_batch(
     return once_registered(broker, outcome) if is_made else outcome
 
 
-def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -> bool:
+def _redirect_retry(broker: Broker, message: NewMessage) -> bool:
     """A message to a retry topic goes to the dead letters when it had its turns, or is consumed in order.
 
     An ordered consumer counts the turns itself and sends a message here only to be rid of it, which
     shows by the locks its group holds. True where the topic of the dead letters was made.
     """
-    name = request.topic[len(RETRY_PREFIX) :]
+    name = message.topic[len(RETRY_PREFIX) :]
     group = broker.tables.groups.find(name)
     if group is None:
         raise OperationError(
             Reason.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {name} {FAQ}"
         )
-    turns = request.max_reconsume_times
+    turns = message.max_reconsume_times
     if turns is None:
         turns = group.retry_max_times
     if message.reconsume_times <= turns and not broker.clients.locks.any_live(
@@ -332,7 +314,7 @@ def _redirect_retry(broker: Broker, request: MessageRequest, message: Message) -
     dead_letters = DLQ_PREFIX + name
     is_made = dead_letters not in broker.tables.topics
     if broker.stats.meters is not None:
-        origin = message.properties.get(PROPERTY_RETRY_TOPIC, request.topic)
+        origin = message.properties.get(PROPERTY_RETRY_TOPIC, message.topic)
         broker.stats.meters.dead_letters.add((name, origin))
     created = broker.tables.topics.create_for_send_back(dead_letters, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0)
     if created is None:

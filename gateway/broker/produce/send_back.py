@@ -29,6 +29,7 @@ from mqgateway.engine.store.message_store import PutStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 from mqgateway.gateway.broker.produce.new_topics import once_registered
@@ -43,9 +44,10 @@ FIRST_LEVEL = 3
 class SendBack:
     """What a consumer says of a message that it wants again.
 
-    `offset` is the message's in the log. A `delay_level` of 0 goes by how often the message was tried, one
-    below that makes it a dead letter. `max_reconsume_times` is None where the group's setting says when it
-    becomes one. With `unit_mode` a retry topic that is made belongs to a unit.
+    `offset` is the message's in the log; `key`, its unique key, tells messages of one batch apart. A
+    `delay_level` of 0 goes by how often the message was tried, one below that makes it a dead letter.
+    `max_reconsume_times` is None where the group's setting says when it becomes one. With `unit_mode` a retry
+    topic that is made belongs to a unit.
     """
 
     group: str
@@ -53,6 +55,7 @@ class SendBack:
     delay_level: int = 0
     max_reconsume_times: int | None = None
     unit_mode: bool = False
+    key: str = ""
 
 
 def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Deferred[None] | None:
@@ -63,11 +66,16 @@ def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Defe
     `OperationError`.
     """
     version = broker.tables.topics.data_version.counter
-    _store_again(broker, request, may_use)
-    return None if broker.tables.topics.data_version.counter == version else once_registered(broker, None)
+
+    def attempt(rounds: int) -> Deferred[None] | None:
+        _store_again(broker, request, may_use, may_wait=not rounds)
+        is_made = broker.tables.topics.data_version.counter != version
+        return once_registered(broker, None) if is_made else None
+
+    return reading(broker, attempt)
 
 
-def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None) -> None:
+def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None, *, may_wait: bool) -> None:
     group = broker.tables.groups.find(request.group)
     if group is None:
         raise OperationError(
@@ -81,7 +89,7 @@ def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None) -> N
     if group.retry_queue_nums <= 0:
         return
     retry_topic, queues = _retry_topic(broker, request, group)
-    original = look_up(broker, request.offset, may_use)
+    original = look_up(broker, request.offset, may_use, request.key, may_wait=may_wait)
     if original is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"look message by offset failed, {request.offset}")
     if any(broker.tables.topics.leaves_out(topic, request.offset) for topic in topics_of(original)):

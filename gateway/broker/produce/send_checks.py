@@ -10,12 +10,12 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNI
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
-from mqgateway.gateway.broker.message_request import MessageRequest
+from mqgateway.gateway.broker.new_message import NewMessage
 
 
 def checked_topic(
     broker: Broker,
-    request: MessageRequest,
+    message: NewMessage,
     topic_config: TopicConfig | None,
     connection: ClientConnection,
     now: int,
@@ -28,7 +28,7 @@ def checked_topic(
     if now < options.start_accept_send_request_time_stamp:
         until = _local_time(options.start_accept_send_request_time_stamp)
         raise OperationError(Reason.SYSTEM_ERROR, f"broker unable to service, until {until}")
-    topic = request.topic
+    topic = message.topic
     if not options.broker_permission & PERM_WRITE and topic_config is not None and topic_config.order:
         raise OperationError(
             Reason.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
@@ -40,8 +40,8 @@ def checked_topic(
     if topic in SEND_FORBIDDEN_TOPICS:
         raise OperationError(Reason.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
     if topic_config is None:
-        topic_config = _new_topic(broker, request)
-    queue_id = request.queue_id
+        topic_config = _new_topic(broker, message)
+    queue_id = message.queue_id
     if queue_id >= topic_config.write_queue_nums and queue_id >= topic_config.read_queue_nums:
         raise OperationError(
             Reason.INVALID_PARAMETER,
@@ -55,13 +55,13 @@ def _local_time(millis: int) -> str:
     return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
 
 
-def _new_topic(broker: Broker, request: MessageRequest) -> TopicConfig:
+def _new_topic(broker: Broker, message: NewMessage) -> TopicConfig:
     """Make the topic after the model the client names, or as a retry topic."""
-    topic = request.topic
+    topic = message.topic
     is_retry = topic.startswith(RETRY_PREFIX)
-    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if request.unit_mode else 0
+    unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if message.unit_mode else 0
     created = broker.tables.topics.create_for_send(
-        topic, request.default_topic, request.default_topic_queue_nums, unit_flag
+        topic, message.default_topic, message.default_topic_queue_nums, unit_flag
     )
     if created is None and is_retry:
         created = broker.tables.topics.create_for_send_back(topic, 1, PERM_READ | PERM_WRITE, unit_flag)

@@ -12,11 +12,8 @@ a pull is passed over.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import wraps
 from typing import Any
 
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume import pull_request
 from mqgateway.gateway.broker.needs import Needs, Request
 from mqgateway.gateway.broker.replication.role_checks import check_role
 from mqgateway.gateway.broker.translated import Context, Translated
@@ -39,42 +36,17 @@ def of_all_roles(requests: Mapping[int, Request | Translated]) -> dict[int, AnyR
 
 def _translated(request: Translated) -> AnyRequestFunction:
     translate, use = request
-    needs = use.needs
 
-    @wraps(translate)
     def serve(context: Context, call: Call) -> Any:
-        broker, operations = context
-        if broker.store.gate is not None:
-            check_role(broker, needs)
-        return translate(operations, operations.gate.pass_on(use, call.peer, call.now), call)
+        permit = context.gate.pass_on(use, call.peer, call.now)
+        return translate(context.operations, permit, call)
 
     return serve
 
 
 def _of_all_roles(master: AnyRequestFunction, needs: Needs) -> AnyRequestFunction:
-    if needs is Needs.NOTHING:
-        return wraps(master)(lambda context, call: master(context.broker, call))
-    pull_only = _pull_only(master) if needs is Needs.NO_TRACE else None
-
-    @wraps(master)
     def serve(context: Context, call: Call) -> Any:
-        broker = context.broker
-        if broker.store.gate is None:
-            return master(broker, call)
-        if pull_only is not None:
-            return master(broker, call) if broker.role.is_slave else pull_only(broker, call)
-        check_role(broker, needs)
-        return master(broker, call)
-
-    return serve
-
-
-def _pull_only(master: AnyRequestFunction) -> AnyRequestFunction:
-    """A pull that leaves no trace."""
-
-    def serve(broker: Broker, call: Call) -> Any:
-        header: Any = call.header
-        header.sys_flag &= ~pull_request.FLAG_COMMIT_OFFSET
-        return master(broker, call)
+        check_role(context.broker, needs)
+        return master(context.broker, call)
 
     return serve

@@ -20,18 +20,16 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume import pull as of_this_broker
 from mqgateway.gateway.broker.consume.pull_request import (
-    FLAG_COMMIT_OFFSET,
-    FLAG_SUSPEND,
     PullOutcome,
     PullRequest,
     PullStatus,
 )
-from mqgateway.gateway.broker.message_request import MessageRequest
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.outcomes import then, then_in_steps
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.produce.send import send as store
 from mqgateway.gateway.broker.static_topics import outgoing_requests
-from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
+from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -41,19 +39,19 @@ CANNOT_PULL: Final = "cannot find mapping item in request process of current bro
 
 
 def send(
-    broker: Broker, request: MessageRequest, body: bytes, connection: ClientConnection, now: int
+    broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store what a producer sends, to a queue of a static topic or of a broker's; see `produce.send.send`."""
+    """Store a message in a queue of a static topic or one of the broker's own; see `produce.send.send`."""
     if broker.tables.mappings.table:
-        queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, chooses=True)
+        queue = led_queue(broker.tables.mappings, message.topic, message.queue_id, chooses=True)
         if queue is not None:
-            inner = changed(request, queue_id=queue.leader.queue_id)
-            outcome = store(broker, inner, body, connection, now)
+            message.queue_id = queue.leader.queue_id
+            outcome = store(broker, message, connection, now, is_batch=is_batch)
             in_queue = partial(_in_queue, queue)
             if isinstance(outcome, SendOutcome | Deferred):
                 return then(outcome, in_queue)
             return then_in_steps(outcome, in_queue)
-    return store(broker, request, body, connection, now)
+    return store(broker, message, connection, now, is_batch=is_batch)
 
 
 def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
@@ -65,45 +63,39 @@ def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
 
 
 def pull(
-    broker: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
+    broker: Broker, request: PullRequest, connection: ClientConnection
 ) -> PullOutcome | Deferred[PullOutcome]:
     """Records from an offset on, of a queue of a static topic or of a broker's; see `consume.pull.pull`."""
     if broker.tables.mappings.table:
         queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, CANNOT_PULL)
         if queue is not None:
-            return _pull_piece(broker, request, connection, queue, is_lite)
-    return of_this_broker.pull(broker, request, connection, is_lite=is_lite)
+            return _pull_piece(broker, request, connection, queue)
+    return of_this_broker.pull(broker, request, connection)
 
 
 def _pull_piece(
-    broker: Broker, request: PullRequest, connection: ClientConnection, queue: LogicalQueue, is_lite: bool
+    broker: Broker, request: PullRequest, connection: ClientConnection, queue: LogicalQueue
 ) -> PullOutcome | Deferred[PullOutcome]:
     """Read the piece that the offset lies in.
 
     What is committed along with a pull is left to the request for that, unless it lies in the same piece.
     """
-    piece = queue.at(request.queue_offset)
-    asked, later = piece.physical(request.queue_offset), queue.after(piece)
+    piece = queue.at(request.offset)
+    asked, later = piece.physical(request.offset), queue.after(piece)
     if later is not None and piece.has_end and asked >= piece.end_offset:
         return _at_the_end(queue, later)
-    flags, most = request.sys_flag, request.max_msg_nums
-    if queue.at(request.commit_offset) is not piece:
-        flags &= ~FLAG_COMMIT_OFFSET
-    if later is not None:  # nothing is added to this piece any more
-        flags &= ~FLAG_SUSPEND
-    inner = changed(
-        request,
-        queue_id=piece.queue_id,
-        queue_offset=asked,
-        max_msg_nums=min(most, piece.end_offset - asked) if piece.has_end else most,
-        sys_flag=flags,
-        commit_offset=piece.physical(request.commit_offset),
-    )
+    most, commit_offset = request.max_messages, -1
+    if piece.has_end:
+        most = min(most, piece.end_offset - asked)
+    if request.commit_offset >= 0 and queue.at(request.commit_offset) is piece:
+        commit_offset = piece.physical(request.commit_offset)
     as_logical = partial(_as_logical, queue, piece, asked)
-    if queue.is_here(piece):
-        return then(of_this_broker.pull(broker, inner, connection, is_lite=is_lite), as_logical)
-    inner = changed(inner, sys_flag=flags & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND)
-    return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
+    if not queue.is_here(piece):
+        inner = request.elsewhere(piece.queue_id, asked, most, request.max_wait, commit_offset)
+        return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
+    max_wait = None if later is not None else request.max_wait  # a piece that has a successor never grows
+    inner = request.elsewhere(piece.queue_id, asked, most, max_wait, commit_offset)
+    return then(of_this_broker.pull(broker, inner, connection), as_logical)
 
 
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:

@@ -43,6 +43,7 @@ from mqgateway.gateway.codec.headers import (
     SearchOffsetResponseHeader,
     UpdateConsumerOffsetRequestHeader,
 )
+from mqgateway.gateway.codec.headers.pull import FLAG_COMMIT_OFFSET, FLAG_SUBSCRIPTION, FLAG_SUSPEND
 from mqgateway.gateway.remoting.call import RequestError
 from mqgateway.gateway.remoting.exchange import RemotingError
 
@@ -62,25 +63,29 @@ WAS_RESET = "Offset has been previously reset"
 
 
 def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
-    """Records of a piece."""
+    """Pull records of a segment. The other broker neither waits nor commits an offset.
+
+    It gets what the client sent, also what is not read without the flags that are removed.
+    """
+    given = _given(request)
     header = PullMessageRequestHeader(
         lo=False,
         bname=piece.broker_name,
-        consumer_group=request.consumer_group,
+        consumer_group=request.group,
         topic=request.topic,
         lite_topic=request.lite_topic,
         queue_id=request.queue_id,
-        queue_offset=request.queue_offset,
-        max_msg_nums=request.max_msg_nums,
-        sys_flag=request.sys_flag,
-        commit_offset=request.commit_offset,
-        suspend_timeout_millis=request.suspend_timeout_millis,
-        subscription=request.subscription,
-        sub_version=request.sub_version,
+        queue_offset=request.offset,
+        max_msg_nums=request.max_messages,
+        sys_flag=given.sys_flag & ~FLAG_COMMIT_OFFSET & ~FLAG_SUSPEND,
+        commit_offset=piece.physical(given.commit_offset),
+        suspend_timeout_millis=given.suspend_timeout_millis,
+        subscription=request.expression,
+        sub_version=request.subscription_version,
         expression_type=request.expression_type,
-        max_msg_bytes=request.max_msg_bytes,
-        request_source=request.request_source,
-        proxy_froward_client_id=request.proxy_froward_client_id,
+        max_msg_bytes=given.max_msg_bytes,
+        request_source=given.request_source,
+        proxy_froward_client_id=given.proxy_froward_client_id,
     )
 
     def read(answer: RemotingCommand) -> PullOutcome:
@@ -101,6 +106,22 @@ def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Defe
         )
 
     return _ask(directory, piece, RequestCode.PULL_MESSAGE, header, read)
+
+
+def _given(request: PullRequest) -> PullMessageRequestHeader:
+    """Return the header that a client sent, or one for a client of another protocol."""
+    if isinstance(request.header, PullMessageRequestHeader):
+        return request.header
+    return PullMessageRequestHeader(
+        consumer_group=request.group,
+        topic=request.topic,
+        queue_id=request.queue_id,
+        queue_offset=request.offset,
+        max_msg_nums=request.max_messages,
+        sys_flag=0 if request.is_subscribed else FLAG_SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=request.max_wait or 0,
+    )
 
 
 def max_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:

@@ -8,16 +8,13 @@ Standard: `TopicQueueMappingManager`, `TopicQueueMappingContext`.
 
 from __future__ import annotations
 
-from copy import copy
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.static_topics.pieces import Piece, piece_after, piece_at
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
 if TYPE_CHECKING:
     from mqgateway.engine.static_topics.mappings import Mappings
-
-R = TypeVar("R")
 
 NOT_HERE = "does not exit in request process of current broker {broker}"  # as the standard spells it
 """What is said of a queue that another broker leads."""
@@ -76,11 +73,3 @@ def led_queue(
         why = refusal.format(broker=mapping.broker_name)
         raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, f"{topic}-{queue_id} {why}")
     return LogicalQueue(mapping.topic, mapping.broker_name, queue_id, mapping.queues[queue_id])
-
-
-def changed(request: R, **fields: Any) -> R:
-    """The same request with other values in some of its fields; doors may hand over what is frozen."""
-    other = copy(request)
-    for name, value in fields.items():
-        object.__setattr__(other, name, value)
-    return other

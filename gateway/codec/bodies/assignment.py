@@ -1,6 +1,6 @@
-"""Who consumes which queue: locks for ordered consumption, assignments made by the broker.
+"""Assignment of queues: locks for ordered consumption, assignments made by the broker.
 
-Standard: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBody`, `QueryAssignment*Body`,
+RocketMQ: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBody`, `QueryAssignment*Body`,
 `SetMessageRequestModeRequestBody`, `MessageRequestModeSerializeWrapper`.
 """
 
@@ -13,7 +13,7 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 @dataclass(slots=True)
 class LockBatchRequestBody(Body):
-    """Queues a client wants for itself; `only_this_broker` is set between the brokers of a group."""
+    """Queues that a client locks; `only_this_broker` is set between the brokers of a group."""
 
     consumer_group: str
     client_id: str
@@ -23,19 +23,19 @@ class LockBatchRequestBody(Body):
 
 @dataclass(slots=True)
 class UnlockBatchRequestBody(LockBatchRequestBody):
-    """Queues it gives back."""
+    """Queues that a client unlocks."""
 
 
 @dataclass(slots=True)
 class LockBatchResponseBody(Body):
-    """Queues it has."""
+    """Queues that the client has locked."""
 
     lock_ok_mq_set: set[MessageQueue] = field(default_factory=set, metadata=wired("lockOKMQSet"))
 
 
 @dataclass(slots=True)
 class QueryAssignmentRequestBody(Body):
-    """A client asks for its queues; `strategy_name` is AVG or AVG_BY_CIRCLE."""
+    """A client queries its queues; `strategy_name` is AVG or AVG_BY_CIRCLE."""
 
     topic: str
     consumer_group: str
@@ -46,7 +46,7 @@ class QueryAssignmentRequestBody(Body):
 
 @dataclass(slots=True)
 class MessageQueueAssignment(Body):
-    """One queue and how to consume it; `mode` is PULL or POP."""
+    """One queue and the mode of its consumption, PULL or POP."""
 
     message_queue: MessageQueue
     mode: MessageRequestMode | None = "PULL"
@@ -55,14 +55,14 @@ class MessageQueueAssignment(Body):
 
 @dataclass(slots=True)
 class QueryAssignmentResponseBody(Body):
-    """The queues of a client; None lets it keep those it has."""
+    """The queues of a client; with None it keeps those it has."""
 
     message_queue_assignments: list[MessageQueueAssignment] | None = None
 
 
 @dataclass(slots=True)
 class SetMessageRequestModeRequestBody(Body):
-    """How a group consumes a topic."""
+    """The mode in which a group consumes a topic."""
 
     topic: str
     consumer_group: str

@@ -1,4 +1,4 @@
-"""Users and access policies (ACL 2.0). Standard: `UserInfo`, `AclInfo`."""
+"""Users and access policies (ACL 2.0). RocketMQ: `UserInfo`, `AclInfo`."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ class UserInfo(Body):
 
 @dataclass(slots=True)
 class PolicyEntryInfo(Body):
-    """What may be done with a resource, as in `Topic:orders*`; `decision` is Allow or Deny."""
+    """The decision, Allow or Deny, on actions on a resource, such as `Topic:orders*`."""
 
     resource: str | None = None
     actions: list[str] | None = None

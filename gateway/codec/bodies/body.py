@@ -1,20 +1,20 @@
-"""How a body is declared: a dataclass whose annotations are the JSON.
+"""Declaration of bodies: a dataclass whose annotations describe the JSON.
 
     @dataclass(slots=True)
     class ProducerConnection(Body):
         connection_set: list[Connection] = field(default_factory=list)
 
 A member's JSON name is the camelCase of the attribute's (`wired` gives another). Allowed types are str, int
-(a long of Java's), `Int`, float, bool, `Annotated[str, Names(...)]` (an enum), Any (taken as it is),
-bodies, `list`, `set` (a JSON array, written sorted), `dict` with str, int or MessageQueue keys, and `|
-None` of each. What may stand for which type is the standard's leniency, `engine.java_types`. Missing
-members get the default; without one numbers and booleans are zero, and others are an error. Null is None
-where that is allowed, zero for numbers and booleans, else the default. Members that are None are not
-written, unknown ones not read; of arrays and maps, neither are nulls.
+(a long of Java's), `Int`, float, bool, `Annotated[str, Names(...)]` (an enum), Any (unchanged), bodies,
+`list`, `set` (a JSON array, written sorted), `dict` with str, int or MessageQueue keys, and `| None` of each.
+Values are converted as leniently as by RocketMQ, see `engine.java_types`. Missing members get the default;
+without one numbers and booleans are zero, and others are an error. Null is None where that is allowed, zero
+for numbers and booleans, else the default. Members that are None are not written, unknown members are not
+read. Nulls in arrays and maps are dropped in the same way.
 
-Written JSON has no spaces and sorted keys. Where a map has keys that are no text, the standard writes JSON
-that is none: bare integers and whole objects as keys. `engine.lenient_json` reads and writes that.
-Standard: `RemotingSerializable`.
+Written JSON has no spaces and sorted keys. Where a map has keys that are not text, RocketMQ writes invalid
+JSON: bare integers and whole objects as keys. `engine.lenient_json` reads and writes that.
+RocketMQ: `RemotingSerializable`.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.codec.fields import camel_case
 
 Int = Annotated[int, INT_BITS]
-"""A whole number that is an int in Java; a plain `int` is a long."""
+"""An integer that is an int in Java; a plain `int` is a long."""
 
 
 def is_null(text: bytes) -> bool:
@@ -63,7 +63,7 @@ class Body:
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
-        """The body in JSON text. Raises BodyError."""
+        """Parse the body in JSON text. Raises BodyError."""
         try:
             value = lenient_json.loads(data)
         except ValueError as error:
@@ -72,7 +72,7 @@ class Body:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """The body in a JSON value. Raises BodyError."""
+        """Convert a JSON value to the body. Raises BodyError."""
         if not isinstance(value, dict):
             raise BodyError(cls.__name__, f"{cls.__name__} is not a JSON object")
         values: dict[str, Any] = {}
@@ -92,7 +92,7 @@ class Body:
         return cls(**values)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON value; keys of maps are text, int, or an object key of `engine.lenient_json`."""
+        """Return the JSON value; keys of maps are text, int, or an object key of `engine.lenient_json`."""
         result = {}
         for member in _members(type(self)):
             value = getattr(self, member.name)
@@ -101,15 +101,15 @@ class Body:
         return result
 
     def encode(self) -> bytes:
-        """The JSON text as the standard writes it: integer and object keys are bare."""
+        """Return the JSON text as RocketMQ writes it: integer and object keys are bare."""
         value = self.to_json()
         try:
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        except TypeError:  # a key that is no text
+        except TypeError:  # a key that is not text
             return lenient_json.dumps(value)
 
     def encode_standard(self) -> bytes:
-        """JSON that every reader takes: int keys are quoted, everything beyond ASCII is escaped.
+        """Return JSON that every reader accepts: int keys are quoted, everything beyond ASCII is escaped.
 
         Not for bodies with MessageQueue keys.
         """
@@ -117,7 +117,7 @@ class Body:
 
 
 def wired(name: str) -> dict[str, str]:
-    """Field metadata for a JSON name that is not the camelCase of the attribute's name."""
+    """Return field metadata for a JSON name that is not the camelCase of the attribute's name."""
     return {"wire": name}
 
 
@@ -128,9 +128,9 @@ class _Member(NamedTuple):
     name: str
     wire_name: str
     required: bool
-    null: Any  # what null is read as
-    read: Callable[[Any], Any]  # gives None for null
-    write: Callable[[Any], Any] | None  # None: JSON has the value as it is
+    null: Any  # the value that null becomes
+    read: Callable[[Any], Any]  # returns None for null
+    write: Callable[[Any], Any] | None  # None: JSON has the value unchanged
 
 
 _Converter = tuple[Callable[[Any], Any], Callable[[Any], Any] | None]
@@ -141,7 +141,7 @@ _MEMBERS: dict[type[Body], tuple[_Member, ...]] = {}
 
 
 def _members(cls: type[Body]) -> tuple[_Member, ...]:
-    """The members of a body class, worked out when it is first used."""
+    """Return the members of a body class, computed at its first use."""
     if cls not in _MEMBERS:
         _MEMBERS[cls] = _read_declaration(cls)
     return _MEMBERS[cls]
@@ -161,7 +161,7 @@ def _read_declaration(cls: type[Body]) -> tuple[_Member, ...]:
 
 
 def _converter(hint: Any) -> _Converter:
-    """How values of a type are read from JSON and written to it."""
+    """Return the functions that read values of a type from JSON and write them."""
     if hint in _SCALARS:
         return _SCALARS[hint], None
     if isinstance(hint, type) and issubclass(hint, Body):
@@ -190,7 +190,9 @@ def _body_reader(hint: type[Body]) -> Callable[[Any], Any]:
 
 
 def _items(value: Any, read: Callable[[Any], Any], one: _IsOne) -> list[Any] | None:
-    """The items of an array that are not null; `one` says what stands for an array of it."""
+    """Return the items of an array that are not null; `one` returns True for a value that stands for an array
+    of one item.
+    """
     items = [value] if one is not None and one(value) else to_items(value)
     return None if items is None else [found for item in items if (found := read(item)) is not None]
 
@@ -264,4 +266,4 @@ _SCALARS: dict[Any, Callable[[Any], Any]] = {
 }
 _ZEROS: dict[Any, Any] = {int: 0, Int: 0, float: 0.0, bool: False}
 _SINGLE: dict[Any, _IsOne] = {str: is_text_item, int: is_integer_item, Int: is_integer_item}
-"""What stands for an array of one item of a type."""
+"""Predicates by type, True for a value that stands for an array of one item."""

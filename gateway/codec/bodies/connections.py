@@ -1,6 +1,6 @@
-"""Who is connected: members of groups and their connections.
+"""Clients of groups and their connections.
 
-Standard: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTableInfo`, `GroupList`,
+RocketMQ: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTableInfo`, `GroupList`,
 `GetConsumerListByGroupResponseBody`.
 """
 

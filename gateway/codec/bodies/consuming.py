@@ -1,6 +1,6 @@
-"""What a consumer is doing, as it tells when asked, and what a broker shows of its queues.
+"""Running information of a consumer, and a broker's view of its queues.
 
-Times are ms since the epoch. Standard: `ConsumerRunningInfo`, `ConsumeMessageDirectlyResult`,
+Times are ms since the epoch. RocketMQ: `ConsumerRunningInfo`, `ConsumeMessageDirectlyResult`,
 `QueryConsumeQueueResponseBody`, `QuerySubscriptionResponseBody`, `GroupForbidden`.
 """
 
@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 @dataclass(slots=True)
 class ProcessQueueInfo(Body):
-    """What a pull consumer holds of a queue."""
+    """Messages of a queue that a pull consumer holds."""
 
     commit_offset: int = 0
     cached_msg_min_offset: int = 0
@@ -34,7 +34,7 @@ class ProcessQueueInfo(Body):
 
 @dataclass(slots=True)
 class PopProcessQueueInfo(Body):
-    """What a pop consumer holds of a queue."""
+    """Messages of a queue that a pop consumer holds."""
 
     wait_ack_count: Int = 0
     droped: bool = False
@@ -55,7 +55,7 @@ class ConsumeStatus(Body):
 
 @dataclass(slots=True)
 class ConsumerRunningInfo(Body):
-    """A consumer from inside; `jstack` is the stacks of its threads if they were asked for."""
+    """Internal state of a consumer; `jstack` is the stacks of its threads, if requested."""
 
     properties: dict[str, str] = field(default_factory=dict)
     subscription_set: list[SubscriptionData] = field(default_factory=list)
@@ -68,7 +68,7 @@ class ConsumerRunningInfo(Body):
 
 @dataclass(slots=True)
 class ConsumeMessageDirectlyResult(Body):
-    """What became of one message; `consume_result` is CR_SUCCESS, CR_LATER, CR_THROW_EXCEPTION and so on."""
+    """Result of one message; `consume_result` is CR_SUCCESS, CR_LATER, CR_THROW_EXCEPTION and so on."""
 
     order: bool = False
     auto_commit: bool = True
@@ -92,7 +92,7 @@ class ConsumeQueueData(Body):
 
 @dataclass(slots=True)
 class QueryConsumeQueueResponseBody(Body):
-    """Entries of a consume queue, and how a group's subscription sees them."""
+    """Entries of a consume queue, and their evaluation by a group's subscription."""
 
     subscription_data: SubscriptionData | None = None
     filter_data: str | None = None
@@ -112,7 +112,7 @@ class QuerySubscriptionResponseBody(Body):
 
 @dataclass(slots=True)
 class GroupForbidden(Body):
-    """Whether a group may read a topic."""
+    """Permission of a group to read a topic."""
 
     topic: str
     group: str

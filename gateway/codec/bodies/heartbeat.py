@@ -1,9 +1,9 @@
-"""What a client tells a broker about itself, and what it may ask about its expressions.
+"""Heartbeats of clients to a broker, and checks of their expressions.
 
-Enum members travel as their names, from clients in C++ as their places in Java's declaration:
+Enum members are sent as their names, by clients in C++ as their ordinals in Java's declaration:
 `consume_type` CONSUME_ACTIVELY or CONSUME_PASSIVELY, `message_model` BROADCASTING, CLUSTERING or
 LITE_SELECTIVE, `consume_from_where` CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET or
-CONSUME_FROM_TIMESTAMP. Standard: `HeartbeatData` and what it is made of, `CheckClientRequestBody`.
+CONSUME_FROM_TIMESTAMP. RocketMQ: `HeartbeatData` and its parts, `CheckClientRequestBody`.
 """
 
 from dataclasses import dataclass, field
@@ -66,9 +66,10 @@ class HeartbeatData(Body):
 
     @classmethod
     def read(cls, data: bytes, groups_max: int, subscriptions_max: int) -> Steps[Self]:
-        """The body in JSON text, read in steps, a group in each. Raises BodyError.
+        """Parse the body in JSON text as a cooperative task, one group per step. Raises BodyError.
 
-        Of more groups, or subscriptions of a group, than may be, one too many is read and no further.
+        If there are more groups, or subscriptions of a group, than allowed, one too many is read and no
+        further.
         """
         groups: dict[str, list[Any]] = {_CONSUMERS: [], _PRODUCERS: []}
 
@@ -97,7 +98,7 @@ class HeartbeatData(Body):
 
 @dataclass(slots=True)
 class CheckClientRequestBody(Body):
-    """A subscription whose expression the broker is to try."""
+    """A subscription whose expression the broker is to check."""
 
     client_id: str | None = None
     group: str | None = None

@@ -1,6 +1,6 @@
-"""Lite topics: subscriptions and what administration sees of them.
+"""Lite topics: subscriptions and their administration.
 
-Times are ms since the epoch; a lag or an offset that was not computed is None. Standard: the classes of the
+Times are ms since the epoch; a lag or an offset that was not computed is None. RocketMQ: the classes of the
 same names.
 """
 
@@ -12,7 +12,7 @@ from mqgateway.gateway.codec.bodies.enums import LiteSubscriptionAction, OffsetO
 
 @dataclass(slots=True)
 class OffsetOption(Body):
-    """Where a new subscription starts; `type` is POLICY, OFFSET, TAIL_N or TIMESTAMP."""
+    """Start of a new subscription; `type` is POLICY, OFFSET, TAIL_N or TIMESTAMP."""
 
     type: OffsetOptionType = "POLICY"
     value: int = 0
@@ -56,7 +56,7 @@ class GetBrokerLiteInfoResponseBody(Body):
 
 @dataclass(slots=True)
 class GetParentTopicInfoResponseBody(Body):
-    """A parent topic; `ttl` is minutes, `groups` are left out by the standard where there are none."""
+    """A parent topic; `ttl` is minutes. RocketMQ omits `groups` if there are none."""
 
     topic: str
     ttl: Int = -1
@@ -67,7 +67,7 @@ class GetParentTopicInfoResponseBody(Body):
 
 @dataclass(slots=True)
 class LiteSubscriber(Body):
-    """A client that subscribes; `*` when its group takes every lite topic."""
+    """A client that subscribes; `*` if its group consumes every lite topic."""
 
     client_id: str
     group: str
@@ -95,7 +95,7 @@ class GetLiteTopicInfoResponseBody(Body):
 
 @dataclass(slots=True)
 class GetLiteClientInfoResponseBody(Body):
-    """The subscriptions of a client; of one that has none there is no set, and counts and times are -1."""
+    """The subscriptions of a client; without any there is no set, and counts and times are -1."""
 
     parent_topic: str | None = None
     group: str | None = None

@@ -1,4 +1,4 @@
-"""The body a broker registers with, which has two forms.
+"""The body with which a broker registers, in two forms.
 
 The plain form is JSON. The compressed form is a zlib stream of these parts, all lengths and counts i4:
 
@@ -7,9 +7,9 @@ The plain form is JSON. The compressed form is a zlib stream of these parts, all
     length, filter servers as a JSON array
     count, then as often: length, mapping of a static topic as JSON       (senders from 5.0 on)
 
-It leaves out the order flag, the system flag and the details of mappings. Both forms are read in steps, topic
-by topic as they come, so that a hundred thousand of them keep nobody waiting and are never in memory as JSON
-all together. Standard: `RegisterBrokerBody`, `TopicConfig.encode`.
+It omits the order flag, the system flag and the details of mappings. Both forms are read as cooperative
+tasks, topic by topic. So a hundred thousand topics delay no other request, and are never all in memory as
+JSON. RocketMQ: `RegisterBrokerBody`, `TopicConfig.encode`.
 """
 
 import struct
@@ -28,17 +28,18 @@ from mqgateway.gateway.codec.codes import V5_0_0
 from mqgateway.gateway.codec.errors import BodyError
 
 TOPIC_TEXT_MAX = 16 * 1024
-"""Bytes that the text of one topic may have in a compressed body."""
+"""Maximum bytes of the text of one topic in a compressed body."""
 
 PART_MAX = 1024 * 1024
-"""Bytes that any other part of it may have."""
+"""Maximum bytes of any other part of it."""
 
 SHORT_BODY = 128 * 1024
-"""Bytes of a body in its plain form that is read in one go, which takes less than a millisecond and is eight
-times as quick. A broker with some hundred topics sends no more."""
+"""Maximum bytes of a plain body that is read at once, which takes less than a millisecond and is eight
+times as fast. A broker with some hundred topics sends no more.
+"""
 
 TakeTopic = Callable[[str, dict[str, Any]], None]
-"""Is given each topic by its name as it comes; what it raises ends the reading."""
+"""Called with each topic by its name; an error that it raises ends the reading."""
 
 _LENGTH = struct.Struct(">i")
 _BEST_COMPRESSION = 9
@@ -59,7 +60,7 @@ class RegisterBrokerBody(Body):
     filter_server_list: list[str] = field(default_factory=list)
 
     def encode_compressed(self) -> bytes:
-        """The compressed form, as brokers from 5.0 on send it."""
+        """Return the compressed form, as brokers from 5.0 on send it."""
         wrapper = self.topic_config_serialize_wrapper
         topics = wrapper.topic_config_table.values()
         mappings = wrapper.topic_queue_mapping_info_map.values()
@@ -75,7 +76,7 @@ class RegisterBrokerBody(Body):
 
     @classmethod
     def read(cls, data: bytes, take: TakeTopic) -> Steps[Self]:
-        """The body in its plain form, without the topics: `take` is given those. Raises BodyError."""
+        """Parse the plain form, without the topics: `take` gets those. Raises BodyError."""
         found: dict[str, dict[Any, Any]] = {_VERSION: {}, _MAPPINGS: {}}
 
         def put(path: lenient_json.Path, value: Any) -> None:
@@ -104,9 +105,9 @@ class RegisterBrokerBody(Body):
 
     @classmethod
     def read_compressed(cls, data: bytes, version: int, limit: int, take: TakeTopic) -> Steps[Self]:
-        """The same of its compressed form, from a broker of this version.
+        """Parse the compressed form, from a broker of this version; `take` gets the topics.
 
-        `limit` are the bytes it may have when inflated. Raises BodyError.
+        `limit` is the maximum of inflated bytes. Raises BodyError.
         """
         try:
             return (yield from cls._from_parts(_Parts(data, limit), version, take))
@@ -137,29 +138,29 @@ class RegisterBrokerBody(Body):
 
 
 class _Parts:
-    """Reads numbers and parts off the front of a zlib stream, which is inflated piece by piece.
+    """Reads numbers and parts from a zlib stream, which is inflated chunk by chunk.
 
     Raises zlib.error, struct.error and ValueError.
     """
 
     def __init__(self, data: bytes, limit: int) -> None:
         self._data = data
-        self._given = 0  # bytes of `data` that the stream has been given
+        self._given = 0  # bytes of `data` that were given to the stream
         self._stream = zlib.decompressobj()
         self._limit = limit
-        self._inflated = b""  # what is inflated and not read yet begins at `_position`
+        self._inflated = b""  # inflated bytes that are not read yet begin at `_position`
         self._position = 0
         self._passed = 0  # bytes that were inflated before those
 
     def next_number(self) -> Steps[int]:
-        """The number that comes next."""
+        """Return the next number."""
         yield from self._inflate(_LENGTH.size)
         number: int = _LENGTH.unpack_from(self._inflated, self._position)[0]
         self._position += _LENGTH.size
         return number
 
     def next_part(self, most: int = PART_MAX) -> Steps[bytes]:
-        """The part that comes next, of at most so many bytes."""
+        """Return the next part, of at most `most` bytes."""
         length = yield from self.next_number()
         if not 0 <= length <= most:
             raise ValueError(f"a part of {length} bytes, where {most} are allowed")
@@ -168,13 +169,13 @@ class _Parts:
         return self._inflated[start : self._position]
 
     def end(self) -> Steps[None]:
-        """Whatever follows is passed over; the stream has to be whole."""
+        """Skip the rest; the stream must be complete."""
         while not self._stream.eof:
             self._position = len(self._inflated)
             yield from self._inflate(1, at_end=True)
 
     def _inflate(self, size: int, *, at_end: bool = False) -> Steps[None]:
-        """Have at least so many bytes that were not read yet."""
+        """Inflate until at least `size` bytes are unread."""
         while len(self._inflated) - self._position < size:
             if self._stream.eof:
                 if at_end:
@@ -196,7 +197,7 @@ class _Parts:
 
 
 def _short(data: bytes) -> Any:
-    """The value of a short body that is plain JSON; None of others."""
+    """Return the value of a short body that is plain JSON; None for other bodies."""
     try:
         return orjson.loads(data) if len(data) <= SHORT_BODY else None
     except orjson.JSONDecodeError:
@@ -204,7 +205,7 @@ def _short(data: bytes) -> Any:
 
 
 def _hand_on(value: Any, take: Callable[[lenient_json.Path, Any], None]) -> Steps[None]:
-    """Have what lies three deep taken, as `lenient_json.loads_in_steps` does, and keep nothing of it."""
+    """Pass on the values three levels deep, as `lenient_json.loads_in_steps` does, and keep none of them."""
     taken = 0
     for one, members in _inside(value):
         for two, table in _inside(members):

@@ -1,6 +1,6 @@
-"""Who has which topic: the answers of a name server.
+"""Routes: brokers of topics, as a name server answers.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class BrokerMemberGroup(Body):
 
 @dataclass(slots=True)
 class GetBrokerMemberGroupResponseBody(Body):
-    """The group asked for."""
+    """The requested group."""
 
     broker_member_group: BrokerMemberGroup | None = None
 

@@ -1,9 +1,9 @@
-"""Tables of topics and groups, as brokers and tools pass them around.
+"""Tables of topics and groups, as brokers and tools exchange them.
 
 The configurations of topics and groups themselves are plain JSON values here, since `engine.tables.topics`
 and `engine.tables.groups` own them; so are data versions (`engine.tables.data_version`) and the mappings of
 static topics.
-Standard: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`, `SubscriptionGroupWrapper`,
+RocketMQ: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`, `SubscriptionGroupWrapper`,
 `CreateTopicListRequestBody`, `SubscriptionGroupList`.
 """
 
@@ -27,7 +27,7 @@ class TopicConfigSerializeWrapper(Body):
 
 @dataclass(slots=True)
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
-    """The same with the mappings of static topics; and, ours, where in the log deleted topics ended."""
+    """Topics with the mappings of static topics; and, ours, the log offsets at which deleted topics ended."""
 
     topic_queue_mapping_info_map: dict[str, Any] = field(default_factory=dict)
     topic_queue_mapping_detail_map: dict[str, Any] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
 
 @dataclass(slots=True)
 class SubscriptionGroupWrapper(Body):
-    """Groups by name, what they may not read, and the version of the table."""
+    """Groups by name, their forbidden topics, and the version of the table."""
 
     subscription_group_table: dict[str, dict[str, Any]] = field(default_factory=dict)
     forbidden_table: dict[str, dict[str, Int]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class SubscriptionGroupList(Body):
 
 
 def read_list(body: type[Body], member: str, data: bytes, take: Callable[[Any], None]) -> Steps[None]:
-    """Hand over the entries of a body's only list one by one, as they are read in steps. Raises BodyError."""
+    """Pass on the entries of a body's only list one by one, in a cooperative task. Raises BodyError."""
 
     def put(path: lenient_json.Path, value: Any) -> None:
         if path[0] == member:

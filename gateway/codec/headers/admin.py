@@ -1,9 +1,9 @@
 """Administration of a broker: topics, groups, statistics, queues.
 
-The two paged requests (21 and 201) declare where they start as required, but Apache's broker takes them
-without it: clients before 5.5 send none of the fields and get everything.
+The two paged requests (21 and 201) declare their start as required, but Apache's broker accepts them without
+it: clients before 5.5 send none of the fields and get everything.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -54,7 +54,7 @@ class GetAllTopicConfigRequestHeader(Header, code=RequestCode.GET_ALL_TOPIC_CONF
 
 
 class GetAllTopicConfigResponseHeader(Header):
-    """How many topics there are."""
+    """The number of topics."""
 
     total_topic_num: Int | None = None
 
@@ -68,7 +68,7 @@ class GetAllSubscriptionGroupRequestHeader(Header, code=RequestCode.GET_ALL_SUBS
 
 
 class GetAllSubscriptionGroupResponseHeader(Header):
-    """How many groups there are."""
+    """The number of groups."""
 
     total_group_num: Int
 
@@ -94,7 +94,7 @@ class GetTopicStatsInfoRequestHeader(TopicRequestHeader, code=RequestCode.GET_TO
 
 
 class GetConsumeStatsRequestHeader(TopicRequestHeader, code=RequestCode.GET_CONSUME_STATS):
-    """Progress of a group, on one topic, some (joined by `;`), or all it consumes."""
+    """Progress of a group, on one topic, several (joined by `;`), or all it consumes."""
 
     consumer_group: str
     topic: str | None = None
@@ -118,7 +118,7 @@ class QueryConsumeQueueRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_
 
 
 class QueryConsumeTimeSpanRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_CONSUME_TIME_SPAN):
-    """Times between which a group's messages lie."""
+    """First and last times of a group's messages."""
 
     topic: str
     group: str = ""

@@ -1,6 +1,6 @@
-"""Clients of a broker: heartbeats, members of groups, queue locks, and what a broker asks of a consumer.
+"""Clients of a broker: heartbeats, members of groups, queue locks, and requests of a broker to a consumer.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Bool, Header, Int, RpcRequestHeader, 
 
 
 class HeartbeatRequestHeader(RpcRequestHeader, code=RequestCode.HEART_BEAT):
-    """A client is alive; what it produces and consumes is in the body."""
+    """A client is alive; its groups are in the body."""
 
 
 class UnregisterClientRequestHeader(RpcRequestHeader, code=RequestCode.UNREGISTER_CLIENT):
@@ -20,7 +20,7 @@ class UnregisterClientRequestHeader(RpcRequestHeader, code=RequestCode.UNREGISTE
 
 
 class UnregisterClientResponseHeader(Header):
-    """Nothing."""
+    """No fields."""
 
 
 class GetConsumerListByGroupRequestHeader(RpcRequestHeader, code=RequestCode.GET_CONSUMER_LIST_BY_GROUP):
@@ -30,11 +30,11 @@ class GetConsumerListByGroupRequestHeader(RpcRequestHeader, code=RequestCode.GET
 
 
 class GetConsumerListByGroupResponseHeader(Header):
-    """Nothing but the body."""
+    """No fields; the answer is the body."""
 
 
 class NotifyConsumerIdsChangedRequestHeader(RpcRequestHeader, code=RequestCode.NOTIFY_CONSUMER_IDS_CHANGED):
-    """The broker says that a group has changed."""
+    """The broker notifies a client that a group has changed."""
 
     consumer_group: str
 
@@ -44,7 +44,7 @@ class LockBatchMqRequestHeader(RpcRequestHeader, code=RequestCode.LOCK_BATCH_MQ)
 
 
 class UnlockBatchMqRequestHeader(RpcRequestHeader, code=RequestCode.UNLOCK_BATCH_MQ):
-    """Unlock them."""
+    """Unlock queues."""
 
 
 class GetConsumerConnectionListRequestHeader(RpcRequestHeader, code=RequestCode.GET_CONSUMER_CONNECTION_LIST):
@@ -64,7 +64,7 @@ class GetAllProducerInfoRequestHeader(Header, code=RequestCode.GET_ALL_PRODUCER_
 
 
 class GetConsumerRunningInfoRequestHeader(RpcRequestHeader, code=RequestCode.GET_CONSUMER_RUNNING_INFO):
-    """What a consumer is doing; passed on to the consumer."""
+    """Running information of a consumer; passed on to the consumer."""
 
     consumer_group: str
     client_id: str

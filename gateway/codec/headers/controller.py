@@ -1,6 +1,6 @@
-"""The controller: which replicas a broker group has, which are in sync, which one is master.
+"""The controller: replicas of a broker group, its in-sync set, its master.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Bool, Header, Int, Long
 
 
 class AlterSyncStateSetRequestHeader(Header, code=RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET):
-    """A master reports who is in sync."""
+    """A master reports its in-sync set."""
 
     broker_name: str | None = None
     master_broker_id: Long | None = None
@@ -33,7 +33,7 @@ class ElectMasterRequestHeader(Header, code=RequestCode.CONTROLLER_ELECT_MASTER)
 
 
 class ElectMasterResponseHeader(Header):
-    """Who was elected."""
+    """The elected master."""
 
     master_broker_id: Long | None = None
     master_address: str | None = None
@@ -42,7 +42,7 @@ class ElectMasterResponseHeader(Header):
 
 
 class RegisterBrokerToControllerRequestHeader(Header, code=RequestCode.CONTROLLER_REGISTER_BROKER):
-    """A replica with an id says where it is."""
+    """A replica with an id registers its address."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
@@ -52,7 +52,7 @@ class RegisterBrokerToControllerRequestHeader(Header, code=RequestCode.CONTROLLE
 
 
 class RegisterBrokerToControllerResponseHeader(Header):
-    """The master it is to follow."""
+    """The master that the replica is to follow."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
@@ -69,7 +69,7 @@ class GetReplicaInfoRequestHeader(Header, code=RequestCode.CONTROLLER_GET_REPLIC
 
 
 class GetReplicaInfoResponseHeader(Header):
-    """Who that is."""
+    """The master of the group."""
 
     master_broker_id: Long | None = None
     master_address: str | None = None
@@ -77,7 +77,7 @@ class GetReplicaInfoResponseHeader(Header):
 
 
 class GetMetaDataResponseHeader(Header):
-    """The controllers, and which of them leads."""
+    """The controllers, with the leader among them."""
 
     group: str | None = None
     controller_leader_id: str | None = None
@@ -87,14 +87,14 @@ class GetMetaDataResponseHeader(Header):
 
 
 class GetNextBrokerIdRequestHeader(Header, code=RequestCode.CONTROLLER_GET_NEXT_BROKER_ID):
-    """Which id a new replica may ask for."""
+    """Query the next id for a new replica."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
 
 
 class GetNextBrokerIdResponseHeader(Header):
-    """That id."""
+    """The next id."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
@@ -102,7 +102,7 @@ class GetNextBrokerIdResponseHeader(Header):
 
 
 class ApplyBrokerIdRequestHeader(Header, code=RequestCode.CONTROLLER_APPLY_BROKER_ID):
-    """A new replica asks for an id."""
+    """A new replica applies for an id."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
@@ -111,14 +111,14 @@ class ApplyBrokerIdRequestHeader(Header, code=RequestCode.CONTROLLER_APPLY_BROKE
 
 
 class ApplyBrokerIdResponseHeader(Header):
-    """It has it."""
+    """The id is accepted."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
 
 
 class CleanControllerBrokerDataRequestHeader(Header, code=RequestCode.CLEAN_BROKER_DATA):
-    """Forget replicas."""
+    """Remove replicas."""
 
     cluster_name: str | None = None
     broker_name: str
@@ -128,7 +128,7 @@ class CleanControllerBrokerDataRequestHeader(Header, code=RequestCode.CLEAN_BROK
 
 
 class NotifyBrokerRoleChangedRequestHeader(Header, code=RequestCode.NOTIFY_BROKER_ROLE_CHANGED):
-    """The controller tells a broker who is master now."""
+    """The controller notifies a broker of the current master."""
 
     master_address: str | None = None
     master_epoch: Int | None = None
@@ -145,21 +145,21 @@ class BrokerCloseChannelRequest(Header, code=RequestCode.BROKER_CLOSE_CHANNEL_RE
 
 
 class BrokerCloseChannelResponse(Header):
-    """Nothing."""
+    """No fields."""
 
 
 class CheckNotActiveBrokerRequest(Header, code=RequestCode.CHECK_NOT_ACTIVE_BROKER_REQUEST):
-    """In the controllers' own log: look for silent brokers."""
+    """In the controllers' own log: check for silent brokers."""
 
     check_time_millis: Long | None = None  # ms since the epoch
 
 
 class CheckNotActiveBrokerResponse(Header):
-    """Nothing but the body."""
+    """No fields; the answer is the body."""
 
 
 class GetBrokerLiveInfoRequest(Header, code=RequestCode.GET_BROKER_LIVE_INFO_REQUEST):
-    """In the controllers' own log: who is alive."""
+    """In the controllers' own log: query the brokers that are alive."""
 
     cluster_name: str | None = None
     broker_name: str | None = None
@@ -167,7 +167,7 @@ class GetBrokerLiveInfoRequest(Header, code=RequestCode.GET_BROKER_LIVE_INFO_REQ
 
 
 class GetBrokerLiveInfoResponse(Header):
-    """Nothing but the body."""
+    """No fields; the answer is the body."""
 
 
 class GetSyncStateDataRequest(Header, code=RequestCode.GET_SYNC_STATE_DATA_REQUEST):
@@ -194,4 +194,4 @@ class RaftBrokerHeartBeatEventRequest(Header, code=RequestCode.RAFT_BROKER_HEART
 
 
 class RaftBrokerHeartBeatEventResponse(Header):
-    """Nothing."""
+    """No fields."""

@@ -1,6 +1,6 @@
 """Lite topics: many small topics inside a parent topic, popped by client.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Header, Int, Long, RpcRequestHeader
 
 
 class PopLiteMessageRequestHeader(RpcRequestHeader, code=RequestCode.POP_LITE_MESSAGE):
-    """A client asks for messages of the lite topics it subscribes to."""
+    """A client requests messages of the lite topics it subscribes to."""
 
     client_id: str
     consumer_group: str
@@ -21,7 +21,7 @@ class PopLiteMessageRequestHeader(RpcRequestHeader, code=RequestCode.POP_LITE_ME
 
 
 class PopLiteMessageResponseHeader(Header):
-    """What was handed out."""
+    """The delivered messages."""
 
     pop_time: Long  # ms since the epoch
     invisible_time: Long  # ms
@@ -36,7 +36,7 @@ class LiteSubscriptionCtlRequestHeader(RpcRequestHeader, code=RequestCode.LITE_S
 
 
 class NotifyUnsubscribeLiteRequestHeader(RpcRequestHeader, code=RequestCode.NOTIFY_UNSUBSCRIBE_LITE):
-    """The broker tells a client that it lost a subscription."""
+    """The broker notifies a client that it lost a subscription."""
 
     lite_topic: str
     consumer_group: str
@@ -74,7 +74,7 @@ class GetLiteGroupInfoRequestHeader(Header, code=RequestCode.GET_LITE_GROUP_INFO
 
 
 class TriggerLiteDispatchRequestHeader(Header, code=RequestCode.TRIGGER_LITE_DISPATCH):
-    """Look for messages of a group's clients now."""
+    """Deliver messages to a group's clients now."""
 
     group: str
     client_id: str | None = None

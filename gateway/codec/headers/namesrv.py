@@ -1,6 +1,6 @@
 """The name server: brokers that register, routes, key-value configuration.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Bool, Header, Int, Long, TopicRequest
 
 
 class RegisterBrokerRequestHeader(Header, code=RequestCode.REGISTER_BROKER):
-    """A broker is there; its topics are in the body."""
+    """A broker registers; its topics are in the body."""
 
     broker_name: str
     broker_addr: str
@@ -29,7 +29,7 @@ class RegisterBrokerResponseHeader(Header):
 
 
 class UnRegisterBrokerRequestHeader(Header, code=RequestCode.UNREGISTER_BROKER):
-    """A broker goes."""
+    """A broker unregisters."""
 
     broker_name: str = ""
     broker_addr: str = ""
@@ -38,7 +38,7 @@ class UnRegisterBrokerRequestHeader(Header, code=RequestCode.UNREGISTER_BROKER):
 
 
 class BrokerHeartbeatRequestHeader(Header, code=RequestCode.BROKER_HEARTBEAT):
-    """A broker is alive; controllers want the second half."""
+    """A broker is alive; controllers need the second half."""
 
     cluster_name: str
     broker_addr: str
@@ -52,7 +52,7 @@ class BrokerHeartbeatRequestHeader(Header, code=RequestCode.BROKER_HEARTBEAT):
 
 
 class QueryDataVersionRequestHeader(Header, code=RequestCode.QUERY_DATA_VERSION):
-    """Whether the broker's topics, by the version in the body, changed."""
+    """Query if the broker's topics, by the version in the body, have changed."""
 
     broker_name: str = ""
     broker_addr: str
@@ -61,7 +61,7 @@ class QueryDataVersionRequestHeader(Header, code=RequestCode.QUERY_DATA_VERSION)
 
 
 class QueryDataVersionResponseHeader(Header):
-    """Whether they did."""
+    """True if they have changed."""
 
     changed: Bool
 
@@ -93,7 +93,7 @@ class RegisterTopicRequestHeader(TopicRequestHeader, code=RequestCode.REGISTER_T
 
 
 class DeleteTopicFromNamesrvRequestHeader(TopicRequestHeader, code=RequestCode.DELETE_TOPIC_IN_NAMESRV):
-    """Forget a topic, everywhere or in one cluster."""
+    """Delete a topic, everywhere or in one cluster."""
 
     topic: str = ""
     cluster_name: str | None = None
@@ -107,25 +107,25 @@ class RegisterOrderTopicRequestHeader(Header):
 
 
 class WipeWritePermOfBrokerRequestHeader(Header, code=RequestCode.WIPE_WRITE_PERM_OF_BROKER):
-    """Nothing may be sent to a broker's topics."""
+    """Withdraw the write permission of a broker's topics."""
 
     broker_name: str = ""
 
 
 class WipeWritePermOfBrokerResponseHeader(Header):
-    """How many topics that were."""
+    """The number of these topics."""
 
     wipe_topic_count: Int
 
 
 class AddWritePermOfBrokerRequestHeader(Header, code=RequestCode.ADD_WRITE_PERM_OF_BROKER):
-    """A broker's topics may be read and written."""
+    """Restore the permissions of a broker's topics."""
 
     broker_name: str = ""
 
 
 class AddWritePermOfBrokerResponseHeader(Header):
-    """How many topics that were."""
+    """The number of these topics."""
 
     add_topic_count: Int
 
@@ -146,7 +146,7 @@ class GetKVConfigRequestHeader(Header, code=RequestCode.GET_KV_CONFIG):
 
 
 class GetKVConfigResponseHeader(Header):
-    """Its value."""
+    """The value of the key."""
 
     value: str | None = None
 
@@ -159,6 +159,6 @@ class DeleteKVConfigRequestHeader(Header, code=RequestCode.DELETE_KV_CONFIG):
 
 
 class GetKVListByNamespaceRequestHeader(Header, code=RequestCode.GET_KVLIST_BY_NAMESPACE):
-    """All keys of a namespace."""
+    """Read all keys of a namespace."""
 
     namespace: str = ""

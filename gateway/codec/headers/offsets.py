@@ -1,6 +1,6 @@
-"""Offsets: limits of queues, offsets by time, progress of consumer groups and resetting it.
+"""Offsets: limits of queues, offsets by time, progress of consumer groups, resets.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -16,34 +16,34 @@ from mqgateway.gateway.codec.fields import (
 
 
 class GetMaxOffsetRequestHeader(TopicRequestHeader, code=RequestCode.GET_MAX_OFFSET):
-    """The offset the next message of a queue will have."""
+    """Query the offset of the next message of a queue."""
 
     topic: str
     queue_id: Int
-    committed: Bool = True  # only what all replicas have
+    committed: Bool = True  # only messages that all replicas have
 
 
 class GetMaxOffsetResponseHeader(Header):
-    """The offset asked for."""
+    """The requested offset."""
 
     offset: Long
 
 
 class GetMinOffsetRequestHeader(TopicRequestHeader, code=RequestCode.GET_MIN_OFFSET):
-    """The offset of the oldest message of a queue."""
+    """Query the offset of the oldest message of a queue."""
 
     topic: str
     queue_id: Int
 
 
 class GetMinOffsetResponseHeader(Header):
-    """The offset asked for."""
+    """The requested offset."""
 
     offset: Long
 
 
 class SearchOffsetRequestHeader(TopicRequestHeader, code=RequestCode.SEARCH_OFFSET_BY_TIMESTAMP):
-    """The offset of the message stored at a time."""
+    """Query the offset of the message stored at a time."""
 
     topic: str
     lite_topic: str | None = None
@@ -53,26 +53,26 @@ class SearchOffsetRequestHeader(TopicRequestHeader, code=RequestCode.SEARCH_OFFS
 
 
 class SearchOffsetResponseHeader(Header):
-    """The offset asked for."""
+    """The requested offset."""
 
     offset: Long
 
 
 class GetEarliestMsgStoretimeRequestHeader(TopicRequestHeader, code=RequestCode.GET_EARLIEST_MSG_STORETIME):
-    """When the oldest message of a queue was stored."""
+    """Query the store time of the oldest message of a queue."""
 
     topic: str
     queue_id: Int
 
 
 class GetEarliestMsgStoretimeResponseHeader(Header):
-    """The time asked for."""
+    """The requested time."""
 
     timestamp: Long  # ms since the epoch
 
 
 class QueryConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_CONSUMER_OFFSET):
-    """How far a group has consumed a queue."""
+    """Query the offset of a group in a queue."""
 
     consumer_group: str = ""
     topic: str
@@ -81,13 +81,13 @@ class QueryConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.QUER
 
 
 class QueryConsumerOffsetResponseHeader(Header):
-    """The offset asked for."""
+    """The requested offset."""
 
     offset: Long
 
 
 class UpdateConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.UPDATE_CONSUMER_OFFSET):
-    """A group has consumed a queue up to here."""
+    """Commit the offset of a group in a queue."""
 
     consumer_group: str = ""
     topic: str
@@ -96,11 +96,11 @@ class UpdateConsumerOffsetRequestHeader(TopicRequestHeader, code=RequestCode.UPD
 
 
 class UpdateConsumerOffsetResponseHeader(Header):
-    """Nothing."""
+    """No fields."""
 
 
 class InitConsumerOffsetRequestHeader(TopicRequestHeader):
-    """Where a new group is to start."""
+    """Query the offset at which a new group starts."""
 
     topic: str | None = None
     init_mode: Int = 0
@@ -111,7 +111,7 @@ class ResetOffsetRequestHeader(
     code=(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, RequestCode.RESET_CONSUMER_CLIENT_OFFSET),
     is_strict=True,
 ):
-    """Set a group back or forth to a time, or one queue of it to an offset."""
+    """Reset a group to a time, or one queue of it to an offset."""
 
     group: str = ""
     topic: str
@@ -130,7 +130,7 @@ class QueryCorrectionOffsetHeader(TopicRequestHeader, code=RequestCode.QUERY_COR
 
 
 class CloneGroupOffsetRequestHeader(RpcRequestHeader, code=RequestCode.CLONE_GROUP_OFFSET):
-    """Give one group the progress of another."""
+    """Copy the progress of one group to another."""
 
     src_group: str
     dest_group: str

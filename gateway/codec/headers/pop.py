@@ -1,6 +1,6 @@
-"""Pop consumption: the broker hands out messages of all queues and wants each one acknowledged.
+"""Pop consumption: the broker delivers messages of all queues, each of which must be acknowledged.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.fields import Bool, Header, Int, Long, TopicRequest
 
 
 class PopMessageRequestHeader(TopicRequestHeader, code=RequestCode.POP_MESSAGE):
-    """A consumer asks for messages of a queue, or of any (-1), which are then invisible for a while."""
+    """Pop messages of a queue, or of any (-1), which are then invisible for some time."""
 
     consumer_group: str
     topic: str
@@ -25,7 +25,7 @@ class PopMessageRequestHeader(TopicRequestHeader, code=RequestCode.POP_MESSAGE):
 
 
 class PopMessageResponseHeader(Header):
-    """What was handed out; the three texts give start offsets, offsets and delivery counts by queue."""
+    """The delivered messages; the three texts give start offsets, offsets and delivery counts by queue."""
 
     pop_time: Long  # ms since the epoch
     invisible_time: Long  # ms
@@ -37,7 +37,7 @@ class PopMessageResponseHeader(Header):
 
 
 class AckMessageRequestHeader(TopicRequestHeader, code=RequestCode.ACK_MESSAGE):
-    """The message at `offset` was consumed; `extra_info` is what the pop gave with it."""
+    """Acknowledge the message at `offset`; `extra_info` is its receipt of the pop."""
 
     consumer_group: str
     topic: str
@@ -48,7 +48,7 @@ class AckMessageRequestHeader(TopicRequestHeader, code=RequestCode.ACK_MESSAGE):
 
 
 class ChangeInvisibleTimeRequestHeader(TopicRequestHeader, code=RequestCode.CHANGE_MESSAGE_INVISIBLETIME):
-    """The message at `offset` is to stay invisible for another while."""
+    """Change the invisible time of the message at `offset`."""
 
     consumer_group: str
     topic: str
@@ -61,7 +61,7 @@ class ChangeInvisibleTimeRequestHeader(TopicRequestHeader, code=RequestCode.CHAN
 
 
 class ChangeInvisibleTimeResponseHeader(Header):
-    """The new hand-out."""
+    """The new delivery."""
 
     pop_time: Long  # ms since the epoch
     invisible_time: Long  # ms
@@ -69,7 +69,7 @@ class ChangeInvisibleTimeResponseHeader(Header):
 
 
 class PeekMessageRequestHeader(TopicRequestHeader, code=RequestCode.PEEK_MESSAGE):
-    """Messages a pop would give, without taking them."""
+    """Messages that a pop would deliver, which remain visible."""
 
     topic: str
     queue_id: Int = 0
@@ -78,7 +78,7 @@ class PeekMessageRequestHeader(TopicRequestHeader, code=RequestCode.PEEK_MESSAGE
 
 
 class NotificationRequestHeader(TopicRequestHeader, code=RequestCode.NOTIFICATION):
-    """Tell me when a pop would find something."""
+    """Wait until a pop would deliver a message."""
 
     consumer_group: str
     topic: str
@@ -92,14 +92,14 @@ class NotificationRequestHeader(TopicRequestHeader, code=RequestCode.NOTIFICATIO
 
 
 class NotificationResponseHeader(Header):
-    """Whether it would."""
+    """True if a pop would deliver a message."""
 
     has_msg: Bool
     polling_full: Bool = False
 
 
 class PollingInfoRequestHeader(TopicRequestHeader, code=RequestCode.POLLING_INFO):
-    """How many pops wait."""
+    """Query the number of waiting pops."""
 
     consumer_group: str
     topic: str
@@ -113,7 +113,7 @@ class PollingInfoResponseHeader(Header):
 
 
 class StatisticsMessagesRequestHeader(TopicRequestHeader):
-    """Counts of messages of a queue between two times."""
+    """Count messages of a queue between two times."""
 
     consumer_group: str
     topic: str

@@ -1,16 +1,25 @@
 """Reading messages: pulls, and look-ups by key or by offset.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
+
+from typing import Final
 
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import Header, Int, Long, TopicRequestHeader
+
+# Bits of a pull's `sys_flag`. RocketMQ: `PullSysFlag`.
+FLAG_COMMIT_OFFSET: Final = 1
+FLAG_SUSPEND: Final = 2
+FLAG_SUBSCRIPTION: Final = 4
+PROXY_FOR_BROADCAST: Final = 1
+"""The `request_source` of a proxy that pulls for a broadcasting client. RocketMQ: `RequestSource`."""
 
 
 class PullMessageRequestHeader(
     TopicRequestHeader, code=(RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE), is_strict=True
 ):
-    """A consumer asks for messages of one queue from `queue_offset` on, and may wait for them."""
+    """Pull messages of one queue from `queue_offset` on, and perhaps wait for them."""
 
     consumer_group: str
     topic: str
@@ -26,11 +35,11 @@ class PullMessageRequestHeader(
     expression_type: str | None = None
     max_msg_bytes: Int | None = None  # bytes
     request_source: Int | None = None
-    proxy_froward_client_id: str | None = None  # the standard's spelling
+    proxy_froward_client_id: str | None = None  # RocketMQ's spelling
 
 
 class PullMessageResponseHeader(Header):
-    """Where to go on; clients unbox the first four even when nothing was found."""
+    """The next offset; clients unbox the first four fields even if nothing was found."""
 
     suggest_which_broker_id: Long
     next_begin_offset: Long
@@ -43,7 +52,7 @@ class PullMessageResponseHeader(Header):
 
 
 class QueryMessageRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_MESSAGE):
-    """Messages of a topic with a key, stored between two times."""
+    """Query messages of a topic with a key, stored between two times."""
 
     topic: str = ""
     key: str = ""
@@ -55,18 +64,18 @@ class QueryMessageRequestHeader(TopicRequestHeader, code=RequestCode.QUERY_MESSA
 
 
 class QueryMessageResponseHeader(Header):
-    """How far the index had come."""
+    """Freshness of the index: time and position of its last entry."""
 
     index_last_update_timestamp: Long  # ms since the epoch
     index_last_update_phyoffset: Long
 
 
 class ViewMessageRequestHeader(Header, code=RequestCode.VIEW_MESSAGE_BY_ID):
-    """The message at a physical offset."""
+    """View the message at a physical offset."""
 
     topic: str | None = None
     offset: Long  # physical offset
 
 
 class ViewMessageResponseHeader(Header):
-    """Nothing but the body."""
+    """No fields; the answer is the body."""

@@ -1,9 +1,9 @@
-"""Sending: plain and batch messages, replies, messages handed back, recalls.
+"""Sending: plain and batch messages, replies, messages sent back, recalls.
 
-The one-letter header of SEND_MESSAGE_V2 is the same header in another spelling, so there is one class for
-what a message brings with it.
+The one-letter header of SEND_MESSAGE_V2 is the same header in another spelling, so both share one class of
+a message's fields.
 
-Standard: the classes of the same names.
+RocketMQ: the classes of the same names.
 """
 
 from mqgateway.gateway.codec.codes import RequestCode
@@ -13,7 +13,7 @@ from mqgateway.gateway.codec.fields import Bool, Header, Int, Long, RpcRequestHe
 class SendMessageRequestHeader(
     TopicRequestHeader, code=(RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE)
 ):
-    """What a producer says about the message, or the batch of messages, in the body."""
+    """Fields of the message, or the batch of messages, in the body."""
 
     producer_group: str = ""
     topic: str
@@ -30,7 +30,7 @@ class SendMessageRequestHeader(
     max_reconsume_times: Int | None = None
 
 
-# Standard: `SendMessageRequestHeaderV2`, whose fields have no other names than these.
+# RocketMQ: `SendMessageRequestHeaderV2`, whose fields have no other names than these.
 _ONE_LETTER = {
     "producer_group": "a",
     "topic": "b",
@@ -55,11 +55,11 @@ class SendMessageRequestHeaderV2(
     spelling=_ONE_LETTER,
     is_strict=True,
 ):
-    """SendMessageRequestHeader with one letter a name; `bname` is `n` here."""
+    """`SendMessageRequestHeader` with one-letter names; `bname` is `n` here."""
 
 
 class SendMessageResponseHeader(Header):
-    """Where the message was put; of a batch, all ids joined by commas and the first offset."""
+    """Position of the stored message; of a batch, all ids joined by commas and the first offset."""
 
     msg_id: str
     queue_id: Int
@@ -70,7 +70,7 @@ class SendMessageResponseHeader(Header):
 
 
 class ConsumerSendMsgBackRequestHeader(RpcRequestHeader, code=RequestCode.CONSUMER_SEND_MSG_BACK):
-    """A consumer could not consume the message at `offset` and wants it again later."""
+    """Send back the message at `offset` for a later retry."""
 
     offset: Long  # physical offset
     group: str
@@ -82,7 +82,7 @@ class ConsumerSendMsgBackRequestHeader(RpcRequestHeader, code=RequestCode.CONSUM
 
 
 class ReplyMessageRequestHeader(TopicRequestHeader, code=RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT):
-    """The broker brings a requester the reply that is in the body."""
+    """The broker pushes to a requester the reply that is in the body."""
 
     producer_group: str
     topic: str
@@ -101,7 +101,7 @@ class ReplyMessageRequestHeader(TopicRequestHeader, code=RequestCode.PUSH_REPLY_
 
 
 class RecallMessageRequestHeader(TopicRequestHeader, code=RequestCode.RECALL_MESSAGE):
-    """Take back a timed message that was not delivered yet."""
+    """Recall a timed message that was not delivered yet."""
 
     producer_group: str | None = None
     topic: str = ""
@@ -109,6 +109,6 @@ class RecallMessageRequestHeader(TopicRequestHeader, code=RequestCode.RECALL_MES
 
 
 class RecallMessageResponseHeader(Header):
-    """The key of the message that was taken back."""
+    """The key of the recalled message."""
 
     msg_id: str

@@ -1,7 +1,7 @@
-"""Whether a caller is who it says, and may do what it asks.
+"""Authentication of a call, and the rights that its request needs.
 
-A client signs the time that it says in a header. What each request needs is written here; the decision is
-that of the other door (`gateway.access`). Standard: `AuthenticationPipeline`, `AuthorizationPipeline`,
+A client signs the time that it sends in a header. The needs of each request are declared here; the decision
+is the one of remoting (`gateway.access`). RocketMQ: `AuthenticationPipeline`, `AuthorizationPipeline`,
 `DefaultAuthenticationContextBuilder`, `DefaultAuthorizationContextBuilder`.
 """
 
@@ -25,7 +25,7 @@ _CREDENTIAL, _SIGNATURE = "Credential", "Signature"
 
 
 class Signed(NamedTuple):
-    """What a caller says of itself: its name, and the signature of `content`."""
+    """Credentials in the headers of a call: user name, and the signature of `content`."""
 
     name: str | None
     content: str
@@ -33,7 +33,7 @@ class Signed(NamedTuple):
 
 
 def signed_by(caller: Caller) -> Signed:
-    """Who the headers say that it is. Raises `Refused` for headers that say nothing one can read."""
+    """Return the credentials in the headers. Raises `Refused` if the headers cannot be parsed."""
     headers = caller.call.metadata
     text = headers.get(AUTHORIZATION, "")
     if not text:
@@ -73,8 +73,9 @@ def asker_of(caller: Caller, name: str) -> Asker:
 
 
 def needs_of(request: Any, is_strict: bool) -> Sequence[Need]:
-    """What a request needs; with `is_strict` also where the standard asks for less than is done. Raises
-    `Refused`."""
+    """Return what a request needs. `is_strict` adds the needs that RocketMQ does not check. Raises
+    `Refused`.
+    """
     return _NEEDS[type(request).DESCRIPTOR.name](request, is_strict)
 
 

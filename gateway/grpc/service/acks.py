@@ -194,7 +194,8 @@ class Acknowledger:
         if handle.log_offset < 0:
             raise refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "commit log offset is empty")
         try:
-            stored = self._pop.dead_letter(permit, group, handle.topic(topic, group), handle.log_offset)
+            place = handle.log_offset, handle.queue_id, handle.offset
+            stored = self._pop.dead_letter(permit, group, handle.topic(topic, group), *place)
         except OperationError as error:
             if error.reason is not Reason.NO_PERMISSION:
                 raise

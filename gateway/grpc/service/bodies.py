@@ -1,7 +1,7 @@
-"""Bodies: what is compressed by remoting producers and by gRPC clients, and digests.
+"""Bodies: the compression of remoting producers and of gRPC clients, and digests.
 
-What a gRPC client says is GZIP, remoting consumers take for zlib: both are the same compressed bytes with
-other ends, so it is stored as zlib.
+Remoting consumers expect zlib where gRPC clients say GZIP. Both are the same compressed bytes between
+different headers and trailers, so bodies are stored as zlib.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.status import Code, Refused
 
 _ZLIB = SysFlag.COMPRESSED | 3 << 8
-"""A body compressed by zlib, as producers of version 5 say it."""
+"""A body compressed by zlib, as producers of version 5 mark it."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZLIB_HEAD = b"\x78\x9c"
 _GZIP_TAIL_BYTES = 8
@@ -22,7 +22,7 @@ _WITH_GZIP_ENDS = 31
 
 
 def check_digest(body: bytes, digest: v2.Digest) -> None:
-    """Refuse a body that is not what was sent; a digest of no known type says nothing."""
+    """Refuse a body that differs from the digest; a digest of an unknown type is ignored."""
     if not digest.checksum:
         return
     if digest.type == v2.DigestType.MD5:
@@ -40,15 +40,16 @@ def check_digest(body: bytes, digest: v2.Digest) -> None:
 
 
 def digest_of(body: bytes) -> v2.Digest:
-    """MD5 in upper-case digits. Standard: `BinaryUtil.generateMd5`."""
+    """Return the MD5 digest in upper-case hexadecimal digits. RocketMQ: `BinaryUtil.generateMd5`."""
     checksum = hashlib.md5(body, usedforsecurity=False).hexdigest().upper()
     return v2.Digest(type=v2.DigestType.MD5, checksum=checksum)
 
 
 def as_stored(body: bytes, encoding: v2.Encoding, inflated_max: int) -> tuple[bytes, int]:
-    """A body as it is stored, and the bits of the system flag that say how.
+    """Return a body as it is stored, and the bits of the system flag for its compression.
 
-    What claims to be GZIP and is none, or too large, is stored as it came, as the standard's proxy does.
+    A body that is not GZIP although it claims to be, or is too large, is stored unchanged, as by RocketMQ's
+    proxy.
     """
     if encoding != v2.Encoding.GZIP:
         return body, 0
@@ -65,7 +66,7 @@ def as_stored(body: bytes, encoding: v2.Encoding, inflated_max: int) -> tuple[by
 
 
 def _deflated(body: bytes) -> bytes:
-    """What lies between the ends of a GZIP member."""
+    """Return the deflated bytes between header and trailer of a GZIP member."""
     flags, at = body[3], 10
     if flags & 4:
         at += 2 + int.from_bytes(body[at : at + 2], "little")
@@ -78,7 +79,9 @@ def _deflated(body: bytes) -> bytes:
 
 
 def as_received(body: bytes, sys_flag: int, inflated_max: int) -> tuple[bytes, v2.Encoding]:
-    """A stored body as clients get it, made whole; what cannot be is handed on as it is, as GZIP."""
+    """Return a stored body as clients get it, inflated; one that cannot be inflated is returned unchanged, as
+    GZIP.
+    """
     if not sys_flag & SysFlag.COMPRESSED:
         return body, v2.Encoding.IDENTITY
     if body.startswith(_GZIP_MAGIC):
@@ -89,7 +92,7 @@ def as_received(body: bytes, sys_flag: int, inflated_max: int) -> tuple[bytes, v
             return body, v2.Encoding.GZIP
         is_whole = stream.eof and len(whole) <= inflated_max
         return (whole, v2.Encoding.IDENTITY) if is_whole else (body, v2.Encoding.GZIP)
-    # Here, as it loads the whole client.
+    # Imported here, because it loads the whole client.
     from mqgateway.gateway.client.compression import decompress
     from mqgateway.gateway.client.errors import ClientError
 

@@ -1,6 +1,6 @@
-"""Who calls: what the headers of a call say, and the call as a connection.
+"""The caller: the headers of a call, and the call as a connection.
 
-Standard: `ContextInitPipeline`, `GrpcConstants`.
+RocketMQ: `ContextInitPipeline`, `GrpcConstants`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ AUTHORIZATION = "authorization"
 
 _LANGUAGES = {language.name for language in LanguageCode}
 _OTHER_NAMES = {"GOLANG": "GO", "DOT_NET": "DOTNET", "C++": "CPP", "C#": "DOTNET", "NODEJS": "NODE_JS"}
-"""What clients call themselves that have another name in the remoting protocol."""
+"""Languages of clients whose name differs in the remoting protocol."""
 
 
 def language_of(text: str) -> str:
-    """A client's language by its name in the remoting protocol; OTHER for one that has none."""
+    """Return a client's language by its name in the remoting protocol; OTHER if it has none."""
     name = text.strip().upper()
     name = _OTHER_NAMES.get(name, name)
     return name if name in _LANGUAGES else LanguageCode.OTHER.name
 
 
 class Caller:
-    """A call, as a `ClientConnection` that is lost when the call is over."""
+    """A call, as a `ClientConnection` that is lost when the call ends."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -40,31 +40,31 @@ class Caller:
 
     @property
     def client_id(self) -> str:
-        """Who the client says that it is; empty where it does not say."""
+        """The client id of the header; empty without one."""
         return self.call.metadata.get(CLIENT_ID, "")
 
     @property
     def language(self) -> str:
-        """The client's, by its name in the remoting protocol."""
+        """The client's language, by its name in the remoting protocol."""
         return language_of(self.call.metadata.get(LANGUAGE, ""))
 
     @property
     def version(self) -> str:
-        """The version that the client says; empty where it does not."""
+        """The client's version; empty without one."""
         return self.call.metadata.get(CLIENT_VERSION, "")
 
     @property
     def address(self) -> str:
-        """`ip:port`."""
+        """The client's address as `ip:port`."""
         return self.call.peer.address
 
     @property
     def host_bytes(self) -> bytes:
-        """The same, packed as a message's born host."""
+        """The client's address, packed as a message's born host."""
         return self.call.peer.host_bytes
 
     def close(self, reason: str) -> None:
-        """Nothing is asked more of a call than its answer."""
+        """Do nothing: the call ends with its answer."""
 
     def on_lost(self, callback: Callable[[Any], None]) -> None:
         """Call back once the call is over; at once if it is."""
@@ -75,7 +75,7 @@ class Caller:
         self.watch()
 
     def watch(self) -> None:
-        """From now on `is_open` says whether the call goes on."""
+        """Keep `is_open` up to date from now on."""
         if not self._is_watched:
             self._is_watched = True
             self.call.on_end(self._ended)

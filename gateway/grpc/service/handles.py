@@ -1,9 +1,9 @@
-"""Receipt handles: what a client acknowledges a received message with.
+"""Receipt handles, with which a client acknowledges a received message.
 
     start pop-time invisible-time revive-queue kind broker queue offset log-offset [signature]
 
-The first eight are a receipt of POP (`engine.pop.receipts`). Where a key is given they are signed for their
-group and topic; who reads them without one passes over the signature. Standard: `ReceiptHandle`.
+The first eight are a receipt of POP (`engine.pop.receipts`). If a key is configured they are signed for their
+group and topic; a broker without a key ignores the signature. RocketMQ: `ReceiptHandle`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _SIGNATURE_BYTES = 15
 
 
 class Handle(NamedTuple):
-    """A received message: its receipt, where it lies in queue and log, and the text it came from.
+    """A received message: its receipt, its positions in queue and log, and the parsed text.
 
-    `log_offset` is -1 where the text does not say.
+    `log_offset` is -1 if the text does not contain it.
     """
 
     receipt: Receipt
@@ -36,16 +36,16 @@ class Handle(NamedTuple):
 
     @property
     def visible_at(self) -> int:
-        """When the message comes again, in ms of steady time."""
+        """The time at which the message is visible again, in ms of steady time."""
         return self.receipt.revive_time
 
     @property
     def pop_text(self) -> str:
-        """The part that POP knows."""
+        """The part of the text that POP reads."""
         return self.receipt.of_message(self.queue_id, self.offset)
 
     def topic(self, topic: str, group: str) -> str:
-        """Where the message lies: the topic itself, or its retry topic. Raises `Refused`."""
+        """Return the topic that holds the message: the topic itself, or its retry topic. Raises `Refused`."""
         try:
             return real_topic(topic, group, self.receipt.kind)
         except ValueError as error:
@@ -53,7 +53,7 @@ class Handle(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises `Refused`."""
+        """Parse a handle. Raises `Refused`."""
         fields = text.split(" ")
         if len(fields) < _FIELDS_MIN:
             raise Refused(
@@ -77,7 +77,7 @@ def _unreadable(why: str) -> Refused:
 
 
 def expired() -> Refused:
-    """A handle whose message is visible again."""
+    """Return the refusal of a handle whose message is visible again."""
     return refused_by_proxy(Code.INVALID_RECEIPT_HANDLE, "receipt handle is expired")
 
 
@@ -89,12 +89,12 @@ class Handles:
         self._key = key.encode()
 
     def text(self, handle: Handle, topic: str, group: str) -> str:
-        """What the client is given."""
+        """Return the text that the client gets."""
         text = f"{handle.pop_text} {handle.log_offset}"
         return f"{text} {self._signature(text, topic, group)}" if self._key else text
 
     def read(self, text: str, topic: str, group: str) -> Handle:
-        """A handle that a client brings back. Raises `Refused`, also where another broker made it."""
+        """Parse the handle of a client. Raises `Refused`, also for a handle of another broker."""
         handle = Handle.parse(text)
         if self._key:
             signed, _, signature = text.rpartition(" ")
@@ -105,7 +105,7 @@ class Handles:
         return handle
 
     def check_current(self, handle: Handle, now: int) -> None:
-        """Refuse a handle that is over, or another broker's. `now` is steady time in ms."""
+        """Refuse a handle that has expired, or is another broker's. `now` is steady time in ms."""
         if handle.visible_at <= now:
             raise expired()
         name = handle.receipt.broker_name

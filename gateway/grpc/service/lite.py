@@ -1,6 +1,6 @@
-"""SyncLiteSubscription: a client says which lite topics it reads.
+"""SyncLiteSubscription: a client subscribes to lite topics.
 
-What it says is for the brokers of the parent topic, each of which it tells itself. Standard:
+The client calls each broker of the parent topic. RocketMQ:
 `ClientProcessor.syncLiteSubscription`, `LiteSubscriptionService`.
 """
 
@@ -26,7 +26,7 @@ from mqgateway.gateway.grpc.service.settings import lite_quota
 from mqgateway.gateway.grpc.service.status import OK, Code, Refused
 
 QUOTA_SLACK = 300
-"""How many more lite topics a request may name than a client may read."""
+"""Lite topics that a request may name beyond the quota of a client."""
 SECOND_MILLIS = 1000
 
 _ACTIONS = {
@@ -48,7 +48,7 @@ class LiteSubscribers:
     def sync(
         self, request: v2.SyncLiteSubscriptionRequest, client_id: str, client: LiteClient, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
-        """Change what a client reads. Raises `Refused`."""
+        """Change the subscriptions of a client. Raises `Refused`."""
         options = self._operations.options
         topic, group = checked_topic(request.topic), checked_group(request.group)
         action = _ACTIONS.get(request.action)
@@ -69,7 +69,7 @@ class LiteSubscribers:
         return changed.addCallback(lambda _: v2.SyncLiteSubscriptionResponse(status=OK))
 
     def left(self, session: Session, client: LiteClient) -> None:
-        """A client has gone: it reads nothing any more."""
+        """Remove the subscriptions of a client that left."""
         subscriber = Subscriber(session.client_id, session.group)
         topics = [one.topic for one in session.subscriptions] or [""]
         change = SubscriptionChange(Action.COMPLETE_REMOVE, subscriber, topics[0], frozenset())
@@ -86,7 +86,7 @@ class LiteSubscribers:
 
 
 def checked_bound(operations: Operations, group: str, topic: str) -> SubscriptionGroupConfig:
-    """The group, if it consumes the lite topics of this parent. Raises `Refused`."""
+    """Return the group, if it consumes the lite topics of this parent. Raises `Refused`."""
     config = operations.groups.find(group)
     if config is None:
         raise Refused(Code.ILLEGAL_CONSUMER_GROUP, f"group not found: {group}")
@@ -100,7 +100,7 @@ def checked_bound(operations: Operations, group: str, topic: str) -> Subscriptio
 
 
 def _start(request: v2.SyncLiteSubscriptionRequest) -> Start | None:
-    """Where new subscriptions begin."""
+    """Return the position at which new subscriptions start."""
     option = request.offset_option
     kind = option.WhichOneof("offset_type") if request.HasField("offset_option") else None
     if kind is None:

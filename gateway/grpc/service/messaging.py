@@ -1,7 +1,7 @@
-"""apache.rocketmq.v2.MessagingService: which method answers which path, and what stands before all of them.
+"""apache.rocketmq.v2.MessagingService: the paths of the methods, and the checks before all of them.
 
-A call is let in or not (`access`), must say which client makes it, and needs what its method needs of the
-broker's role. What fails is a status in the answer. Standard: `GrpcMessagingApplication`.
+A call is authorized (`access`), must name its client, and its method may need a role of the broker. A failure
+is a status in the answer. RocketMQ: `GrpcMessagingApplication`.
 """
 
 from __future__ import annotations
@@ -66,17 +66,17 @@ class Messaging:
         self._offsets = OffsetRequests(operations)
 
     def tick(self) -> None:
-        """Renew received messages, forget silent clients."""
+        """Renew received messages, and end the sessions of silent clients."""
         self.sessions.tick(elapsed_millis(self._operations.clock))
         self.acknowledger.renewals.tick()
 
     def stop(self) -> None:
-        """Clients are to connect anew, elsewhere or here again."""
+        """Request all clients to reconnect, to another server or here after the restart."""
         for session in self.sessions:
             reconnect(session)
 
     def methods(self) -> Methods:
-        """All methods, by path."""
+        """Return all methods, by path."""
         routes, senders, acks = self._routes, self._senders, self.acknowledger
         clients, offsets, transactions = self._clients, self._offsets, self.transactions
         unary: dict[str, tuple[Use, Answer]] = {
@@ -161,7 +161,7 @@ class Messaging:
         serve: Callable[[Caller, Permit], Deferred[None] | None],
         refuse: Callable[[Caller, v2.Status], None],
     ) -> Deferred[None] | None:
-        """A call with a stream of answers, which ends with what was wrong, if anything was."""
+        """Serve a call with a stream of answers, which ends with the status of a failure, if there is one."""
         try:
             permit = self._admit(request, f"{PACKAGE}.{name}Request", caller, use)
             outcome = serve(caller, permit)
@@ -192,7 +192,7 @@ class Messaging:
         self, request: v2.SyncLiteSubscriptionRequest, caller: Caller, permit: Permit
     ) -> Deferred[v2.SyncLiteSubscriptionResponse]:
         session = self.sessions.get(caller.client_id)
-        # A client that said no settings reads nothing; its subscriptions end as those of a silent one.
+        # A client without settings reads nothing; its subscriptions end as those of a silent client.
         client = Session(caller, 0) if session is None else session
         return self._clients.lite.sync(request, caller.client_id, self._clients.outgoing(client), permit)
 
@@ -225,7 +225,7 @@ def _status_of(failure: Failure) -> v2.Status:
 
 
 def _later(error: Exception, answer: Callable[[v2.Status], Any]) -> Any:
-    """What is made of the status of an error; of some refusals of access control only after a while."""
+    """Return the answer made of the status of an error; for some refusals of access control after a delay."""
     why = status_of(error)
     if isinstance(error, NotAdmitted) and error.until is not None:
         return error.until.addCallback(lambda _: answer(why))

@@ -1,6 +1,6 @@
-"""What names and values of requests are checked for, with the standard's sentences.
+"""Checks of names and values in requests, with RocketMQ's messages.
 
-Standard: `GrpcValidator`, `Validators`.
+RocketMQ: `GrpcValidator`, `Validators`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def has_control(text: str) -> bool:
-    """Whether there is a control character in it, as Java sees them."""
+    """Return True if the text has a control character, as Java defines them."""
     return _CONTROL.search(text) is not None
 
 
 def checked_topic(resource: v2.Resource) -> str:
-    """The name of a topic that clients may name. The namespace beside it means nothing. Raises `Refused`."""
+    """Return the name of a topic that clients may name. The namespace of the resource is ignored. Raises
+    `Refused`.
+    """
     name = resource.name
     if not name.strip():
         raise Refused(Code.ILLEGAL_TOPIC, "The specified topic is blank")
@@ -45,7 +47,7 @@ def checked_topic(resource: v2.Resource) -> str:
 
 
 def checked_group(resource: v2.Resource) -> str:
-    """The name of a consumer group that clients may name. Raises `Refused`."""
+    """Return the name of a consumer group that clients may name. Raises `Refused`."""
     name = resource.name
     if not name.strip():
         raise _illegal_group("the specified group is blank")
@@ -67,7 +69,7 @@ def _illegal_group(message: str) -> Refused:
 
 
 def checked_lite_topic(name: str, options: BrokerOptions) -> str:
-    """The name of a lite topic. Raises `Refused`."""
+    """Return the name of a lite topic. Raises `Refused`."""
     if not name.strip():
         raise Refused(Code.ILLEGAL_LITE_TOPIC, "lite topic cannot be the char sequence of whitespace")
     longest = options.max_lite_topic_size
@@ -82,7 +84,7 @@ def checked_lite_topic(name: str, options: BrokerOptions) -> str:
 
 
 def check_invisible_time(millis: int, shortest: int, options: BrokerOptions) -> None:
-    """Refuse a time for which a message may not be invisible."""
+    """Refuse an invisible time out of the allowed range."""
     if millis < shortest:
         raise Refused(Code.ILLEGAL_INVISIBLE_TIME, f"the invisibleTime is too small. min is {shortest}")
     longest = options.max_invisible_time_mills
@@ -91,7 +93,7 @@ def check_invisible_time(millis: int, shortest: int, options: BrokerOptions) -> 
 
 
 def check_tag(tag: str) -> None:
-    """Refuse a tag that would be no tag in an expression."""
+    """Refuse a tag that an expression could not select."""
     if not tag:
         return
     if not tag.strip():
@@ -103,26 +105,26 @@ def check_tag(tag: str) -> None:
 
 
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
-"""The years 1 to 9999, which a time may be in."""
+"""The years 1 to 9999, in which a time must be."""
 
 
 def is_time(value: v2.Timestamp) -> bool:
-    """Whether it is a time at all."""
+    """Return True if the value is a valid time."""
     seconds: int = value.seconds
     return _FIRST_SECOND <= seconds <= _LAST_SECOND
 
 
 def millis_of(value: v2.Duration | v2.Timestamp) -> int:
-    """A duration, or a time since the epoch, in ms."""
+    """Convert a duration, or a time since the epoch, to ms."""
     seconds: int = value.seconds
     return seconds * 1000 + int(value.nanos / 1_000_000)
 
 
 def duration(millis: int) -> v2.Duration:
-    """A duration of so many ms."""
+    """Return a duration of `millis` ms."""
     return v2.Duration(seconds=millis // 1000, nanos=millis % 1000 * 1_000_000)
 
 
 def timestamp(millis: int) -> v2.Timestamp:
-    """A time since the epoch in ms."""
+    """Return a time, given in ms since the epoch."""
     return v2.Timestamp(seconds=millis // 1000, nanos=millis % 1000 * 1_000_000)

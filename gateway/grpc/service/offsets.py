@@ -1,6 +1,6 @@
-"""PullMessage, UpdateOffset, GetOffset, QueryOffset: queues read by offset, which the standard's proxy lacks.
+"""PullMessage, UpdateOffset, GetOffset, QueryOffset: queues read by offset, which RocketMQ's proxy lacks.
 
-A queue is one of this broker's, by its number; a message comes with its queue and offset and no handle.
+A queue is one of this broker's, by its number; a message carries its queue and offset, and no handle.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters import SubscriptionData
 from mqgateway.engine.pop.names import MESSAGES_MAX
 from mqgateway.gateway.broker.operations import (
-    Fetch,
     OperationError,
     Operations,
     Permit,
     PullOutcome,
+    PullRequest,
     PullStatus,
     Reason,
     then,
@@ -29,7 +29,7 @@ from mqgateway.gateway.grpc.service.receiving import is_tagged, records_in, subs
 from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status, topic_not_found
 
 DEADLINE_RESERVE_MILLIS = 100
-"""How long before its deadline a pull is answered."""
+"""Time before its deadline at which a pull is answered."""
 
 
 class OffsetRequests:
@@ -39,7 +39,7 @@ class OffsetRequests:
         self._operations = operations
 
     def pull(self, request: v2.PullMessageRequest, caller: Caller, permit: Permit) -> Deferred[None] | None:
-        """Messages from an offset on, or where to go on instead. Raises `Refused`."""
+        """Return messages from an offset on, or the offset to continue from. Raises `Refused`."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         try:
             subscription = subscription_of(topic, request.filter_expression)
@@ -47,7 +47,7 @@ class OffsetRequests:
             raise Refused(Code.ILLEGAL_FILTER_EXPRESSION, str(error)) from None
         if request.offset < 0:
             raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
-        fetch = Fetch(
+        pull = PullRequest(
             group,
             topic,
             request.message_queue.id,
@@ -56,9 +56,10 @@ class OffsetRequests:
             self._poll_time(request, caller),
             subscription.sub_string,
             subscription.expression_type,
+            is_lite=True,
         )
         caller.watch()
-        outcome = self._operations.consume.pull(permit, fetch)
+        outcome = self._operations.consume.pull(permit, pull)
         if not isinstance(outcome, Deferred):
             self._give(caller, subscription, outcome)
             return None
@@ -72,7 +73,7 @@ class OffsetRequests:
     def update(
         self, request: v2.UpdateOffsetRequest, permit: Permit
     ) -> v2.UpdateOffsetResponse | Deferred[v2.UpdateOffsetResponse]:
-        """Commit how far a group has come."""
+        """Commit the offset of a group."""
         topic, group = self._topic(request.message_queue), checked_group(request.group)
         if request.offset < 0:
             raise Refused(Code.ILLEGAL_OFFSET, f"an offset cannot be {request.offset}")
@@ -97,7 +98,7 @@ class OffsetRequests:
     def query(
         self, request: v2.QueryOffsetRequest, permit: Permit
     ) -> v2.QueryOffsetResponse | Deferred[v2.QueryOffsetResponse]:
-        """An end of a queue, or the offset of a time."""
+        """Return an end of a queue, or the offset of a time."""
         topic, queue_id = self._topic(request.message_queue), request.message_queue.id
         offsets = self._operations.offsets
         if request.query_offset_policy == v2.QueryOffsetPolicy.END:
@@ -111,7 +112,7 @@ class OffsetRequests:
         return then(offset, lambda one: v2.QueryOffsetResponse(status=OK, offset=one))
 
     def _topic(self, queue: v2.MessageQueue) -> str:
-        """The topic of a queue that is there. Raises `Refused`."""
+        """Return the topic of a queue that exists. Raises `Refused`."""
         topic = checked_topic(queue.topic)
         config = self._operations.topics.get(topic)
         if config is None:
@@ -132,7 +133,7 @@ class OffsetRequests:
         if outcome.status is PullStatus.FOUND:
             call.send(v2.PullMessageResponse(status=status(Code.OK)))
             for stored in records_in(outcome.body):
-                if not is_tagged(subscription, stored):  # another tag of the same hash
+                if not is_tagged(subscription, stored):  # another tag with the same hash
                     continue
                 now, inflated_max = (
                     self._operations.clock.millis(),

@@ -1,6 +1,6 @@
-"""A client's message as it is stored, and a stored one as clients get it.
+"""A client's message as it is stored, and a stored message as clients get it.
 
-Standard: `SendMessageActivity.buildMessageProperty`, `GrpcConverter`, `MessageConst.STRING_HASH_SET`.
+RocketMQ: `SendMessageActivity.buildMessageProperty`, `GrpcConverter`, `MessageConst.STRING_HASH_SET`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from mqgateway.engine.message import (
     PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS,
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_INNER_MULTI_DISPATCH,
+    PROPERTY_KAFKA,
+    PROPERTY_KAFKA_PRODUCER,
     PROPERTY_KEYS,
     PROPERTY_LITE_TOPIC,
     PROPERTY_PRIORITY,
@@ -59,7 +61,7 @@ _OF_THE_STANDARD = """
     DLQ_ORIGIN_TOPIC DLQ_ORIGIN_MESSAGE_ID __CRC32#
 """
 OF_THE_STANDARD = frozenset(_OF_THE_STANDARD.split())
-"""Properties that are no user's, by the standard's set."""
+"""Properties that users must not set, by RocketMQ's set."""
 OF_THE_BROKER = OF_THE_STANDARD | {
     PROPERTY_SHARDING_KEY,
     PROPERTY_LITE_TOPIC,
@@ -71,10 +73,12 @@ OF_THE_BROKER = OF_THE_STANDARD | {
     "INNER_NUM",
     "INNER_BASE",
     "ORIGIN_GROUP",
+    PROPERTY_KAFKA,
+    PROPERTY_KAFKA_PRODUCER,
 }
-"""Those, and what the standard's set forgets: no user may set them."""
+"""All properties that users must not set: RocketMQ's set, those that it lacks, and ours."""
 NOT_SHOWN = OF_THE_BROKER | {PROPERTY_INNER_MULTI_DISPATCH}
-"""Properties that are not told as a user's; the last may be set, as by it a message goes to light queues."""
+"""Properties that are not returned as a user's. The last may be set: it sends a message to LMQ queues."""
 
 _DELAYED = frozenset(
     {
@@ -88,8 +92,9 @@ _NUMBER_DIGITS_MAX = 18
 
 
 class Sending(NamedTuple):
-    """What a message is stored with that its client does not say: the time (wall clock, ms), the peer as
-    `ip:port`, and the delay levels in ms."""
+    """Context in which a message is stored: the time (wall clock, ms), the peer as `ip:port`, and the
+    delay levels in ms.
+    """
 
     now: int
     address: str
@@ -97,7 +102,7 @@ class Sending(NamedTuple):
 
 
 def stored_properties(message: v2.Message, options: BrokerOptions, sending: Sending) -> dict[str, str]:
-    """The properties of a client's message as they are stored. Raises `Refused`."""
+    """Return the properties of a client's message as they are stored. Raises `Refused`."""
     system = message.system_properties
     properties = _user_properties(message, options)
     if system.tag:
@@ -132,7 +137,7 @@ def stored_properties(message: v2.Message, options: BrokerOptions, sending: Send
 
 
 def _user_properties(message: v2.Message, options: BrokerOptions) -> dict[str, str]:
-    """The user's properties, checked together with tag and keys, as they share one limit."""
+    """Return the user's properties, checked together with tag and keys, as they share one limit."""
     given, most = message.user_properties, options.user_property_max_num
     if len(given) > most:
         raise _too_large(f"too many user properties, max is {most}")
@@ -208,7 +213,7 @@ def _set_delay(
 
 
 def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: Sending) -> None:
-    """From where and when a message is, and its trace."""
+    """Set the origin and the birth time of a message, and its trace."""
     for name, value in (
         (PROPERTY_TRACE_CONTEXT, system.trace_context),
         (PROPERTY_BORN_HOST, system.born_host if system.born_host.strip() else sending.address),
@@ -223,7 +228,7 @@ def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending
 
 
 def message_type_of(properties: dict[str, str]) -> v2.MessageType:
-    """What a stored message is. Standard: `TopicMessageType.parseFromMessageProperty`."""
+    """Return the type of a stored message. RocketMQ: `TopicMessageType.parseFromMessageProperty`."""
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
         return v2.MessageType.TRANSACTION
     if not _DELAYED.isdisjoint(properties):
@@ -246,10 +251,10 @@ def received_message(
     topic: str | None = None,
     times_consumed: int | None = None,
 ) -> v2.Message:
-    """A stored message as a client gets it. `now` is the wall time in ms.
+    """Return a stored message as a client gets it. `now` is the wall time in ms.
 
-    `topic` is under which it is given out, its own if it is not said; `times_consumed` how often it was
-    before, if the record does not say that.
+    `topic` is the name under which the message is delivered, by default its own. `times_consumed` is the
+    number of earlier deliveries, if the record does not have it.
     """
     properties = stored.properties
     body, encoding = bodies.as_received(stored.body, stored.sys_flag, inflated_max)
@@ -297,7 +302,7 @@ _host_text = lru_cache(maxsize=256)(format_host)
 
 
 def _due(properties: dict[str, str], now: int) -> int | None:
-    """When a message is to be delivered, in ms; None where that is at once, or cannot be read."""
+    """Return the delivery time of a message, in ms; None if it is immediate or unreadable."""
     seconds = _number(properties.get(PROPERTY_TIMER_DELAY_SEC))
     if seconds is not None:
         return now + seconds * 1000
@@ -312,9 +317,9 @@ def _number(text: str | None) -> int | None:
 
 @lru_cache(maxsize=256)
 def resource(name: str) -> v2.Resource:
-    """A stored name with its namespace apart: `ns%topic`; to be put into messages, which copy it.
+    """Split the namespace from a stored name, `ns%topic`. The result is put into messages, which copy it.
 
-    Standard: `NamespaceUtil`.
+    RocketMQ: `NamespaceUtil`.
     """
     for prefix in ("%RETRY%", "%DLQ%"):
         if name.startswith(prefix):

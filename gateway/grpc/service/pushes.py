@@ -1,6 +1,6 @@
-"""What the broker says to gRPC clients of its own accord, by the streams of their Telemetry.
+"""Commands that the broker sends to gRPC clients by the streams of their Telemetry.
 
-Standard: `GrpcClientChannel`, `ClientActivity.reportThreadStackTrace`, `reportVerifyMessageResult`.
+RocketMQ: `GrpcClientChannel`, `ClientActivity.reportThreadStackTrace`, `reportVerifyMessageResult`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RESULTS: dict[int, CMResult] = {
 
 
 class GrpcOutgoing:
-    """The way to one client. `on_check` is told of each transaction that the client is asked about."""
+    """The way to one client. `on_check` is called with each transaction check that the client gets."""
 
     def __init__(
         self, operations: Operations, session: Session, on_check: Callable[[CheckBack], None]
@@ -52,28 +52,29 @@ class GrpcOutgoing:
 
     @property
     def is_open(self) -> bool:
-        """Whether what is said reaches the client."""
+        """True if a command can reach the client."""
         return self._session.has_stream
 
     def members_changed(self, group: str) -> None:
-        """Who pops shares no queues."""
+        """Do nothing: consumers that pop do not share queues."""
 
     def reset_offsets(self, reset: OffsetReset) -> None:
-        """Who pops goes on where the broker says."""
+        """Do nothing: consumers that pop continue from the broker's offset."""
 
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
-        """Who pops has no queues."""
+        """Fail: consumers that pop have no queues."""
         return fail(NotAnswered("a gRPC client has no offsets"))
 
     def push_reply(self, reply: PushedReply) -> Deferred[None]:
-        """gRPC clients send no requests that are replied to."""
+        """Fail: gRPC clients send no requests with replies."""
         return fail(NotAnswered("a gRPC client takes no replies"))
 
     def running_info(
         self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
     ) -> Deferred[ClientAnswer]:
-        """The stacks of its threads, if they are wished for: it tells nothing else. What it subscribes to is
-        known here."""
+        """Return the stacks of the client's threads, if requested; clients report nothing else. The
+        subscriptions are known here.
+        """
         session = self._session
         if not jstack:
             told: Deferred[ClientAnswer] = Deferred()
@@ -85,7 +86,7 @@ class GrpcOutgoing:
         return asked.addCallback(lambda answer: _stacks(session, answer))
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
-        """Have it consume a message now."""
+        """Have the client consume a message now."""
         session, nonce = self._session, self._session.next_nonce()
         stored = decode(message.record)
         command = v2.VerifyMessageCommand(nonce=nonce, message=self._message(message.record, stored.topic))
@@ -93,7 +94,7 @@ class GrpcOutgoing:
         return asked.addCallback(_consumed)
 
     def check_transaction(self, check: CheckBack, broker_name: str) -> None:
-        """Ask what became of a transaction."""
+        """Check a transaction with the client."""
         topic = decode(check.record).topic
         command = v2.RecoverOrphanedTransactionCommand(
             message=self._message(check.record, topic), transaction_id=check.unique_key or ""
@@ -104,7 +105,7 @@ class GrpcOutgoing:
             log.info("%s cannot be queried about transaction %s", self._session, check.unique_key)
 
     def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
-        """Tell it that another client of the group has a lite topic now."""
+        """Notify the client that another client of the group now has a lite topic."""
         command = v2.NotifyUnsubscribeLiteCommand(lite_topic=lite_topic)
         self._session.tell(v2.TelemetryCommand(notify_unsubscribe_lite_command=command))
 
@@ -121,7 +122,7 @@ class GrpcOutgoing:
 
 
 def reconnect(session: Session) -> None:
-    """Tell a client to connect anew: this server is about to stop."""
+    """Request a client to reconnect: this server is about to stop."""
     command = v2.ReconnectEndpointsCommand(nonce=session.next_nonce())
     session.tell(v2.TelemetryCommand(reconnect_endpoints_command=command))
 

@@ -1,8 +1,8 @@
 """ReceiveMessage: a pop whose client waits for it.
 
-It is parked as other pops are, and forgotten when the client leaves. What nobody asked for counts as
-consumed; what came too often becomes a dead letter. A client that has not said its settings, as after a
-restart of the broker, is served by those of its group, unless that reads lite topics. Standard:
+It is parked as other pops are, and dropped when the client leaves. Messages that fail the tag filter are
+acknowledged; messages that were delivered too often become dead letters. A client without settings, as after
+a restart of the broker, is served by those of its group, unless the group reads lite topics. RocketMQ:
 `ReceiveMessageActivity`, `ReceiveMessageResponseStreamWriter`, `PopMessageResultFilterImpl`.
 """
 
@@ -57,16 +57,16 @@ from mqgateway.gateway.grpc.service.status import (
 )
 
 REQUEST_TIMEOUT = 3000
-"""How long clients wait for answers unless they are told to wait for another time, ms."""
+"""Default time for which clients wait for answers, ms."""
 ILLEGAL_POLLING_TIME_SINCE = "5.0.3"
-"""The version from which on clients know this code."""
+"""The first version whose clients know this code."""
 TOGETHER_BYTES = 64 * 1024
-"""Answers of so many bytes are sent together: fewer frames, and no second copy of all that was received."""
+"""Answers up to this size in bytes are sent together: fewer frames, and no second copy of all messages."""
 TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
 
 
 class Popped(NamedTuple):
-    """One message with its handle, and how often it was given out before."""
+    """One message with its handle, and the number of its earlier deliveries."""
 
     stored: StoredMessage
     handle: Handle
@@ -86,7 +86,7 @@ class Asked(NamedTuple):
 
 
 def subscription_of(topic: str, expression: v2.FilterExpression) -> SubscriptionData:
-    """What a filter expression asks of a topic. Raises `FilterError`."""
+    """Return the subscription of a filter expression. Raises `FilterError`."""
     kind = SQL92_TYPE if expression.type == v2.FilterType.SQL else TAG_TYPE
     return compile_subscription(topic, expression.expression, kind)
 
@@ -104,7 +104,7 @@ def _of_lites(session: Session, wanted: Receive) -> ReceiveLite:
 
 
 class Receivers:
-    """Gives out the messages of one broker."""
+    """Delivers the messages of one broker."""
 
     def __init__(self, operations: Operations, handles: Handles, acknowledger: Acknowledger) -> None:
         self._operations = operations
@@ -114,7 +114,7 @@ class Receivers:
     def receive(
         self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
     ) -> Deferred[None] | None:
-        """Messages, or that there are none, as soon as that is known. Raises `Refused`."""
+        """Answer with messages, or that there are none, as soon as that is known. Raises `Refused`."""
         asked = self._asked(request, session, caller, permit)
         caller.watch()
         pop = self._operations.pop
@@ -135,7 +135,7 @@ class Receivers:
     def _asked(
         self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller, permit: Permit
     ) -> Asked:
-        """The request, checked in the standard's order. Raises `Refused`."""
+        """Return the request, checked in RocketMQ's order. Raises `Refused`."""
         options = self._operations.options
         group = group_of(self._operations, session.group if session.has_settings else request.group.name)
         if not session.has_settings and self._operations.groups.bound_topic(group.group_name) is not None:
@@ -176,7 +176,7 @@ class Receivers:
         return Asked(session, caller, permit, group, subscription, wanted, renews)
 
     def _poll_time(self, request: v2.ReceiveMessageRequest, session: Session, caller: Caller) -> int:
-        """How long to wait, ms: as long as the client says, and its deadline allows. Raises `Refused`."""
+        """Return the time to wait, ms: the client's, limited by its deadline. Raises `Refused`."""
         options = self._operations.options
         shortest = options.grpc_client_consumer_min_long_polling_timeout_millis
         longest = options.grpc_client_consumer_max_long_polling_timeout_millis
@@ -204,7 +204,7 @@ class Receivers:
             raise refused_by_proxy(Code.FORBIDDEN, "no readable queue")
 
     def _check_lite(self, session: Session) -> None:
-        """Refuse a client of lite topics that has more than it acknowledges."""
+        """Refuse a client of lite topics with too many messages that are not acknowledged."""
         if not session.has_stream:
             raise Refused(Code.BAD_REQUEST, f"The client [{session.client_id}] is disconnected.")
         count = self._acknowledger.renewals.count(session)
@@ -215,7 +215,7 @@ class Receivers:
             )
 
     def _give(self, asked: Asked, outcome: PopOutcome | PopLiteOutcome) -> None:
-        """Answer with what a pop found."""
+        """Answer with the messages of a pop."""
         caller, call = asked.caller, asked.caller.call
         if outcome.status is PollingStatus.POLLING_FULL:
             end(caller, status(Code.TOO_MANY_REQUESTS, "polling full"), self._operations)
@@ -262,7 +262,7 @@ class Receivers:
         self._acknowledger.renewals.add(asked.session, Key(wanted.group, message_id, text), received)
 
     def _popped(self, outcome: PopOutcome | PopLiteOutcome) -> Iterator[Popped]:
-        """Each message that a pop gave, with its handle."""
+        """Yield each message of a pop, with its handle."""
         broker_name = self._operations.options.broker_name
         times = outcome.pop_time, outcome.invisible_time
         if isinstance(outcome, PopLiteOutcome):
@@ -283,7 +283,7 @@ class Receivers:
                 yield Popped(stored, handle, before)
 
     def _is_wanted(self, asked: Asked, one: Popped) -> bool:
-        """Whether a message is for the client; what is not is dealt with here."""
+        """Return True if a message is for the client; others are acknowledged or dead-lettered here."""
         topic, name = asked.wanted.topic, asked.wanted.group
         lite_topic = _lite_topic(one.stored)
         if not is_tagged(asked.subscription, one.stored):
@@ -293,18 +293,18 @@ class Receivers:
             try:
                 self._acknowledger.dead_letter(asked.permit, one.handle, topic, name, lite_topic)
             except Exception as error:
-                status_of(error)  # what nobody meant is logged; the message comes again
+                status_of(error)  # an unexpected error is logged; the message comes again
             return False
         return True
 
 
 def is_tagged(subscription: SubscriptionData, stored: StoredMessage) -> bool:
-    """Whether a message has one of the tags that are asked for, of which the store compared only hashes."""
+    """Return True if a message has a subscribed tag, of which the store compared only hashes."""
     return not subscription.tags_set or stored.properties.get(PROPERTY_TAGS) in subscription.tags_set
 
 
 def records_in(body: bytes) -> Iterator[StoredMessage]:
-    """The messages of records that lie back to back."""
+    """Return the messages of consecutive records."""
     at = 0
     while at < len(body):
         stored = decode(body, at)
@@ -317,7 +317,7 @@ def _lite_topic(stored: StoredMessage) -> str | None:
 
 
 def _refuse(caller: Caller, failure: Failure) -> Failure | None:
-    """Whoever has gone is told nothing."""
+    """Return the failure; None if the client has left."""
     return failure if caller.is_open else None
 
 
@@ -328,5 +328,5 @@ def end(caller: Caller, why: v2.Status, operations: Operations) -> None:
 
 
 def _given_out(operations: Operations) -> v2.ReceiveMessageResponse:
-    """The last answer, which says when messages were given out."""
+    """Return the last answer, which has the delivery time of the messages."""
     return v2.ReceiveMessageResponse(delivery_timestamp=timestamp(operations.clock.millis()))

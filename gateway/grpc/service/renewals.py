@@ -1,9 +1,9 @@
-"""Messages that were received to be renewed: they stay invisible as long as their client is there.
+"""Received messages that the broker renews: they stay invisible as long as their client is alive.
 
-Every few seconds those are renewed whose time is nearly over, each time for longer; so for three hours, then
+Every few seconds the messages are renewed whose time is nearly over, each time for longer. After three hours
 they come again as the group's policy says. A client acknowledges with the handle that it got, which stands
-here for the newest one. Who has gone loses what it had received. Standard: `DefaultReceiptHandleManager`,
-`RenewStrategyPolicy`.
+for the newest one. A client that left loses the messages it had received. RocketMQ:
+`DefaultReceiptHandleManager`, `RenewStrategyPolicy`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _MINUTE = 60_000
 TIMES = (1 * _MINUTE, 3 * _MINUTE, 5 * _MINUTE, 10 * _MINUTE, 30 * _MINUTE, 60 * _MINUTE)
-"""For how long a message is renewed, by how often it was before, in ms."""
+"""Time for which a message is renewed, by the number of renewals before, in ms."""
 
 
 class Key(NamedTuple):
@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
 
 class Received:
-    """One message that is renewed. `since` is when it was received, steady time in ms."""
+    """One message that is renewed. `since` is the time of its receipt, steady time in ms."""
 
     __slots__ = (
         "group",
@@ -69,7 +69,7 @@ class Received:
 
 
 Change = Callable[[Received, int], "Handle | Deferred[Handle]"]
-"""Makes a message invisible for so many ms from now on; raises `Refused` or `OperationError`."""
+"""Makes a message invisible for a number of ms from now on; raises `Refused` or `OperationError`."""
 
 
 class Renewals:
@@ -87,11 +87,11 @@ class Renewals:
         return self._count
 
     def count(self, session: Session) -> int:
-        """How many messages of one client are renewed."""
+        """Return the number of messages of one client that are renewed."""
         return len(self._of.get(session, ()))
 
     def room(self) -> int:
-        """How many more there may be."""
+        """Return the number of messages that may be added."""
         return max(0, self._options.max_renewed_messages - self._count)
 
     def add(self, session: Session, key: Key, received: Received) -> None:
@@ -105,7 +105,7 @@ class Renewals:
         of_session[key] = received
 
     def take(self, session: Session | None, key: Key, handle: Handle) -> Handle | Deferred[Handle]:
-        """The newest handle of a message, which is renewed no more; the given one where it never was."""
+        """Stop the renewal of a message, and return its newest handle; `handle` if it is not renewed."""
         received = self._pop(session, key)
         if received is None:
             return handle
@@ -114,7 +114,7 @@ class Renewals:
         return received.handle
 
     def tick(self) -> None:
-        """Renew what is due, every `renewSchedulePeriodMillis`."""
+        """Renew the messages that are due, every `renewSchedulePeriodMillis`."""
         elapsed = elapsed_millis(self._operations.clock)
         if elapsed < self._next_look:
             return
@@ -149,7 +149,7 @@ class Renewals:
             self._pop(session, key)
 
     def _hide(self, received: Received, millis: int) -> None:
-        """Change when a message is visible again; who takes it meanwhile waits for that."""
+        """Change the invisible time of a message. Requests for the message wait meanwhile."""
         done: Deferred[None] = Deferred()
         received.renewing = done
 
@@ -184,7 +184,7 @@ class Renewals:
         return received
 
     def _left(self, session: Session) -> None:
-        """What a client received that has gone comes again soon."""
+        """Make the messages of a client that left visible soon."""
         of_session = self._of.pop(session, {})
         self._count -= len(of_session)
         for received in of_session.values():

@@ -1,8 +1,8 @@
-"""QueryRoute and QueryAssignment: where the queues of a topic are, and who answers there.
+"""QueryRoute and QueryAssignment: the queues of a topic, and the endpoints of their brokers.
 
-Clients are told to come to this broker by the way they came: the host that they named, with the port they
-used, or an advertised address. Another broker is reached at the host it is registered with, on the same
-port. Standard: `RouteActivity`, `ProxyTopicRouteData`.
+Clients get this broker's endpoint as they reached it: the host that they named, with the port they used, or
+an advertised address. Another broker is reached at the host it is registered with, on the same port.
+RocketMQ: `RouteActivity`, `ProxyTopicRouteData`.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ ACCEPTED: dict[str, Sequence[v2.MessageType]] = {
     "PRIORITY": [_Type.PRIORITY],
     MIXED: [_Type.NORMAL, _Type.FIFO, _Type.DELAY, _Type.TRANSACTION],
 }
-"""What messages a topic takes, by the text of its attribute."""
+"""Message types of a topic, by the text of its attribute."""
 
 
 def type_of(config: TopicConfig | None) -> str:
-    """The type of a topic; of one that does not say, NORMAL."""
+    """Return the type of a topic; NORMAL if it has no attribute."""
     return UNSPECIFIED if config is None else config.attributes.get(MESSAGE_TYPE, NORMAL)
 
 
 class Routes:
-    """Answers for one broker; `port` says on which port it serves gRPC."""
+    """Answers for one broker; `port` returns the port on which it serves gRPC."""
 
     def __init__(self, operations: Operations, port: Callable[[], int]) -> None:
         self._operations = operations
         self._port = port
 
     def query_route(self, request: v2.QueryRouteRequest, call: Call) -> Deferred[v2.QueryRouteResponse]:
-        """Every queue of a topic, on every broker that has it."""
+        """Return every queue of a topic, on every broker that has it."""
         topic = checked_topic(request.topic)
         accepted = ACCEPTED.get(type_of(self._operations.topics.get(topic)), [_Type.MESSAGE_TYPE_UNSPECIFIED])
 
@@ -77,7 +77,7 @@ class Routes:
     def query_assignment(
         self, request: v2.QueryAssignmentRequest, call: Call
     ) -> Deferred[v2.QueryAssignmentResponse]:
-        """What a consumer asks for messages: each master, or each queue where the group consumes in order."""
+        """Return a consumer's sources: each master, or each queue if the group consumes in order."""
         topic, name = checked_topic(request.topic), checked_group(request.group)
         group = self._operations.groups.get(name)
         in_order = group is not None and group.consume_message_orderly
@@ -104,7 +104,7 @@ class Routes:
     def _brokers(
         self, route: TopicRouteData, asked: v2.Endpoints, call: Call
     ) -> dict[str, dict[int, v2.Broker]]:
-        """The brokers of a route by name and id, with where clients reach them."""
+        """Return the brokers of a route by name and id, with the endpoints that clients reach."""
         own = self._own_endpoints(asked, call)
         port = own.addresses[0].port
         found: dict[str, dict[int, v2.Broker]] = {}
@@ -122,7 +122,7 @@ class Routes:
         return is_named or address == self._operations.address
 
     def _own_endpoints(self, asked: v2.Endpoints, call: Call) -> v2.Endpoints:
-        """Where this client reaches this broker."""
+        """Return the endpoints at which this client reaches this broker."""
         options = self._operations.options
         advertised = _host_and_port(options.grpc_advertised_address)
         if advertised is not None:
@@ -149,9 +149,9 @@ def _permission(perm: int) -> v2.Permission:
 
 
 def _permissions(data: QueueData) -> Iterator[v2.Permission]:
-    """What may be done with the queues of one broker, in the order of their numbers.
+    """Yield the permissions of the queues of one broker, in the order of their numbers.
 
-    Standard: `RouteActivity.genMessageQueueFromQueueData`, which counts those first that are only read.
+    RocketMQ: `RouteActivity.genMessageQueueFromQueueData`, which counts read-only queues first.
     """
     reads = data.read_queue_nums if data.perm & PERM_READ else 0
     writes = data.write_queue_nums if data.perm & PERM_WRITE else 0
@@ -164,7 +164,7 @@ def _permissions(data: QueueData) -> Iterator[v2.Permission]:
 
 
 def _host_and_port(text: str) -> tuple[str, int] | None:
-    """Both parts of `host:port`; None where it is no such text."""
+    """Split `host:port`; None for another text."""
     host, _, port = text.strip().rpartition(":")
     if not host or not (port.isascii() and port.isdigit()):
         return None
@@ -172,7 +172,7 @@ def _host_and_port(text: str) -> tuple[str, int] | None:
 
 
 def _endpoints(pairs: Sequence[tuple[str, int]]) -> v2.Endpoints:
-    """Addresses with what they are, by the first of them."""
+    """Return endpoints; the first address decides on their scheme."""
     addresses = [v2.Address(host=host.strip("[]"), port=port) for host, port in pairs]
     return v2.Endpoints(scheme=_scheme(addresses[0].host), addresses=addresses)
 

@@ -1,7 +1,7 @@
 """SendMessage and RecallMessage.
 
-The queue is the broker's choice: a message with a group goes to the one that a consistent hash of the group
-says, so that all of one group lie in one. Standard: `SendMessageActivity`, `ProducerProcessor`,
+The broker chooses the queue. For a message with a group it is chosen by a consistent hash of the group, so
+that all messages of one group are in one queue. RocketMQ: `SendMessageActivity`, `ProducerProcessor`,
 `RecallMessageActivity`.
 """
 
@@ -61,11 +61,11 @@ _LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
     PutStatus.FLUSH_SLAVE_TIMEOUT: (Code.SLAVE_PERSISTENCE_TIMEOUT, "FLUSH_SLAVE_TIMEOUT"),
     PutStatus.SLAVE_NOT_AVAILABLE: (Code.HA_NOT_AVAILABLE, "SLAVE_NOT_AVAILABLE"),
 }
-"""What is answered when a message is stored, but less safely than configured."""
+"""Codes for messages that are stored less safely than configured."""
 
 
 class Prepared(NamedTuple):
-    """A message that may be stored: its properties, its body as it is stored, and the bits that say how."""
+    """A checked message: its properties, its body as it is stored, and the bits of its system flag."""
 
     message_id: str
     properties: dict[str, str]
@@ -74,7 +74,7 @@ class Prepared(NamedTuple):
 
 
 class Senders:
-    """Takes messages for one broker."""
+    """Stores messages for one broker."""
 
     def __init__(self, operations: Operations, transactions: TransactionEnds) -> None:
         self._operations = operations
@@ -102,7 +102,7 @@ class Senders:
     def recall(
         self, request: v2.RecallMessageRequest, caller: Caller, permit: Permit
     ) -> v2.RecallMessageResponse | Deferred[v2.RecallMessageResponse]:
-        """Take back a message that is not due yet."""
+        """Delete a message that is not due yet."""
         topic = checked_topic(request.topic)
         config = self._operations.topics.get(topic)
         if config is None:
@@ -120,7 +120,7 @@ class Senders:
         )
 
     def _prepared(self, message: v2.Message, caller: Caller, now: int) -> Prepared:
-        """A message, once it was looked at. Raises `Refused`."""
+        """Check a message and return it prepared. Raises `Refused`."""
         options, body = self._operations.options, message.body
         if not body and options.enable_message_body_empty_check:
             raise Refused(Code.MESSAGE_BODY_EMPTY, "message body cannot be empty")
@@ -141,7 +141,7 @@ class Senders:
         return Prepared(system.message_id, properties, stored, sys_flag)
 
     def _writable(self, topic: str, message: Prepared) -> TopicConfig:
-        """The topic, if a message of this type may be sent to it. Raises `Refused`."""
+        """Return the topic, if a message of this type may be sent to it. Raises `Refused`."""
         config = self._operations.topics.get(topic)
         if config is None:
             raise topic_not_found(topic)
@@ -187,7 +187,7 @@ class Senders:
 
 
 def _check_type(expected: str, actual: str) -> None:
-    """Refuse a message of another type than its topic takes. Standard: `DefaultTopicMessageTypeValidator`."""
+    """Refuse a message of another type than its topic has. RocketMQ: `DefaultTopicMessageTypeValidator`."""
     if expected not in (MIXED, actual):
         raise refused_by_proxy(
             Code.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
@@ -196,7 +196,7 @@ def _check_type(expected: str, actual: str) -> None:
 
 
 def _queue_of(properties: dict[str, str], queues: int) -> int:
-    """The queue of a message with a group or a lite topic; of another one the broker chooses."""
+    """Return the queue of a message with a group or a lite topic; for other messages the broker chooses."""
     key = properties.get(PROPERTY_SHARDING_KEY) or properties.get(PROPERTY_LITE_TOPIC)
     return bucket(key, queues) if key else ANY_QUEUE
 

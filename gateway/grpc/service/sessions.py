@@ -1,10 +1,11 @@
 """The clients: each by its id, with its settings, from its first Telemetry until it leaves or is silent.
 
-One that receives before it says its settings, as after a restart of the broker, has a session without them.
+A client that receives before it sends its settings, as after a restart of the broker, has a session without
+them.
 
-A session stands in the broker's tables of clients in place of a connection: a client calls by many, and
-what is said to it goes by the stream of its newest Telemetry. Without one it is a member still, as long as
-its heartbeats come. Standard: `GrpcChannelManager`, `GrpcClientChannel`, `GrpcClientSettingsManager`.
+A session replaces a connection in the broker's tables of clients: a client calls by many connections, and
+gets commands by the stream of its newest Telemetry. Without a stream it remains a member as long as its
+heartbeats arrive. RocketMQ: `GrpcChannelManager`, `GrpcClientChannel`, `GrpcClientSettingsManager`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mqgateway.gateway.grpc.service.caller import Caller
 from mqgateway.gateway.grpc.service.status import Code, Refused
 
 ANSWER_MILLIS = 5000
-"""How long a client may take for what it is asked. Standard: `grpcProxyRelayRequestTimeoutInSeconds`."""
+"""Time in which a client must answer a command. RocketMQ: `grpcProxyRelayRequestTimeoutInSeconds`."""
 
 CONSUMERS = (
     v2.ClientType.PUSH_CONSUMER,
@@ -34,11 +35,11 @@ CONSUMERS = (
 LITE_CONSUMERS = (v2.ClientType.LITE_PUSH_CONSUMER, v2.ClientType.LITE_SIMPLE_CONSUMER)
 
 Answered = tuple[v2.Status, str]
-"""How a client took what it was asked, and a text it may send along."""
+"""A client's answer to a command: status, and a text it may send along."""
 
 
 def no_settings() -> Refused:
-    """The refusal of a client that has not said its settings."""
+    """Return the refusal of a client that has not sent its settings."""
     return Refused(Code.UNRECOGNIZED_CLIENT_TYPE, "cannot find client settings for this client")
 
 
@@ -51,11 +52,11 @@ class Session:
         self.address, self.host_bytes = caller.address, caller.host_bytes
         self.settings = v2.Settings()
         self.subscriptions: list[SubscriptionData] = []
-        """What a consumer subscribes to, as the broker's tables have it."""
+        """Subscriptions of a consumer, as the broker's tables have them."""
         self.heard_at = now
         self.is_open = True
         self.was_told_again = False
-        """Whether it was told its settings with a heartbeat."""
+        """True once the settings were sent to the client with a heartbeat."""
         self._stream: Caller | None = None
         self._on_lost: dict[Callable[[Any], None], None] = {}
         self._next_nonce = 0
@@ -66,17 +67,17 @@ class Session:
 
     @property
     def has_settings(self) -> bool:
-        """Whether it said its settings."""
+        """True if the client has sent its settings."""
         return self.settings.WhichOneof("pub_sub") is not None
 
     @property
     def is_lite(self) -> bool:
-        """Whether it consumes lite topics."""
+        """True if the client consumes lite topics."""
         return self.settings.client_type in LITE_CONSUMERS
 
     @property
     def is_consumer(self) -> bool:
-        """Whether it consumes."""
+        """True if the client consumes."""
         return self.settings.client_type in CONSUMERS
 
     @property
@@ -86,34 +87,34 @@ class Session:
 
     @property
     def has_stream(self) -> bool:
-        """Whether something can be said to it now."""
+        """True if a command can be sent to the client now."""
         return self._stream is not None and self._stream.is_open
 
     def heard(self, caller: Caller, now: int) -> None:
-        """It called."""
+        """Note a call of the client."""
         self.heard_at = now
         self.language, self.version = caller.language, caller.version
         self.address, self.host_bytes = caller.address, caller.host_bytes
 
     def speak_by(self, stream: Caller) -> None:
-        """From now on it is told things by this call, a Telemetry."""
+        """Send commands by this call, a Telemetry, from now on."""
         stream.watch()
         self._stream = stream
 
     def tell(self, command: v2.TelemetryCommand) -> bool:
-        """Say something; False where there is no way."""
+        """Send a command; False if there is no stream."""
         if self._stream is None or not self._stream.is_open:
             return False
         self._stream.call.send(command)
         return True
 
     def next_nonce(self) -> str:
-        """What tells a question from others."""
+        """Return a unique text that identifies a command with an answer."""
         nonce, self._next_nonce = str(self._next_nonce), self._next_nonce + 1
         return nonce
 
     def ask(self, nonce: str, command: v2.TelemetryCommand, now: int) -> Deferred[Answered]:
-        """Say something that is answered under the nonce. Fails with `NotAnswered`."""
+        """Send a command that is answered under the nonce. Fails with `NotAnswered`."""
         answer: Deferred[Answered] = Deferred()
         if self.tell(command):
             self._asked[nonce] = now + ANSWER_MILLIS, answer
@@ -122,13 +123,13 @@ class Session:
         return answer
 
     def answer(self, nonce: str, status: v2.Status, text: str) -> None:
-        """It answers what it was asked; nothing happens where it was not, or long ago."""
+        """Take the answer to a command; an answer without a command, or a late one, is ignored."""
         asked = self._asked.pop(nonce, None)
         if asked is not None:
             asked[1].callback((status, text))
 
     def give_up(self, now: int) -> None:
-        """Wait no more for answers that are late."""
+        """Fail the commands whose answers are late."""
         for nonce in [nonce for nonce, (deadline, _) in self._asked.items() if deadline <= now]:
             self._asked.pop(nonce)[1].errback(NotAnswered("call remote timeout", is_late=True))
 
@@ -140,7 +141,7 @@ class Session:
             self._on_lost[callback] = None
 
     def close(self, reason: str) -> None:
-        """The session is over: it is a member of nothing any more."""
+        """End the session: it leaves all groups."""
         if not self.is_open:
             return
         self.is_open = False
@@ -168,18 +169,18 @@ class Sessions:
         return iter(list(self._known.values()))
 
     def get(self, client_id: str) -> Session | None:
-        """The session of a client."""
+        """Return the session of a client."""
         return self._known.get(client_id)
 
     def known(self, client_id: str) -> Session:
-        """The session of a client that has said its settings. Raises `Refused`."""
+        """Return the session of a client that has sent its settings. Raises `Refused`."""
         session = self._known.get(client_id)
         if session is None or not session.has_settings:
             raise no_settings()
         return session
 
     def of(self, caller: Caller, now: int) -> Session:
-        """The session of who calls, begun if there is none. Raises `Refused` where there are too many."""
+        """Return the caller's session, or begin one. Raises `Refused` if there are too many."""
         session = self._known.get(caller.client_id)
         if session is not None:
             session.heard(caller, now)
@@ -194,7 +195,7 @@ class Sessions:
         return session
 
     def tick(self, now: int) -> None:
-        """End the sessions of silent clients, and wait no more for late answers; `now` is monotonic, ms."""
+        """End the sessions of silent clients, and fail commands with late answers; `now` is monotonic, ms."""
         oldest = now - self._options.channel_expired_timeout
         for session in self:
             session.give_up(now)

@@ -1,6 +1,6 @@
-"""What a client is told of its settings: those it sent, and what this broker fills in.
+"""Settings that a client gets: those it sent, completed by this broker.
 
-Standard: `GrpcClientSettingsManager`.
+RocketMQ: `GrpcClientSettingsManager`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mqgateway.gateway.grpc.service.names import duration
 
 QUOTA = "lite.sub.client.quota"
 QUOTA_DEFAULT = 2000
-"""Lite topics that one client of a group may subscribe to. Standard: `SubscriptionGroupAttributes`."""
+"""Lite topics that one client of a group may subscribe to. RocketMQ: `SubscriptionGroupAttributes`."""
 
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 CUSTOMIZED = (
@@ -25,14 +25,14 @@ CUSTOMIZED = (
     *(minutes * _MINUTE for minutes in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30)),
     *(hours * _HOUR for hours in (1, 2)),
 )
-"""When messages come again, by how often they came, in ms. Standard: `CustomizedRetryPolicy`."""
+"""Delays before redeliveries, by the number of deliveries, in ms. RocketMQ: `CustomizedRetryPolicy`."""
 _EXPONENTIAL = {"initial": 5 * _SECOND, "max": 2 * _HOUR, "multiplier": 2}
 _MOST_TIMES = 32
 _PAST_FIRST_LEVELS = 2
 
 
 class RetryPolicy:
-    """When messages of a group come again that nobody acknowledged."""
+    """Redelivery delays of a group's messages that were not acknowledged."""
 
     def __init__(self, group: SubscriptionGroupConfig) -> None:
         policy: Mapping[str, Any] = group.group_retry_policy
@@ -47,7 +47,7 @@ class RetryPolicy:
             self.customized = tuple(times)
 
     def delay(self, times_consumed: int) -> int:
-        """How long a message waits that was given out so often before, in ms."""
+        """Return the delay of a message by the number of its earlier deliveries, in ms."""
         times = min(max(times_consumed, 0), _MOST_TIMES)
         if self.exponential is not None:
             values = self.exponential
@@ -55,7 +55,7 @@ class RetryPolicy:
         return self.customized[min(times + _PAST_FIRST_LEVELS, len(self.customized) - 1)]
 
     def tell(self, backoff: v2.RetryPolicy) -> None:
-        """Write it as clients are told."""
+        """Write the policy into the client's settings."""
         if self.exponential is not None:
             values = self.exponential
             backoff.exponential_backoff.CopyFrom(
@@ -76,18 +76,18 @@ def _whole_numbers(given: object) -> dict[str, int]:
 
 
 def group_of(operations: Operations, name: str) -> SubscriptionGroupConfig:
-    """The settings of a group; of one that is not there, what it would begin with."""
+    """Return the settings of a group; the defaults of a new group if it does not exist."""
     return operations.groups.get(name) or SubscriptionGroupConfig(name)
 
 
 def lite_quota(group: SubscriptionGroupConfig) -> int:
-    """How many lite topics a client of the group may subscribe to."""
+    """Return the number of lite topics that a client of the group may subscribe to."""
     text = group.attributes.get(QUOTA, "")
     return int(text) if text.lstrip("-").isdigit() else QUOTA_DEFAULT
 
 
 def answered(operations: Operations, settings: v2.Settings) -> v2.Settings:
-    """The settings as the client is told them now: groups may have changed since it sent them."""
+    """Return the client's settings as they are now: groups may have changed since it sent them."""
     told, options = v2.Settings(), operations.options
     told.CopyFrom(settings)
     if told.HasField("publishing"):

@@ -1,4 +1,4 @@
-"""Errors as the statuses that answers bear. Standard: `ResponseBuilder`, `GrpcProxyException`."""
+"""Errors as statuses in answers. RocketMQ: `ResponseBuilder`, `GrpcProxyException`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CODES: dict[Reason, v2.Code] = {
     Reason.LMQ_QUOTA_EXCEEDED: Code.LITE_TOPIC_QUOTA_EXCEEDED,
     Reason.LITE_SUBSCRIPTION_QUOTA_EXCEEDED: Code.LITE_SUBSCRIPTION_QUOTA_EXCEEDED,
 }
-"""What refusals of operations are told apart by; the others are INTERNAL_SERVER_ERROR."""
+"""Codes of refusals of operations, by reason; other reasons are INTERNAL_SERVER_ERROR."""
 
 _PROXY_EXCEPTION = "org.apache.rocketmq.proxy.common.ProxyException: "
 _UNEXPECTED = "the request could not be processed"
@@ -38,12 +38,12 @@ class Refused(Exception):
 
 
 def refused_by_proxy(code: v2.Code, message: str) -> Refused:
-    """A refusal whose text the standard's proxy begins with the class of its exception."""
+    """Return a refusal whose text RocketMQ's proxy begins with the class of its exception."""
     return Refused(code, _PROXY_EXCEPTION + message)
 
 
 def topic_not_found(topic: str) -> Refused:
-    """Nobody has the topic."""
+    """Return the refusal for a topic that no broker has."""
     return Refused(
         Code.TOPIC_NOT_FOUND,
         f"CODE: 17  DESC: No topic route info in name server for the topic: {topic}\nFor more information, "
@@ -52,16 +52,16 @@ def topic_not_found(topic: str) -> Refused:
 
 
 def status(code: v2.Code, message: str | None = None) -> v2.Status:
-    """A status; without a message it says the name of its code."""
+    """Return a status; the default message is the name of its code."""
     return v2.Status(code=code, message=Code.Name(code) if message is None else message)
 
 
 OK = v2.Status(code=Code.OK, message="OK")
-"""That it is done; to be put into answers, which copy it."""
+"""Success; to be put into answers, which copy it."""
 
 
 def status_of(error: BaseException) -> v2.Status:
-    """What a request is answered that failed so. What nobody meant is logged, and not told."""
+    """Return the status of a failure. An unexpected error is logged, and its text is not sent."""
     if isinstance(error, Refused):
         return status(error.code, error.message)
     if isinstance(error, OperationError):
@@ -75,7 +75,7 @@ def status_of(error: BaseException) -> v2.Status:
 
 
 def status_of_all(statuses: list[v2.Status], nothing: str) -> v2.Status:
-    """The status of an answer with several results; `nothing` is said where there are none."""
+    """Return the status of an answer with several results; `nothing` is the message for no results."""
     codes = {one.code for one in statuses}
     if not codes:
         return status(Code.INTERNAL_SERVER_ERROR, nothing)
@@ -83,5 +83,5 @@ def status_of_all(statuses: list[v2.Status], nothing: str) -> v2.Status:
 
 
 def refusal(answer: type[Any], error: BaseException) -> Any:
-    """An answer that says nothing but what was wrong."""
+    """Return an answer that has only the status of an error."""
     return answer(status=status_of(error))

@@ -1,7 +1,7 @@
-"""Telemetry, Heartbeat, NotifyClientTermination: clients say who they are, that they are there, that they go.
+"""Telemetry, Heartbeat, NotifyClientTermination: clients announce themselves, stay alive, and leave.
 
-The stream of a Telemetry stays for the client's life. What it says first are its settings, which make it a
-member of its groups in the broker's tables. Standard: `ClientActivity`.
+The stream of a Telemetry stays open for the client's life. Its first command has the settings, which make the
+client a member of its groups in the broker's tables. RocketMQ: `ClientActivity`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from mqgateway.gateway.grpc.service.status import OK, Code, Refused, status
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 
 RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){1,3}")
-"""What a version must look like to be shown."""
+"""Versions that can be shown."""
 LITE_SELECTIVE = "LITE_SELECTIVE"
 FROM_THE_LATEST = "CONSUME_FROM_LAST_OFFSET"
 FAILED = "process client telemetryCommand failed. "
@@ -68,11 +68,11 @@ class Clients:
         self.lite = LiteSubscribers(operations)
 
     def outgoing(self, session: Session) -> GrpcOutgoing:
-        """The way to a client."""
+        """Return the way to a client."""
         return GrpcOutgoing(self._operations, session, self._transactions.asked)
 
     def settings(self, settings: v2.Settings, caller: Caller, permit: Permit) -> Session:
-        """A client says its settings: it is a member of its groups from now on, and is told by this stream.
+        """Take a client's settings: it becomes a member of its groups, and gets commands by this stream.
 
         Raises `Refused`, and `OperationError`.
         """
@@ -97,21 +97,21 @@ class Clients:
         return session
 
     def tell(self, session: Session) -> bool:
-        """Tell a client its settings, as they are for it now; False where there is no way."""
+        """Send a client its current settings; False if there is no stream."""
         told = answered(self._operations, session.settings)
         return session.tell(v2.TelemetryCommand(status=status(Code.OK), settings=told))
 
     def answered(self, caller: Caller, nonce: str, status: v2.Status, text: str) -> None:
-        """A client answers what it was asked."""
+        """Take a client's answer to a command."""
         session = self._sessions.get(caller.client_id)
         if session is not None:
             session.answer(nonce, status, text)
 
     def heartbeat(self, request: v2.HeartbeatRequest, caller: Caller, permit: Permit) -> v2.HeartbeatResponse:
-        """A client is there. Raises `Refused`, and `OperationError`.
+        """Take a client's heartbeat. Raises `Refused`, and `OperationError`.
 
-        With its first heartbeat it is told its settings again: Node's client (1.0.8) waits for them only
-        after it has asked for the routes of all its topics, and loses what came meanwhile.
+        The first heartbeat sends the client its settings again: Node's client (1.0.8) waits for them only
+        after it has queried the routes of all its topics, and loses earlier ones.
         """
         session = self._sessions.known(caller.client_id)
         settings = session.settings
@@ -128,7 +128,7 @@ class Clients:
     def terminate(
         self, request: v2.NotifyClientTerminationRequest, caller: Caller, permit: Permit
     ) -> v2.NotifyClientTerminationResponse:
-        """A client goes. Raises `Refused`."""
+        """Remove a client that leaves. Raises `Refused`."""
         session = self._sessions.get(caller.client_id)
         if session is None:
             raise no_settings()
@@ -141,13 +141,13 @@ class Clients:
         return v2.NotifyClientTerminationResponse(status=OK)
 
     def lost(self, caller: Caller) -> None:
-        """The stream of a client ended. One that reads lite topics says them anew when it is back."""
+        """End the stream of a client. A client of lite topics sends them again when it is back."""
         session = self._sessions.get(caller.client_id)
         if session is not None and session.is_lite and not session.has_stream:
             self.lite.left(session, self.outgoing(session))
 
     def _subscriptions(self, settings: v2.Settings) -> list[SubscriptionData]:
-        """What a consumer subscribes to. Raises `Refused`."""
+        """Return the subscriptions of a consumer. Raises `Refused`."""
         operations, subscription = self._operations, settings.subscription
         group = checked_group(subscription.group)
         if settings.client_type not in CONSUMERS:
@@ -175,7 +175,7 @@ class Clients:
         return told
 
     def _leave(self, session: Session, groups: Iterable[Membership], permit: Permit) -> None:
-        """A client is a member of these groups no more."""
+        """Remove a client from these groups."""
         for consumes, name in groups:
             if consumes:
                 self._clients.leave_consumers(permit, session, session.client_id, name)
@@ -183,7 +183,7 @@ class Clients:
                 self._clients.leave_producers(permit, session, name)
 
     def _register(self, session: Session, permit: Permit) -> None:
-        """Put a client into the tables, or renew that it is there. Raises `OperationError`."""
+        """Enter a client in the tables, or renew its entry. Raises `OperationError`."""
         heartbeat = HeartbeatData(session.client_id)
         settings = session.settings
         published: dict[str, None] = {}
@@ -212,11 +212,11 @@ class Clients:
 
 
 Membership = tuple[bool, str]
-"""Whether a client consumes, and the name of its group."""
+"""Kind of membership, consumer or not, and the name of the group."""
 
 
 def _groups(settings: v2.Settings) -> set[Membership]:
-    """The groups that settings make a client a member of."""
+    """Return the groups that settings make a client a member of."""
     if settings.HasField("subscription"):
         return {(True, settings.subscription.group.name)}
     return {(False, topic.name) for topic in settings.publishing.topics}
@@ -238,7 +238,7 @@ class Stream:
         caller.on_lost(clients.lost)
 
     def received(self, command: v2.TelemetryCommand) -> None:
-        """The client says something. Raises `CallFailed`."""
+        """Take a command of the client. Raises `CallFailed`."""
         admitted = self._admit(command)
         if isinstance(admitted, Permit):
             self._take(command, admitted)
@@ -248,7 +248,7 @@ class Stream:
             self._refuse(admitted)
 
     def half_closed(self) -> None:
-        """The client has nothing more to say, and hears nothing more."""
+        """Close the stream: the client sends nothing more, and receives nothing more."""
         self._caller.call.finish()
 
     def _refuse(self, refusal: v2.Status) -> None:

@@ -8,15 +8,16 @@ two bytes in every header. Standard: `RequestHeader.json`, `ResponseHeader.json`
 from __future__ import annotations
 
 import struct
+from typing import Final
 
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS
-from mqgateway.gateway.kafka.codec.errors import CodecError
 from mqgateway.gateway.kafka.codec.kinds import String
-from mqgateway.gateway.kafka.codec.reader import Reader
 
-_START = struct.Struct(">hhi")
-_CORRELATION_ID = struct.Struct(">i")
-_CLIENT_ID = String(flexible=False, nullable=True, short=True)
+_START: Final = struct.Struct(">hhi")
+_CORRELATION_ID: Final = struct.Struct(">i")
+_CLIENT_ID: Final = String(flexible=False, nullable=True, short=True)
 
 
 class RequestHeader:

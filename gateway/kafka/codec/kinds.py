@@ -9,9 +9,11 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mqgateway.gateway.kafka.codec.errors import CodecError
-from mqgateway.gateway.kafka.codec.reader import INT_MAX, Reader
-from mqgateway.gateway.kafka.codec.writer import write_unsigned_varint
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import INT_MAX, Reader
+from mqgateway.engine.record_batches.writer import write_unsigned_varint
+from mqgateway.engine.steps import PART, Steps
+from mqgateway.gateway.kafka.codec.series import Series
 
 FORMATS: Final = {
     "bool": "?",
@@ -26,14 +28,17 @@ FORMATS: Final = {
 }
 """Types of fixed size as `struct` names them."""
 SHORT_MAX: Final = 0x7FFF
-_INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
 
 
 class Kind:
-    """A type. `least` is its smallest size in bytes."""
+    """A type. `least` is its smallest size in bytes. A value of a type that `is_long` may have many parts;
+    it can be read and written as a cooperative task."""
 
-    least = 1
+    def __init__(self, least: int = 1) -> None:
+        self.least = least
+        self.is_long = False
 
     def read(self, reader: Reader) -> Any:
         """Read a value."""
@@ -43,13 +48,21 @@ class Kind:
         """Append a value."""
         raise NotImplementedError
 
+    def reading(self, reader: Reader) -> Steps[Any]:
+        """Read a value of a type that `is_long` as a cooperative task."""
+        raise NotImplementedError
+
+    def writing(self, out: bytearray, value: Any) -> Steps[None]:
+        """Append a value of a type that `is_long` as a cooperative task."""
+        raise NotImplementedError
+
 
 class Fixed(Kind):
     """A value of fixed size."""
 
     def __init__(self, kind: str) -> None:
         self.struct = struct.Struct(">" + FORMATS[kind])
-        self.least = self.struct.size
+        super().__init__(self.struct.size)
         self._exact = self.least if kind == "uuid" else 0
 
     def read(self, reader: Reader) -> Any:
@@ -67,23 +80,25 @@ class Sized(Kind):
     """A type with a length before it: compact, or of two (strings) or four bytes."""
 
     def __init__(self, flexible: bool, nullable: bool, short: bool = False) -> None:
+        super().__init__(1 if flexible else 2 if short else 4)
         self.flexible = flexible
         self.nullable = nullable
         self.short = short
-        self.least = 1 if flexible else 2 if short else 4
 
     def read_length(self, reader: Reader) -> int:
-        """Read a length; -1 is null."""
+        """Read a length; -1 is null. Any negative length of a value that may be null is, as in Kafka."""
         start = reader.position
         if self.flexible:
             length = reader.compact_length()
         else:
             length = reader.int16() if self.short else reader.int32()
-        if length < 0 and not (self.nullable and length == -1):
-            raise CodecError(
-                "null where a value is required" if length == -1 else f"negative length {length}", start
-            )
-        return length
+        if length >= 0:
+            return length
+        if self.nullable:
+            return -1
+        raise CodecError(
+            "null where a value is required" if length == -1 else f"negative length {length}", start
+        )
 
     def write_length(self, out: bytearray, length: int) -> None:
         """Append a length; -1 is null."""
@@ -147,6 +162,7 @@ class Array(Sized):
 
     def __init__(self, element: Kind, flexible: bool, nullable: bool) -> None:
         super().__init__(flexible, nullable)
+        self.is_long = True
         self._element = element
 
     def read(self, reader: Reader) -> tuple[Any, ...] | None:
@@ -173,6 +189,9 @@ class Array(Sized):
             return
         self.write_length(out, len(value))
         write = self._element.write
+        if isinstance(value, Series):
+            out += value.encoded(write)
+            return
         for index, one in enumerate(value):
             try:
                 write(out, one)
@@ -180,12 +199,52 @@ class Array(Sized):
                 error.within(f"[{index}]")
                 raise
 
+    def reading(self, reader: Reader) -> Steps[tuple[Any, ...] | None]:
+        """Read the values as a cooperative task."""
+        count = self.read_length(reader)
+        if count < 0:
+            return None
+        element = self._element
+        reader.check_count(count, element.least)
+        values: list[Any] = []
+        try:
+            for index in range(count):
+                if element.is_long:
+                    values.append((yield from element.reading(reader)))
+                else:
+                    values.append(element.read(reader))
+                if index % PART == PART - 1:
+                    yield
+        except CodecError as error:
+            error.within(f"[{len(values)}]")
+            raise
+        return tuple(values)
+
+    def writing(self, out: bytearray, value: Sequence[Any] | None) -> Steps[None]:
+        """Append the values as a cooperative task."""
+        if value is None:
+            self.write_length(out, -1)
+            return
+        if isinstance(value, Series):
+            self.write(out, value)
+            return
+        self.write_length(out, len(value))
+        element = self._element
+        for index, one in enumerate(value):
+            if element.is_long:
+                yield from element.writing(out, one)
+            else:
+                element.write(out, one)
+            if index % PART == PART - 1:
+                yield
+
 
 class Numbers(Array):
     """An array of values of fixed size, read and written at once."""
 
     def __init__(self, element: Fixed, flexible: bool, nullable: bool) -> None:
         super().__init__(element, flexible, nullable)
+        self.is_long = False
         self._letters = element.struct.format[1:]
         self._size = element.least
         self._plain = len(self._letters) == 1
@@ -212,9 +271,8 @@ class Numbers(Array):
 class Nullable(Kind):
     """A struct that may be null: a byte says whether it follows."""
 
-    least = 1
-
     def __init__(self, inner: Kind) -> None:
+        super().__init__()
         self._inner = inner
 
     def read(self, reader: Reader) -> Any:

@@ -7,11 +7,14 @@ Standard: `MessageDataGenerator`, whose generated methods define the layout.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
-from mqgateway.gateway.kafka.codec.errors import CodecError
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import ELEMENTS_MAX, Reader
+from mqgateway.engine.record_batches.writer import write_unsigned_varint
+from mqgateway.engine.steps import Steps
 from mqgateway.gateway.kafka.codec.kinds import (
     FORMATS,
     Array,
@@ -23,9 +26,7 @@ from mqgateway.gateway.kafka.codec.kinds import (
     RecordData,
     String,
 )
-from mqgateway.gateway.kafka.codec.reader import ELEMENTS_MAX, Reader
 from mqgateway.gateway.kafka.codec.schema import Field, Message, bounds, covers
-from mqgateway.gateway.kafka.codec.writer import write_unsigned_varint
 
 M = TypeVar("M", bound=Message)
 
@@ -38,7 +39,7 @@ class Step:
         self.last = first + len(fields)
         self.kind = kind
         self.names = [field.name for field in fields]
-        self.get = attrgetter(*self.names)
+        self.get: Callable[[Message], Any] = attrgetter(*self.names)
         self.is_uuid = any(field.kind == "uuid" for field in fields)
         formats = [FORMATS[field.kind] for field in fields if field.kind in FORMATS]
         self.struct = struct.Struct(">" + "".join(formats)) if len(fields) > 1 else None
@@ -100,7 +101,8 @@ class Plan(Kind):
             for place, field in enumerate(of.FIELDS)
             if field.name not in names and not field.ignorable
         ]
-        self.least = sum(step.least for step in self._steps) + flexible
+        super().__init__(sum([step.least for step in self._steps]) + flexible)
+        self.is_long = any(step.kind.is_long for step in self._steps)
 
     def read(self, reader: Reader) -> Message:
         """Read a message."""
@@ -110,6 +112,25 @@ class Plan(Kind):
             for step in self._steps:
                 name = step.names[0]
                 step.read(reader, values)
+            if self.flexible:
+                name = "tagged fields"
+                self._read_tags(reader, values)
+        except CodecError as error:
+            error.within(name)
+            raise
+        return self.of(*values)
+
+    def reading(self, reader: Reader) -> Steps[Message]:
+        """Read a message as a cooperative task."""
+        values = self._template.copy()
+        name = ""
+        try:
+            for step in self._steps:
+                name = step.names[0]
+                if step.kind.is_long:
+                    values[step.first] = yield from step.kind.reading(reader)
+                else:
+                    step.read(reader, values)
             if self.flexible:
                 name = "tagged fields"
                 self._read_tags(reader, values)
@@ -165,6 +186,16 @@ class Plan(Kind):
             raised = CodecError(str(error))
             raised.within(name)
             raise raised from error
+
+    def writing(self, out: bytearray, message: Message) -> Steps[None]:
+        """Append a message as a cooperative task. It must be one that `write` accepts."""
+        for step in self._steps:
+            if step.kind.is_long:
+                yield from step.kind.writing(out, step.get(message))
+            else:
+                step.write(out, message)
+        if self.flexible:
+            self._write_tags(out, message)
 
     def _write_tags(self, out: bytearray, message: Message) -> None:
         if not self._tags:
@@ -228,7 +259,7 @@ def simple_kind(name: str, field: Field, version: int, flexible: bool, nullable:
     return Fixed(name)
 
 
-_PLANS: dict[tuple[type[Message], int], Plan] = {}
+_PLANS: Final[dict[tuple[type[Message], int], Plan]] = {}
 """One for each version of each message at most."""
 
 
@@ -266,6 +297,20 @@ def read(of: type[M], reader: Reader, version: int) -> M:
     except CodecError as error:
         error.within(f"{of.__name__} v{version}")
         raise
+
+
+def reading(of: type[M], reader: Reader, version: int) -> Steps[M]:
+    """Read a message as a cooperative task; see `read`."""
+    try:
+        return cast(M, (yield from plan(of, version).reading(reader)))
+    except CodecError as error:
+        error.within(f"{of.__name__} v{version}")
+        raise
+
+
+def writing(out: bytearray, message: Message, version: int) -> Steps[None]:
+    """Append a message as a cooperative task; see `encode_into`."""
+    return plan(type(message), version).writing(out, message)
 
 
 def encode(message: Message, version: int) -> bytearray:

@@ -49,7 +49,7 @@ class Message:
     __slots__ = ()
     FIELDS: ClassVar[tuple[Field, ...]] = ()
     KEY: ClassVar[int] = -1
-    """API key of a request or response."""
+    """API key of a request or response; type of a record of a coordinator."""
     VERSIONS: ClassVar[str] = ""
     """Versions of a message; empty for a struct."""
     FLEXIBLE: ClassVar[str] = ""

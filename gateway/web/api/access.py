@@ -1,4 +1,4 @@
-"""Users and policies; and whether somebody may do something, with the entry that says so."""
+"""Users and policies; and whether a user may perform an action, with the entry that decides."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ T = TypeVar("T")
 
 
 def users(console: Console, call: Call) -> dict[str, Any]:
-    """A page of users with their policies; passwords are never shown. `isOn` false: nobody is asked."""
-    if console.broker.access is None:
+    """List users with their policies, without passwords. `isOn` is false if callers are not authenticated."""
+    if console.operations.access is None:
         return {"isOn": False, "rows": [], "total": 0, "cursor": ""}
-    query, access = call.query, console.broker.access
+    query, access = call.query, console.operations.access
     known = {user.username: user for user in access.users(query["search"])}
     rows = [(name, name) for name in known]
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
-        "isOn": console.broker.options.authentication_enabled,
-        "authorizes": console.broker.options.authorization_enabled,
+        "isOn": console.operations.options.authentication_enabled,
+        "authorizes": console.operations.options.authorization_enabled,
         "rows": [
             {
                 "user": name,
@@ -95,7 +95,7 @@ def change_user(console: Console, call: Call) -> dict[str, Any]:
 
 
 def delete_user(console: Console, call: Call) -> dict[str, Any]:
-    """Delete a user with the policies; nobody deletes the user that asks."""
+    """Delete a user with the policies; callers cannot delete themselves."""
     name = call.path["user"]
     if name == call.caller.user:
         raise ApiError(409, "users cannot delete themselves")
@@ -134,7 +134,7 @@ def delete_policy(console: Console, call: Call) -> dict[str, Any]:
 
 
 def decision(console: Console, call: Call) -> dict[str, Any]:
-    """Whether a user may do something, from an address; and which entry decides."""
+    """Check if a user may perform an action from an address; show the entry that decides."""
     query = call.query
     resource, action = parse_resource(query["resource"]), by_name(Action, query["action"])
     if resource is None or action is None:
@@ -155,10 +155,10 @@ def decision(console: Console, call: Call) -> dict[str, Any]:
 
 
 def _carry_out(console: Console, operation: Callable[[Administration], T]) -> T:
-    if console.broker.access is None:
+    if console.operations.access is None:
         raise ApiError(409, "there are no users: access control is off (authenticationEnabled)")
     try:
-        return operation(console.broker.access)
+        return operation(console.operations.access)
     except AccessError as error:
         raise ApiError(400, str(error)) from None
 

@@ -15,20 +15,21 @@ from mqgateway.gateway.web.route import Role, Route
 
 def cluster(console: Console, call: Call) -> dict[str, Any]:
     """Brokers as this process's name server knows them, replicas, and this broker's figures."""
-    broker = console.broker
+    options, administration = console.operations.options, console.operations.administration
+    role = administration.role
     return {
-        "broker": broker.options.broker_name,
-        "cluster": broker.options.broker_cluster_name,
-        "role": broker.role.state.kind.value,
-        "brokerId": broker.role.state.broker_id,
-        "epoch": broker.role.state.epoch,
+        "broker": options.broker_name,
+        "cluster": options.broker_cluster_name,
+        "role": role.kind.value,
+        "brokerId": role.broker_id,
+        "epoch": role.epoch,
         "nameServers": [
-            {"address": address, "registered": told}
-            for address, told in broker.cluster.registration.registered.items()
+            {"address": address, "registered": is_registered}
+            for address, is_registered in administration.name_servers().items()
         ],
         "brokers": _brokers(console),
         "replication": _replication(console),
-        "runtime": dict(sorted(console.operations.administration.runtime_info().items())),
+        "runtime": dict(sorted(administration.runtime_info().items())),
     }
 
 
@@ -76,25 +77,21 @@ def _replication(console: Console) -> dict[str, Any]:
 
 def clients(console: Console, call: Call) -> dict[str, Any]:
     """A page of who is connected: producers and consumers, one row for each group a client is in."""
-    table, query = console.broker.clients, call.query
+    query = call.query
     found: dict[str, dict[str, Any]] = {}
-    for kind, groups in (
-        ("producer", table.producer_groups),
-        ("consumer", {name: group.clients for name, group in table.consumer_groups.items()}),
-    ):
-        for group, members in groups.items():
-            for client in members.values():
-                name = f"{client.client_id} {kind} {group} {client.peer.address}"
-                if has(name, query["search"]):
-                    found[name] = {
-                        "kind": kind,
-                        "group": group,
-                        "clientId": client.client_id,
-                        "address": client.peer.address,
-                        "language": client.language,
-                        "version": version_name(client.version),
-                        "lastHeard": client.last_update,
-                    }
+    for group, client, is_consumer in console.operations.clients.all_members():
+        kind = "consumer" if is_consumer else "producer"
+        name = f"{client.client_id} {kind} {group} {client.peer.address}"
+        if has(name, query["search"]):
+            found[name] = {
+                "kind": kind,
+                "group": group,
+                "clientId": client.client_id,
+                "address": client.peer.address,
+                "language": client.language,
+                "version": version_name(client.version),
+                "lastHeard": client.last_update,
+            }
     page = page_of(
         [(name, name) for name in found], query["limit"], query["cursor"], descending=query["descending"]
     )

@@ -1,17 +1,16 @@
-"""Every connection of the broker's ports, whose it is, and its end.
+"""Connections of the broker's ports, with their clients and groups; the end of one.
 
 A client of gRPC is in the broker's tables by the address that it last called from, one of the remoting
-protocol by its connection: both are told by their addresses.
+protocol by its connection: both are identified by their addresses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.operations import Client
+from mqgateway.gateway.broker.operations import Client, Clients, GroupMember
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.remoting.addresses import format_address
 from mqgateway.gateway.remoting.server import OpenConnection
@@ -24,18 +23,10 @@ from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 ROWS_A_LOOK = 256
 
 
-class Membership(NamedTuple):
-    """A client in a group; `kind` is producer or consumer."""
-
-    kind: str
-    group: str
-    client: Client
-
-
 async def connections(console: Console, call: Call) -> dict[str, Any]:
     """A page of connections; `age` and `quiet`, how long they are open and silent, in ms."""
     query, breathe = call.query, console.turns()
-    members = _members(console.broker)
+    members = _members(console.operations.clients)
     rows: list[Row] = []
     found: dict[str, OpenConnection] = {}
     for number, one in enumerate(console.server.connections()):
@@ -61,22 +52,16 @@ def close(console: Console, call: Call) -> dict[str, Any]:
     one = next((one for one in server.connections() if str(one.number) == text), None)
     if one is None:
         raise ApiError(404, f"there is no connection {text} any more")
-    call.before = _row(one, _members(console.broker).get(one.address, []))
+    call.before = _row(one, _members(console.operations.clients).get(one.address, []))
     server.close(one.number, f"{call.caller.user or 'an anonymous user'} closed it in the console")
     return {"id": one.number}
 
 
-def _members(broker: Broker) -> dict[str, list[Membership]]:
-    """Who is in which groups, by address."""
-    table = broker.clients
-    found: dict[str, list[Membership]] = {}
-    for kind, groups in (
-        ("producer", table.producer_groups),
-        ("consumer", {name: group.clients for name, group in table.consumer_groups.items()}),
-    ):
-        for group, members in groups.items():
-            for client in members.values():
-                found.setdefault(_address(client), []).append(Membership(kind, group, client))
+def _members(clients: Clients) -> dict[str, list[GroupMember]]:
+    """Return the members of groups by address."""
+    found: dict[str, list[GroupMember]] = {}
+    for member in clients.all_members():
+        found.setdefault(_address(member.client), []).append(member)
     return found
 
 
@@ -86,11 +71,11 @@ def _address(client: Client) -> str:
     return format_address(host, int(port)) if ":" in host and host[0] != "[" else client.peer.address
 
 
-def _words(memberships: Iterable[Membership]) -> list[str]:
+def _words(memberships: Iterable[GroupMember]) -> list[str]:
     return [f"{one.client.client_id} {one.group}" for one in memberships]
 
 
-def _row(one: OpenConnection, memberships: list[Membership]) -> dict[str, Any]:
+def _row(one: OpenConnection, memberships: list[GroupMember]) -> dict[str, Any]:
     clients = {member.client.client_id: member.client for member in memberships}
     spoken = {f"{client.language} {version_name(client.version)}" for client in clients.values()}
     return {
@@ -100,7 +85,10 @@ def _row(one: OpenConnection, memberships: list[Membership]) -> dict[str, Any]:
         "isSecure": one.is_secure,
         "clients": sorted(clients),
         "languages": sorted(spoken),
-        "groups": [{"kind": member.kind, "group": member.group} for member in memberships],
+        "groups": [
+            {"kind": "consumer" if member.is_consumer else "producer", "group": member.group}
+            for member in memberships
+        ],
         "lastRequest": one.last_request,
         "age": round(one.age * 1000),
         "quiet": round(one.quiet * 1000),

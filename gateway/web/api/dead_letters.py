@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_RETRY_TOPIC,
@@ -55,16 +54,16 @@ _OF_THE_SYSTEM = frozenset(
         "__CRC32#",
     }
 )
-"""Properties that tell of a message's way so far: what is sent again begins anew."""
+"""Properties that describe earlier deliveries of a message; one that is sent again does not have them."""
 
 
 def dead_letters(console: Console, call: Call) -> dict[str, Any]:
     """The groups that have dead letters, with their number and the time of the newest."""
-    broker, query = console.broker, call.query
+    offsets, query = console.operations.offsets, call.query
     counts = {}
-    for name in broker.tables.topics.names():
+    for name in console.operations.topics.names():
         if name.startswith(DLQ_PREFIX) and has(name, query["search"]):
-            count = broker.store.max_offset(name, 0) - broker.store.min_offset(name, 0)
+            count = offsets.range(name, 0).message_count
             if count:
                 counts[name] = count
     rows: list[Row] = [(name if query["sort"] == "name" else count, name) for name, count in counts.items()]
@@ -75,7 +74,7 @@ def dead_letters(console: Console, call: Call) -> dict[str, Any]:
                 "group": name.removeprefix(DLQ_PREFIX),
                 "topic": name,
                 "messages": counts[name],
-                "lastTimestamp": broker.store.store_time(name, 0, broker.store.max_offset(name, 0) - 1),
+                "lastTimestamp": offsets.store_time(name, 0, offsets.range(name, 0).end - 1),
             }
             for name in page.names
         ],
@@ -90,8 +89,7 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
     Each is stored as a new message, which has the old one's id as a property; the dead letter stays.
     """
     group, ids = call.path["group"], call.body["ids"]
-    locks = console.broker.clients.locks
-    if call.body["to"] == TO_GROUP and locks.any_live(group, elapsed_millis(console.clock)):
+    if call.body["to"] == TO_GROUP and console.operations.clients.consumes_in_order(group):
         raise ApiError(409, f"{group} consumes in order, without retries: send them to their topic")
     if not 0 < len(ids) <= REPLAY_MAX:
         raise ApiError(400, f"ids must be 1 to {REPLAY_MAX} ids of messages")
@@ -104,7 +102,7 @@ async def replay(console: Console, call: Call) -> dict[str, Any]:
             if stored.topic != DLQ_PREFIX + group:
                 raise ApiError(400, f"it is not a dead letter of {group}")
             target = _target(stored, group, call.body["to"])
-            if target.startswith(DLQ_PREFIX) or target not in console.broker.tables.topics:
+            if target.startswith(DLQ_PREFIX) or target not in console.operations.topics:
                 raise ApiError(404, f"there is no topic {target} to send it to")
             _check_may_send(console, call, target)
             outcome = await put(console, call, _again(stored, target, call.now))

@@ -14,16 +14,13 @@ from twisted.internet.defer import DeferredList, maybeDeferred
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.tables.topics import PERM_READ
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import ConsumerGroup
-from mqgateway.gateway.broker.consume import query
-from mqgateway.gateway.broker.operations import Client, Use
+from mqgateway.gateway.broker.operations import Client, Consumers, Operations, Permit, Use
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
+from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.doctor.checks import examine
 from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
 from mqgateway.gateway.doctor.running import member
-from mqgateway.gateway.web.api.behind import behind
 from mqgateway.gateway.web.api.needs import of_group
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -39,14 +36,14 @@ _TAG = (None, "", "TAG")
 
 
 async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
-    """What is the matter with a group: causes first, each with what helps, in English, and with the values of
-    its sentences for who tells it otherwise. Members are asked."""
-    broker, name = console.broker, call.path["group"]
-    online = broker.clients.consumer_group(name)
-    if online is None and name not in broker.tables.groups:
+    """Diagnose a group: causes first, each with its remedy in English, and with the values in its sentences
+    for a page in another language. Members are queried."""
+    operations, name = console.operations, call.path["group"]
+    permit, online = console.permit(call, Use.QUERY), operations.clients.consumers(name)
+    if online is None and name not in operations.groups:
         raise ApiError(404, f"there is no group {name} on this broker")
-    members = [] if online is None else await _members(console, call, online)
-    found = await _gathered(console, call, members)
+    members = [] if online is None else await _members(operations, permit, name, online)
+    found = await _gathered(console, call, permit, members)
     return {
         "group": name,
         "behind": found.behind,
@@ -64,13 +61,13 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
     }
 
 
-async def _members(console: Console, call: Call, online: ConsumerGroup) -> list[Member]:
+async def _members(operations: Operations, permit: Permit, name: str, online: Consumers) -> list[Member]:
     """All members; what each says of itself, of so many."""
-    clients = list(online.clients.values())
+    clients = online.clients
     asked = clients[:MEMBERS_ASKED_MAX]
-    ask, permit = console.operations.clients.running_info, console.permit(call, Use.QUERY)
+    ask = operations.clients.running_info
     answers: list[tuple[bool, Any]] = await DeferredList(
-        [maybeDeferred(ask, permit, online.name, one.client_id) for one in asked],
+        [maybeDeferred(ask, permit, name, one.client_id) for one in asked],
         consumeErrors=True,
     )
     told = [_told(one, *answer) for one, answer in zip(asked, answers, strict=True)]
@@ -86,68 +83,67 @@ def _told(client: Client, is_answered: bool, answer: Any) -> Member:
     return Member(client.client_id, client.language)
 
 
-async def _gathered(console: Console, call: Call, members: list[Member]) -> Group:
-    """What the tables say beside the members."""
-    broker, name, breathe = console.broker, call.path["group"], console.turns()
-    config, online = broker.tables.groups.get(name), broker.clients.consumer_group(name)
+async def _gathered(console: Console, call: Call, permit: Permit, members: list[Member]) -> Group:
+    """Collect the evidence of the broker's tables alongside that of the members."""
+    operations, name, breathe = console.operations, call.path["group"], console.turns()
+    config, online = operations.groups.get(name), operations.clients.consumers(name)
     wanted = {} if online is None else online.subscriptions
-    mine = {*broker.tables.offsets.topics_of(name), *wanted}
+    mine = {*operations.offsets.topics_of(name), *wanted}
     names = sorted(topic for topic in mine if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)))[:TOPICS_MAX]
-    halves = broker.transactions.open_halves(HALVES_MAX)
+    transactions = operations.transactions.open(HALVES_MAX, call.now)
     topics: dict[str, Topic] = {}
     queues: list[Queue] = []
     for topic in names:
         await breathe()
-        born = [half.stored.born_timestamp for half in halves if half.topic == topic]
-        topics[topic] = _topic(console, name, topic, born)
-        queues += await _queues(broker, name, topic, wanted.get(topic))
-    modes = (broker.tables.request_modes.get(topic, name) for topic in names)
-    dead = DLQ_PREFIX + name
+        born = [one.born_timestamp for one in transactions if one.topic == topic]
+        topics[topic] = _topic(operations, name, topic, born)
+        queues += await _queues(operations, permit, name, topic, wanted.get(topic))
     return Group(
         name,
         call.now,
         may_consume=config is None or config.consume_enable,
-        is_popping=any(mode is not None and mode.mode == "POP" for mode in modes),
+        is_popping=any(operations.groups.is_popping(name, topic) for topic in names),
         is_broadcasting=online is not None and online.message_model == "BROADCASTING",
         members=members,
         topics=topics,
         queues=queues,
-        retries_behind=behind(broker, RETRY_PREFIX + name, name),
-        dead_letters=broker.store.max_offset(dead, 0) - broker.store.min_offset(dead, 0),
+        retries_behind=operations.offsets.lag(name, RETRY_PREFIX + name),
+        dead_letters=operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
         retry_max=None if config is None else config.retry_max_times,
     )
 
 
-def _topic(console: Console, group: str, topic: str, born: list[int]) -> Topic:
-    broker = console.broker
-    config = broker.tables.topics.get(topic)
+def _topic(operations: Operations, group: str, topic: str, born: list[int]) -> Topic:
+    config = operations.topics.get(topic)
     if config is None:
         return Topic(topic, has_route=False)
     return Topic(
         topic,
         is_readable=bool(config.perm & PERM_READ),
-        is_allowed=console.operations.groups.is_readable(group, topic),
-        incoming=broker.stats.put_tps(topic),
+        is_allowed=operations.groups.is_readable(group, topic),
+        incoming=operations.topics.put_rate(topic),
         open_transactions=len(born),
         oldest_transaction=min(born, default=None),
     )
 
 
-async def _queues(broker: Broker, group: str, topic: str, wanted: Any) -> list[Queue]:
-    config, store, offsets = broker.tables.topics.get(topic), broker.store, broker.tables.offsets
-    consumed, pulled = offsets.queues_of(group, topic), offsets.pulled_of(group, topic)
-    filters = wanted is not None and wanted.expression_type in _TAG and wanted.code_set
+async def _queues(
+    operations: Operations, permit: Permit, group: str, topic: str, wanted: SubscriptionData | None
+) -> list[Queue]:
+    config, units_of = operations.topics.get(topic), operations.queries.consume_queue
+    codes = wanted.code_set if wanted is not None and wanted.expression_type in _TAG else ()
     found, sampled = [], 0
-    for queue_id in range(0 if config is None else config.read_queue_nums):
-        place = Place(topic, broker.options.broker_name, queue_id)
-        least, end = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
-        one = Queue(place, least, end, consumed.get(queue_id, -1), pulled.get(queue_id))
-        if filters and one.behind and sampled < SAMPLED_QUEUES:
+    queue_ids = range(0 if config is None else config.read_queue_nums)
+    for progress in operations.offsets.progress(group, topic, queue_ids):
+        queue_id, (least, end) = progress.queue_id, progress.range
+        place = Place(topic, operations.options.broker_name, queue_id)
+        one = Queue(place, least, end, progress.committed, progress.pulled)
+        if codes and one.behind and sampled < SAMPLED_QUEUES:
             sampled += 1
             begin = max(one.consumed, one.least)
-            told = query.query_consume_queue(broker, topic, queue_id, begin, SAMPLED_MESSAGES, group)
-            entries = (await settled(told)).queue_data
-            matched = sum(entry.tags_code in wanted.code_set for entry in entries)
+            units = units_of(permit, topic, queue_id, begin, SAMPLED_MESSAGES, group)
+            entries = (await settled(units)).queue_data
+            matched = sum(entry.tags_code in codes for entry in entries)
             one = replace(one, sample=Sample(len(entries), matched))
         found.append(one)
     return found

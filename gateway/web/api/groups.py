@@ -9,10 +9,8 @@ import orjson
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.operations import ClientAnswer, Use
+from mqgateway.gateway.broker.operations import Client, ClientAnswer, Operations, Use
 from mqgateway.gateway.codec.codes import version_name
-from mqgateway.gateway.web.api.behind import behind
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -26,67 +24,66 @@ TOPICS_SHOWN_MAX = 200
 
 async def groups(console: Console, call: Call) -> dict[str, Any]:
     """A page of groups."""
-    broker, query, breathe = console.broker, call.query, console.turns()
+    operations, query, breathe = console.operations, call.query, console.turns()
     topics: dict[str, list[str]] = {}
-    for number, (topic, group) in enumerate(broker.tables.offsets.pairs()):
+    for number, (topic, group) in enumerate(operations.offsets.pairs()):
         if not number % ROWS_A_LOOK:
             await breathe()
-        if topic in broker.tables.topics and not is_lmq(topic):
+        if topic in operations.topics and not is_lmq(topic):
             topics.setdefault(group, []).append(topic)
-    known = {*broker.tables.groups.names(), *broker.clients.consumer_groups}
+    known = {*operations.groups.names(), *operations.clients.consumer_groups()}
     rows: list[Row] = []
     for number, name in enumerate(known):
         if not number % ROWS_A_LOOK:
             await breathe()
         if has(name, query["search"]) and (query["system"] or not is_system_group(name)):
-            rows.append((_sort_key(broker, name, topics.get(name, []), query["sort"]), name))
+            rows.append((_sort_key(operations, name, topics.get(name, []), query["sort"]), name))
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
-        "rows": [_row(broker, name, topics.get(name, [])) for name in page.names],
+        "rows": [_row(operations, name, topics.get(name, [])) for name in page.names],
         "total": page.total,
         "cursor": page.cursor,
     }
 
 
-def _sort_key(broker: Broker, name: str, topics: list[str], sort: str) -> Any:
+def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -> Any:
     if sort == "behind":
-        return _behind(broker, name, topics)
+        return _behind(operations, name, topics)
     if sort == "members":
-        members = broker.clients.consumer_group(name)
+        members = operations.clients.consumers(name)
         return 0 if members is None else len(members.clients)
     return name
 
 
-def _behind(broker: Broker, name: str, topics: list[str]) -> int:
-    return sum(behind(broker, topic, name) for topic in topics)
+def _behind(operations: Operations, name: str, topics: list[str]) -> int:
+    return sum(operations.offsets.lag(name, topic) for topic in topics)
 
 
-def _row(broker: Broker, name: str, topics: list[str]) -> dict[str, Any]:
-    online = broker.clients.consumer_group(name)
-    dead = DLQ_PREFIX + name
+def _row(operations: Operations, name: str, topics: list[str]) -> dict[str, Any]:
+    online = operations.clients.consumers(name)
     return {
         "group": name,
         "members": 0 if online is None else len(online.clients),
         "mode": "" if online is None else online.message_model,
         "kind": "" if online is None else online.consume_type,
-        "behind": _behind(broker, name, topics),
-        "rate": round(sum(broker.stats.get_tps(name, topic) for topic in topics), 2),
+        "behind": _behind(operations, name, topics),
+        "rate": round(sum(operations.groups.get_rate(name, topic) for topic in topics), 2),
         "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
-        "deadLetters": broker.store.max_offset(dead, 0) - broker.store.min_offset(dead, 0),
-        "isInconsistent": name in broker.clients.inconsistent_groups,
+        "deadLetters": operations.offsets.range(DLQ_PREFIX + name, 0).message_count,
+        "isInconsistent": operations.clients.is_inconsistent(name),
         "isSystem": is_system_group(name),
     }
 
 
 def group(console: Console, call: Call) -> dict[str, Any]:
     """One group: its settings, members with what each subscribes to, and how far it is in each queue."""
-    broker, name = console.broker, call.path["group"]
-    config, online = broker.tables.groups.get(name), broker.clients.consumer_group(name)
+    operations, name = console.operations, call.path["group"]
+    config, online = operations.groups.get(name), operations.clients.consumers(name)
     if config is None and online is None:
         raise ApiError(404, f"there is no group {name} on this broker")
-    topics = sorted(topic for topic in broker.tables.offsets.topics_of(name) if topic in broker.tables.topics)
+    topics = sorted(topic for topic in operations.offsets.topics_of(name) if topic in operations.topics)
     return {
-        **_row(broker, name, topics),
+        **_row(operations, name, topics),
         "settings": None if config is None else config.to_json(),
         "subscriptions": []
         if online is None
@@ -94,13 +91,13 @@ def group(console: Console, call: Call) -> dict[str, Any]:
             {"topic": topic, "kind": one.expression_type, "expression": one.sub_string}
             for topic, one in sorted(online.subscriptions.items())
         ],
-        "clients": [] if online is None else [_member(client) for client in online.clients.values()],
-        "progress": [_progress(console, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
+        "clients": [] if online is None else [_member(client) for client in online.clients],
+        "progress": [_progress(operations, name, topic, call.now) for topic in topics[:TOPICS_SHOWN_MAX]],
         "topicsLeftOut": max(0, len(topics) - TOPICS_SHOWN_MAX),
     }
 
 
-def _member(client: Any) -> dict[str, Any]:
+def _member(client: Client) -> dict[str, Any]:
     return {
         "clientId": client.client_id,
         "address": client.peer.address,
@@ -111,38 +108,33 @@ def _member(client: Any) -> dict[str, Any]:
     }
 
 
-def _progress(console: Console, name: str, topic: str, now: int) -> dict[str, Any]:
-    """How far the group is in a topic, by queue; `delay` in ms is how old the next message is."""
-    broker = console.broker
-    store, offsets = broker.store, broker.tables.offsets
-    spans = console.operations.topics.time_spans(topic, name, now)
+def _progress(operations: Operations, name: str, topic: str, now: int) -> dict[str, Any]:
+    """Show the progress of a group in a topic, by queue; `delay` is the age of the next message in ms."""
+    spans = operations.topics.time_spans(topic, name, now)
     delays = {span.message_queue.queue_id: span.delay_time for span in spans}
-    queues = []
-    for queue_id, committed in sorted(offsets.queues_of(name, topic).items()):
-        end = store.max_offset(topic, queue_id)
-        queues.append(
-            {
-                "queueId": queue_id,
-                "minOffset": store.min_offset(topic, queue_id),
-                "maxOffset": end,
-                "offset": offsets.query(name, topic, queue_id),
-                "behind": max(0, end - committed),
-                "inFlight": broker.pop.log.in_flight.count((topic, name, queue_id)),
-                "delay": max(0, delays.get(queue_id) or 0) if end > committed else 0,
-                "resetWaits": offsets.has_reset(name, topic, queue_id),
-            }
-        )
     return {
         "topic": topic,
-        "behind": behind(broker, topic, name),
-        "rate": round(broker.stats.get_tps(name, topic), 2),
-        "mayRead": console.operations.groups.is_readable(name, topic),
-        "queues": queues,
+        "behind": operations.offsets.lag(name, topic),
+        "rate": round(operations.groups.get_rate(name, topic), 2),
+        "mayRead": operations.groups.is_readable(name, topic),
+        "queues": [
+            {
+                "queueId": one.queue_id,
+                "minOffset": one.range.begin,
+                "maxOffset": one.range.end,
+                "offset": one.offset,
+                "behind": one.lag,
+                "inFlight": one.in_flight,
+                "delay": max(0, delays.get(one.queue_id) or 0) if one.lag else 0,
+                "resetWaits": one.is_reset_pending,
+            }
+            for one in operations.offsets.progress(name, topic)
+        ],
     }
 
 
 async def running(console: Console, call: Call) -> dict[str, Any]:
-    """What a member is doing, told by itself; with the stacks of its threads if so wished."""
+    """Show the state that a member reports, with the stacks of its threads if they are requested."""
     answer: ClientAnswer = await settled(
         console.operations.clients.running_info(
             console.permit(call, Use.QUERY),
@@ -163,7 +155,7 @@ async def running(console: Console, call: Call) -> dict[str, Any]:
 def create_group(console: Console, call: Call) -> dict[str, Any]:
     """Create a group; refused where there is one of this name."""
     name = call.body["group"]
-    if name in console.broker.tables.groups:
+    if name in console.operations.groups:
         raise ApiError(409, f"there is a group {name} already")
     return _put_group(console, call, SubscriptionGroupConfig(name))
 
@@ -191,7 +183,7 @@ def delete_group(console: Console, call: Call) -> dict[str, Any]:
     """Delete a group; with its offsets if so wished."""
     permit = console.permit(call, Use.ADMINISTER)
     name = call.path["group"]
-    if name not in console.broker.tables.groups:
+    if name not in console.operations.groups:
         raise ApiError(404, f"there is no group {name} on this broker")
     call.before = console.operations.groups.known(name).to_json()
     console.operations.administration.delete_group(permit, name, with_offsets=call.query["offsets"])

@@ -1,15 +1,13 @@
-"""Lite topics: parents, who reads their lite topics, and how far groups are behind."""
+"""Lite topics: parents, the clients that read their lite topics, and the lag of groups."""
 
 from __future__ import annotations
 
-from collections import Counter
 from heapq import nlargest
 from typing import Any
 
-from mqgateway.engine.lite.names import LITE_PREFIX, split_name
+from mqgateway.engine.lite.names import split_name
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.lite.state import QUEUE_ID
+from mqgateway.gateway.broker.operations import LiteGroup, LiteParent
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -17,36 +15,29 @@ from mqgateway.gateway.web.lists import PAGE_FIELDS, has, page_of
 from mqgateway.gateway.web.route import ApiError, Role, Route
 
 TOP = 10
-QUEUES_A_LOOK = 256
 
 
 async def parents(console: Console, call: Call) -> dict[str, Any]:
-    """A page of topics that have lite topics, and counts of all."""
-    broker, query, breathe = console.broker, call.query, console.turns()
-    state = broker.lite
-    lites: Counter[str] = Counter()
-    for number, queue in enumerate(list(broker.store.queues())):
-        if not number % QUEUES_A_LOOK:
-            await breathe()
-        names = split_name(queue) if queue.startswith(LITE_PREFIX) else None
-        if names is not None:
-            lites[names[0]] += 1
-    rows = [(name, name) for name in state.rules.parents() if has(name, query["search"])]
+    """List topics that have lite topics, with counts of all."""
+    lite, query = console.operations.lite, call.query
+    counts, figures = await lite.counts(), lite.figures()
+    rows = [(name, name) for name in lite.parents() if has(name, query["search"])]
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
-        "liteTopics": lites.total(),
-        "lightQueuesMax": broker.store_options.max_lmq_consume_queue_num,
-        "subscriptions": state.subscriptions.count,
-        "clients": len(state.subscriptions),
-        "waitingPops": len(state.parked),
+        "liteTopics": counts.total(),
+        "lightQueuesMax": console.operations.store_options.max_lmq_consume_queue_num,
+        "subscriptions": figures.subscriptions,
+        "clients": figures.clients,
+        "waitingPops": figures.waiting_pops,
         "rows": [
             {
                 "topic": name,
-                "liteTopics": lites[name],
-                "minutesToLive": state.rules.minutes_to_live(name),
-                "groups": sorted(state.rules.groups_of(name)),
+                "liteTopics": counts[name],
+                "minutesToLive": found.minutes_to_live,
+                "groups": found.groups,
             }
             for name in page.names
+            if (found := lite.parent(name)) is not None
         ],
         "total": page.total,
         "cursor": page.cursor,
@@ -54,76 +45,64 @@ async def parents(console: Console, call: Call) -> dict[str, Any]:
 
 
 async def parent(console: Console, call: Call) -> dict[str, Any]:
-    """One parent: of each group how far it is behind in lite topics that it consumed, the furthest first."""
-    broker, topic, breathe = console.broker, _parent(console, call), console.turns()
-    state = broker.lite
-    groups = sorted(state.rules.groups_of(topic))
-    behind: dict[str, dict[str, int]] = {group: {} for group in groups}
-    queues = state.lifetimes.queues_of(topic)
-    for number, queue in enumerate(queues):
-        if not number % QUEUES_A_LOOK:
-            await breathe()
-        end = state.max_offset(queue)
-        for group in groups:
-            done = broker.tables.offsets.query(group, queue, QUEUE_ID)
-            if 0 <= done < end:
-                behind[group][queue] = end - done
+    """Show a parent: the lag of each group in lite topics that it has consumed, the largest first."""
+    lite, found = console.operations.lite, _parent(console, call)
+    lag = await lite.lag(found.topic)
     return {
-        "topic": topic,
-        "liteTopics": len(queues),
-        "minutesToLive": state.rules.minutes_to_live(topic),
-        "groups": [_group(broker, group, behind[group]) for group in groups],
+        "topic": found.topic,
+        "liteTopics": lag.lite_topics,
+        "minutesToLive": found.minutes_to_live,
+        "groups": [_group(name, lite.group(name), lag.by_group.get(name, {})) for name in found.groups],
     }
 
 
-def _group(broker: Broker, group: str, behind: dict[str, int]) -> dict[str, Any]:
-    rules = broker.lite.rules
+def _group(name: str, group: LiteGroup, lag: dict[str, int]) -> dict[str, Any]:
     return {
-        "group": group,
-        "clients": len(broker.lite.subscriptions.clients_of(group)),
-        "isWildcard": rules.is_wildcard(group),
-        "isExclusive": rules.is_exclusive(group),
-        "behind": sum(behind.values()),
+        "group": name,
+        "clients": len(group.clients),
+        "isWildcard": group.is_wildcard,
+        "isExclusive": group.is_exclusive,
+        "behind": sum(lag.values()),
         "furthestBehind": [
-            {"liteTopic": (split_name(queue) or ("", queue))[1], "behind": lag}
-            for queue, lag in nlargest(TOP, behind.items(), key=lambda one: one[1])
+            {"liteTopic": (split_name(queue) or ("", queue))[1], "behind": count}
+            for queue, count in nlargest(TOP, lag.items(), key=lambda one: one[1])
         ],
     }
 
 
 def clients(console: Console, call: Call) -> dict[str, Any]:
-    """A page of clients that read lite topics of a parent; `lastPop` is a time in ms, -1 where unknown."""
-    topic, query, state = _parent(console, call), call.query, console.broker.lite
+    """List clients that read lite topics of a parent; `lastPop` is a time in ms, -1 where unknown."""
+    lite, query = console.operations.lite, call.query
     group_of = {
         client_id: group
-        for group in state.rules.groups_of(topic)
-        for client_id in state.subscriptions.clients_of(group)
+        for group in _parent(console, call).groups
+        for client_id in lite.group(group).clients
         if has(f"{client_id} {group}", query["search"])
     }
     rows = [(client_id, client_id) for client_id in group_of]
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
+    readers = {name: lite.reader(name) for name in page.names}
     return {
         "rows": [
             {
                 "clientId": name,
                 "group": group_of[name],
-                "liteTopics": None
-                if state.rules.is_wildcard(group_of[name]) or (own := state.subscriptions.of(name)) is None
-                else len(own.queues),
-                "lastPop": state.events.last_pop(name),
+                "liteTopics": reader.lite_topics,
+                "lastPop": reader.last_pop,
             }
-            for name in page.names
+            for name, reader in readers.items()
         ],
         "total": page.total,
         "cursor": page.cursor,
     }
 
 
-def _parent(console: Console, call: Call) -> str:
+def _parent(console: Console, call: Call) -> LiteParent:
     topic = call.path["topic"]
-    if not console.broker.lite.rules.is_parent(topic):
+    found = console.operations.lite.parent(topic)
+    if found is None:
         raise ApiError(404, f"there is no topic {topic} with lite topics on this broker")
-    return topic
+    return found
 
 
 ROUTES = (

@@ -23,7 +23,7 @@ from mqgateway.gateway.web.api.needs import of_topic
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Field, Role, Route
-from mqgateway.gateway.web.scan import Wanted, scan, settled
+from mqgateway.gateway.web.scan import QueueSource, Wanted, scan, settled
 from mqgateway.gateway.web.timeline import Told, timeline
 
 KEY_MAX = 64
@@ -32,8 +32,8 @@ BUDGET_MAX = 100_000
 
 async def search(console: Console, call: Call) -> dict[str, Any]:
     """Messages of a topic that fit; `scanned` were read, `left` are still to be read from `cursor` on."""
-    broker, query = console.broker, call.query
-    if query["topic"] not in broker.tables.topics:
+    query = call.query
+    if query["topic"] not in console.operations.topics:
         raise ApiError(404, f"there is no topic {query['topic']} on this broker")
     wanted = Wanted(
         query["topic"],
@@ -47,7 +47,7 @@ async def search(console: Console, call: Call) -> dict[str, Any]:
         newest_first=query["order"] == "newest",
     )
     found = await scan(
-        broker,
+        QueueSource(console.operations, console.permit(call, Use.QUERY)),
         wanted,
         limit=query["limit"],
         budget=query["budget"],
@@ -68,14 +68,14 @@ async def by_key(console: Console, call: Call) -> dict[str, Any]:
 async def message(console: Console, call: Call) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
-    offsets = console.broker.tables.offsets
+    offsets = console.operations.offsets
     groups = sorted(offsets.groups_of(stored.topic))
     return {
         **shown.whole(stored),
         "groups": [
             {
                 "group": group,
-                "isPast": offsets.query(group, stored.topic, stored.queue_id) > stored.queue_offset,
+                "isPast": (offsets.recorded(group, stored.topic, stored.queue_id) or 0) > stored.queue_offset,
             }
             for group in groups
         ],
@@ -83,10 +83,9 @@ async def message(console: Console, call: Call) -> dict[str, Any]:
 
 
 async def trace(console: Console, call: Call) -> dict[str, Any]:
-    """What clients said of a message that they traced; times are in ms since the epoch."""
-    broker = console.broker
+    """Show the trace records of a message; times are in ms since the epoch."""
     stored = await find(console, call, call.path["id"], _may_read(console, call))
-    topic = broker.options.msg_trace_topic_name
+    topic = console.operations.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
     told: list[Told] = []

@@ -1,4 +1,4 @@
-"""What policies are asked about with a route: the topic or group in its path or body, or the cluster.
+"""The rights that a route needs: on the topic or group in its path or body, or on the cluster.
 
 The actions are those that requests of the remoting protocol need for the same.
 """

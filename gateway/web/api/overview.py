@@ -7,9 +7,7 @@ from typing import Any
 
 from mqgateway.engine.message import DLQ_PREFIX, is_lmq
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.stats import TOPIC_PUT_NUMS
-from mqgateway.gateway.metrics.health import broker_health, name_server_health
-from mqgateway.gateway.web.api.behind import behind
+from mqgateway.gateway.metrics.health import name_server_health
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -22,44 +20,45 @@ ROWS_A_LOOK = 64
 
 
 async def overview(console: Console, call: Call) -> dict[str, Any]:
-    """Who the broker is and how it is, the busiest topics, the groups that are furthest behind, warnings."""
-    broker, breathe = console.broker, console.turns()
-    options = broker.options
-    capacity, free = broker.environment.disk.capacity(broker.store_options.store_path_root_dir)
+    """Show the broker and its health, the busiest topics, the groups with the largest lag, warnings."""
+    operations, breathe = console.operations, console.turns()
+    options, offsets = operations.options, operations.offsets
+    topics, groups = operations.topics, operations.groups
+    capacity, free = operations.storage.capacity()
     lagging: dict[str, int] = {}
     dead_letters = 0
-    for number, (topic, group) in enumerate(broker.tables.offsets.pairs()):
+    for number, (topic, group) in enumerate(offsets.pairs()):
         if not number % ROWS_A_LOOK:
             await breathe()
-        if group in broker.tables.groups and topic in broker.tables.topics and not is_lmq(topic):
-            lagging[group] = lagging.get(group, 0) + behind(broker, topic, group)
-    for name in broker.tables.topics.names():
+        if group in groups and topic in topics and not is_lmq(topic):
+            lagging[group] = lagging.get(group, 0) + offsets.lag(group, topic)
+    for name in topics.names():
         if name.startswith(DLQ_PREFIX):
-            dead_letters += broker.store.max_offset(name, 0) - broker.store.min_offset(name, 0)
+            dead_letters += offsets.range(name, 0).message_count
     rates: list[tuple[float, str]] = []
-    for number, (topic, count) in enumerate(list(broker.stats.table(TOPIC_PUT_NUMS).items())):
+    for number, (topic, rate) in enumerate(topics.put_rates()):
         if not number % ROWS_A_LOOK:
             await breathe()
-        rate = count.minute.rate().tps
         if rate:
             rates.append((rate, topic))
     busiest = nlargest(TOP, rates)
     furthest = nlargest(TOP, ((lag, group) for group, lag in lagging.items() if lag))
+    figures, role = operations.administration.figures(), operations.administration.role
     return {
         "name": options.broker_name,
         "cluster": options.broker_cluster_name,
-        "address": broker.environment.address,
-        "role": broker.role.state.kind.value,
-        "brokerId": broker.role.state.broker_id,
+        "address": operations.address,
+        "role": role.kind.value,
+        "brokerId": role.broker_id,
         "started": console.started,
-        "topics": len(broker.tables.topics),
-        "groups": len(broker.tables.groups),
-        "messagesIn": broker.stats.put_total,
-        "messagesOut": broker.stats.get_total,
+        "topics": len(topics),
+        "groups": len(groups),
+        "messagesIn": figures.messages_in,
+        "messagesOut": figures.messages_out,
         "deadLetters": dead_letters,
         "diskBytes": capacity,
         "diskFreeBytes": free,
-        "logBytes": broker.store.max_physical_offset - broker.store.min_physical_offset,
+        "logBytes": figures.log_end - figures.log_begin,
         "health": _health(console),
         "warnings": _warnings(console),
         "busiestTopics": [{"topic": topic, "rate": round(rate, 2)} for rate, topic in busiest],
@@ -69,23 +68,22 @@ async def overview(console: Console, call: Call) -> dict[str, Any]:
 
 
 def _health(console: Console) -> dict[str, dict[str, Any]]:
-    broker = console.broker
-    parts = broker_health(broker, broker.cluster.registration)
+    parts = console.operations.administration.health()
     if console.name_server is not None:
         parts |= name_server_health(console.name_server)
     return {part: {"ok": check.is_fine, "state": check.state} for part, check in parts.items()}
 
 
 def _warnings(console: Console) -> list[dict[str, Any]]:
-    """What somebody should look at, each with what it is about."""
-    broker = console.broker
+    """List states that an administrator should look at, each with its subject."""
+    operations = console.operations
     found: list[dict[str, Any]] = [
-        {"kind": "inconsistent", "group": group} for group in sorted(broker.clients.inconsistent_groups)[:TOP]
+        {"kind": "inconsistent", "group": group} for group in operations.clients.inconsistent_groups()[:TOP]
     ]
-    for cause, count in sorted(broker.flow_control.totals.items()):
+    for cause, count in sorted(operations.administration.refusals().items()):
         found.append({"kind": "flowControl", "cause": cause, "count": count})
-    if broker.store.sickness:
-        found.append({"kind": "store", "cause": broker.store.sickness})
+    if sickness := operations.storage.sickness:
+        found.append({"kind": "store", "cause": sickness})
     return found
 
 
@@ -108,7 +106,7 @@ def events(console: Console, call: Call) -> Source:
 
 
 def audit(console: Console, call: Call) -> dict[str, Any]:
-    """What was done in the console since the broker started, the newest first."""
+    """List changes made in the console since the broker started, the newest first."""
     rows = [entry for entry in reversed(console.audit) if call.query["search"] in str(entry)]
     return {"rows": rows[: call.query["limit"]], "total": len(rows)}
 

@@ -18,13 +18,13 @@ BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
 
 
 def preview(console: Console, call: Call) -> dict[str, Any]:
-    """Where the group is and where it would go on, by queue. Nothing is changed."""
+    """Show where the group is and where it would resume, by queue. Nothing is changed."""
     targets = _targets(console, console.permit(call, Use.QUERY), call.path["group"], call.query)
     return {"queues": _rows(console, call.path["group"], call.query["topic"], targets)}
 
 
 def reset(console: Console, call: Call) -> dict[str, Any]:
-    """Let the group go on there: with its next pull, or when it comes back. `id` undoes it."""
+    """Set the offsets of the group: it resumes there with its next pull or start. `id` undoes it."""
     permit = console.permit(call, Use.ADMINISTER)
     group, topic = call.path["group"], call.body["topic"]
     targets = _targets(console, permit, group, call.body)
@@ -36,7 +36,7 @@ def reset(console: Console, call: Call) -> dict[str, Any]:
 
 
 def undo(console: Console, call: Call) -> dict[str, Any]:
-    """Let the group go on where it was before a change: it consumes again what it did since.
+    """Set the offsets that the group had before a change: it consumes later messages again.
 
     Of queues in which it had no offset the new one stays, unless it had none at all.
     """
@@ -46,8 +46,8 @@ def undo(console: Console, call: Call) -> dict[str, Any]:
     if done is None:
         raise ApiError(404, f"there is no change {number} to undo")
     console.entrance.check_needs(call.caller, of_group(Action.UPDATE)(_of_group(call, done.group)))
-    offsets = console.broker.tables.offsets
-    call.before = {queue: offsets.query(done.group, done.topic, queue) for queue in done.before}
+    progress = console.operations.offsets.progress(done.group, done.topic, done.before)
+    call.before = {one.queue_id: one.offset for one in progress}
     call.after = done.before
     if done.before:
         administration.set_offsets(permit, done.group, done.topic, done.before)
@@ -80,25 +80,23 @@ def _targets(console: Console, permit: Permit, group: str, given: dict[str, Any]
     targets = console.operations.administration.restart_targets(permit, restart)
     if to != BEGINNING:
         return targets
-    return {queue: console.broker.store.min_offset(given["topic"], queue) for queue in targets}
+    return {queue: console.operations.offsets.range(given["topic"], queue).begin for queue in targets}
 
 
 def _rows(console: Console, group: str, topic: str, targets: dict[int, int]) -> list[dict[str, Any]]:
     """`again` counts messages that come again, `skipped` those that never come."""
-    store, offsets = console.broker.store, console.broker.tables.offsets
     rows = []
-    for queue_id, target in sorted(targets.items()):
-        now = offsets.query(group, topic, queue_id)
-        stands = max(now, 0)
+    for one in console.operations.offsets.progress(group, topic, sorted(targets)):
+        target, resumes = targets[one.queue_id], max(one.offset, 0)
         rows.append(
             {
-                "queueId": queue_id,
-                "offset": now,
+                "queueId": one.queue_id,
+                "offset": one.offset,
                 "target": target,
-                "again": max(0, stands - target),
-                "skipped": max(0, target - stands),
-                "minOffset": store.min_offset(topic, queue_id),
-                "maxOffset": store.max_offset(topic, queue_id),
+                "again": max(0, resumes - target),
+                "skipped": max(0, target - resumes),
+                "minOffset": one.range.begin,
+                "maxOffset": one.range.end,
             }
         )
     return rows

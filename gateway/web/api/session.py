@@ -1,4 +1,4 @@
-"""Who is logged in, what may be done, and the way in and out."""
+"""The session of a caller: its user and role, login and logout."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mqgateway.gateway.web.sessions import Session
 
 
 def session(console: Console, call: Call) -> dict[str, Any]:
-    """Who asks. `login` says how to get in: `password` or `link`."""
-    options = console.broker.options
+    """Show the session of the caller. `login` is the way to log in: `password` or `link`."""
+    options = console.operations.options
     return {
         "isIn": call.caller.role is not Role.NOBODY,
         "user": call.caller.user,

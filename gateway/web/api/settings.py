@@ -16,10 +16,9 @@ from mqgateway.gateway.web.route import ApiError, Field, Role, Route
 
 def settings(console: Console, call: Call) -> dict[str, Any]:
     """All settings. `fixed` says why one cannot be changed here; secrets are hidden."""
-    configuration, query = console.broker.configuration, call.query
+    query = call.query
     rows = []
-    for name, value, origin, note in configuration.effective():
-        option = configuration.option(name)
+    for name, value, origin, note, option, why_fixed in console.operations.administration.settings():
         is_wanted = has(name, query["search"]) or has(option.meaning, query["search"])
         if not is_wanted or (query["changed"] and origin == "default"):
             continue
@@ -35,7 +34,7 @@ def settings(console: Console, call: Call) -> dict[str, Any]:
                 "effect": option.effect,
                 "isOurs": option.ours,
                 "isSecret": option.secret,
-                "fixed": configuration.why_fixed(name) or option.no_effect,
+                "fixed": why_fixed or option.no_effect,
             }
         )
     return {"rows": rows, "total": len(rows)}
@@ -47,14 +46,14 @@ def change_settings(console: Console, call: Call) -> dict[str, Any]:
     `note` says what is not kept, and what takes effect after a restart.
     """
     changes = {str(name): str(value) for name, value in call.body["changes"].items()}
-    configuration = console.broker.configuration
+    administration = console.operations.administration
     if not changes:
         raise ApiError(400, "changes are missing: properties by name")
-    shown = {name: value for name, value, _, _ in configuration.effective()}
+    shown = {one.name: one.value for one in administration.settings()}
     call.before = {name: shown.get(name, "") for name in changes}
     found = [Setting(name, value, 0, "console") for name, value in changes.items()]
-    note = console.operations.administration.change_settings(console.permit(call, Use.CONFIGURE), found)
-    now = {name: value for name, value, _, _ in configuration.effective()}
+    note = administration.change_settings(console.permit(call, Use.CONFIGURE), found)
+    now = {one.name: one.value for one in administration.settings()}
     call.after = {name: now.get(name, "") for name in changes}
     return {"before": call.before, "after": call.after, "note": note}
 

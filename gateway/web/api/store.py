@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import LogSegment
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -26,7 +27,7 @@ class Forecast(NamedTuple):
 
 
 def forecast(options: StoreOptions, total: int, free: int, growth: float) -> Forecast:
-    """What comes of a disk that is filled by so many bytes a second, if nothing is deleted. Sizes in bytes.
+    """Forecast a disk that grows by so many bytes a second, if no file is deleted. Sizes in bytes.
 
     Writes are refused where both bounds are passed: see `engine.store.retention`.
     """
@@ -44,23 +45,22 @@ def forecast(options: StoreOptions, total: int, free: int, growth: float) -> For
 
 def store(console: Console, call: Call) -> dict[str, Any]:
     """Positions in the log, sizes, disks with a forecast, what is kept how long, damaged records."""
-    broker = console.broker
-    admin, options, held = broker.store.admin, broker.store_options, broker.store.damaged
-    positions = admin.positions()
+    options, state = console.operations.store_options, console.operations.storage.state()
+    positions, damaged = state.positions, state.damaged
     rates = console.rings.since(call.now / 1000 - GROWTH_SECONDS)["logBytes"]
     growth = sum(rates) / len(rates) if rates else None
     return {
         "positions": positions._asdict(),
         "logBytes": positions.end - positions.first,
-        "segments": len(admin.segments()),
-        "segmentBytes": admin.segment_size,
-        "queues": admin.queue_count,
-        "lightQueues": admin.lmq_count,
-        "oldest": broker.store.earliest_store_time(),
-        "wasClean": broker.store.was_clean,
-        "refusal": broker.store.refusal,
+        "segments": state.segment_count,
+        "segmentBytes": state.segment_size,
+        "queues": state.queue_count,
+        "lightQueues": state.lmq_count,
+        "oldest": state.oldest,
+        "wasClean": state.was_clean,
+        "refusal": state.refusal,
         "growth": growth,
-        "disks": [_disk(console, path, growth) for path in dict.fromkeys(admin.folders)],
+        "disks": [_disk(console, path, growth) for path in dict.fromkeys(state.folders)],
         "retention": {
             "hours": options.file_reserved_time,
             "deleteWhen": options.delete_when,
@@ -72,14 +72,16 @@ def store(console: Console, call: Call) -> dict[str, Any]:
             "refusalFreeBytes": options.disk_free_space_min,
         },
         "isChecked": options.check_crc_on_read,
-        "damagedRecords": len(held),
-        "damaged": [{"offset": offset, "what": held[offset]} for offset in sorted(held)[:DAMAGED_SHOWN]],
+        "damagedRecords": len(damaged),
+        "damaged": [
+            {"offset": offset, "what": damaged[offset]} for offset in sorted(damaged)[:DAMAGED_SHOWN]
+        ],
     }
 
 
 def _disk(console: Console, path: str, growth: float | None) -> dict[str, Any]:
-    total, free = console.broker.environment.disk.usage(path)
-    told = forecast(console.broker.store_options, total, free, growth or 0.0)
+    total, free = console.operations.storage.usage(path)
+    told = forecast(console.operations.store_options, total, free, growth or 0.0)
     return {
         "path": path,
         "bytes": total,
@@ -92,9 +94,8 @@ def _disk(console: Console, path: str, growth: float | None) -> dict[str, Any]:
 
 def segments(console: Console, call: Call) -> dict[str, Any]:
     """A page of the log's files; `goes` is when one is old enough to be deleted, a time in ms."""
-    broker, query = console.broker, call.query
-    admin = broker.store.admin
-    starts = {name: start for start in admin.segments() if has(name := file_name(start), query["search"])}
+    storage, query = console.operations.storage, call.query
+    starts = {name: start for start in storage.segments() if has(name := file_name(start), query["search"])}
     page = page_of(
         [(start, name) for name, start in starts.items()],
         query["limit"],
@@ -102,24 +103,21 @@ def segments(console: Console, call: Call) -> dict[str, Any]:
         descending=query["descending"],
     )
     return {
-        "rows": [_segment(console, starts[name], name) for name in page.names],
+        "rows": [_segment(console, name, storage.segment(starts[name])) for name in page.names],
         "total": page.total,
         "cursor": page.cursor,
     }
 
 
-def _segment(console: Console, start: int, name: str) -> dict[str, Any]:
-    admin, options = console.broker.store.admin, console.broker.store_options
-    positions, written = admin.positions(), admin.segment_written(start)
-    end = start + admin.segment_size
-    is_last = end > positions.end
+def _segment(console: Console, name: str, segment: LogSegment) -> dict[str, Any]:
+    written, reserved = segment.written, console.operations.store_options.file_reserved_time
     return {
         "name": name,
-        "used": max(0, min(end, positions.end) - max(start, positions.first)),
-        "isFlushed": positions.flushed >= min(end, positions.end),
-        "isDispatched": positions.dispatched >= min(end, positions.end),
+        "used": segment.used,
+        "isFlushed": segment.is_flushed,
+        "isDispatched": segment.is_dispatched,
         "written": written,
-        "goes": None if is_last or written is None else written + options.file_reserved_time * 3_600_000,
+        "goes": None if segment.is_last or written is None else written + reserved * 3_600_000,
     }
 
 

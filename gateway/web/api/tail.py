@@ -1,12 +1,11 @@
 """The live tail of a topic: its messages as they arrive.
 
-It looks every half second, so nothing on the road of a message knows of it.
+It polls every half second, so that sends do not depend on it.
 """
 
 from __future__ import annotations
 
-from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.record import decode
+from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web import messages
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -15,34 +14,32 @@ from mqgateway.gateway.web.streams import Events, Source
 
 TAIL_SECONDS = 0.5
 A_LOOK_MAX = 100
-"""Messages shown of one look; how many are passed over is told."""
+"""Maximum number of messages shown of one poll; the number of the others is shown."""
 
 
 def tail(console: Console, call: Call) -> Source:
     """Events called `message`, and `skipped` where more arrive than a person could read."""
-    broker, topic = console.broker, call.path["topic"]
-    console.operations.topics.known(topic)
+    operations, topic = console.operations, call.path["topic"]
+    operations.topics.known(topic)
+    permit = console.permit(call, Use.QUERY)
     wanted = Wanted(topic, tag=call.query["tag"], text=call.query["text"])
-    seen = {queue: broker.store.max_offset(topic, queue) for queue in broker.store.queues().get(topic, ())}
+    seen = {queue: operations.offsets.range(topic, queue).end for queue in operations.topics.queues(topic)}
 
     def look() -> Events:
         events: Events = []
         skipped, left = 0, A_LOOK_MAX
-        for queue_id in sorted(broker.store.queues().get(topic, ())):
-            end = broker.store.max_offset(topic, queue_id)
+        for queue_id in operations.topics.queues(topic):
+            end = operations.offsets.range(topic, queue_id).end
             begin = max(seen.get(queue_id, 0), end - left)
             skipped += begin - seen.get(queue_id, 0)
             seen[queue_id] = end
             if begin >= end:
                 continue
             left -= end - begin
-            try:
-                units = broker.store.consume_queue_units(topic, queue_id, begin, end - begin, may_wait=False)
-                records = [broker.store.record_at(place, may_wait=False) for place, _, _ in units]
-            except ColdRead:
+            found = operations.queries.messages_in_memory(permit, topic, queue_id, begin, end)
+            if found is None:
                 skipped += end - begin
                 continue
-            found = (decode(record) for record in records if record is not None)
             events += [("message", messages.row(one)) for one in found if wanted.fits(one)]
         events.sort(key=lambda event: event[1]["storeTimestamp"])
         return [*events, ("skipped", {"messages": skipped})] if skipped else events

@@ -14,9 +14,7 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.operations import NewMessage, SendOutcome, Use
-from mqgateway.gateway.web.api.behind import behind
+from mqgateway.gateway.broker.operations import NewMessage, Operations, SendOutcome, Use
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
 from mqgateway.gateway.web.call import Call
@@ -32,66 +30,59 @@ ROWS_A_LOOK = 64
 USERS, ALL = "users", "all"
 
 
-def kind_of(broker: Broker, config: TopicConfig) -> str:
-    """What a topic is for: by its name, else by its attribute `message.type`."""
+def kind_of(operations: Operations, config: TopicConfig) -> str:
+    """Return the kind of a topic: by its name, else by its attribute `message.type`."""
     name = config.topic_name
     if name.startswith(RETRY_PREFIX):
         return "RETRY"
     if name.startswith(DLQ_PREFIX):
         return "DLQ"
-    if broker.tables.topics.is_system(name):
+    if operations.topics.is_system(name):
         return "SYSTEM"
     return config.attributes.get(MESSAGE_TYPE, "UNSPECIFIED")
 
 
-def messages_in(broker: Broker, config: TopicConfig) -> int:
-    """Messages that are still there."""
-    store, name = broker.store, config.topic_name
-    count = max(config.write_queue_nums, config.read_queue_nums)
-    return sum(store.max_offset(name, queue) - store.min_offset(name, queue) for queue in range(count))
-
-
-def _matches(broker: Broker, config: TopicConfig, wanted: str, search: str) -> bool:
+def _matches(operations: Operations, config: TopicConfig, wanted: str, search: str) -> bool:
     if not has(config.topic_name, search):
         return False
     if wanted == ALL:
         return True
-    kind = kind_of(broker, config)
+    kind = kind_of(operations, config)
     return kind == wanted if wanted != USERS else kind not in ("RETRY", "DLQ", "SYSTEM")
 
 
 async def topics(console: Console, call: Call) -> dict[str, Any]:
     """List topics."""
-    broker, query, breathe = console.broker, call.query, console.turns()
+    operations, query, breathe = console.operations, call.query, console.turns()
     sort = query["sort"]
     rows: list[Row] = []
-    for number, config in enumerate(list(broker.tables.topics.all())):
+    for number, config in enumerate(operations.topics.all()):
         if not number % ROWS_A_LOOK:
             await breathe()
-        if _matches(broker, config, query["kind"], query["search"]):
-            rows.append((_sort_key(broker, config, sort), config.topic_name))
+        if _matches(operations, config, query["kind"], query["search"]):
+            rows.append((_sort_key(operations, config, sort), config.topic_name))
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     counts = await _group_counts(console, set(page.names))
     shown = [
-        _row(broker, known, counts.get(name, 0))
+        _row(operations, known, counts.get(name, 0))
         for name in page.names
-        if (known := broker.tables.topics.get(name)) is not None
+        if (known := operations.topics.get(name)) is not None
     ]
     return {"rows": shown, "total": page.total, "cursor": page.cursor}
 
 
-def _sort_key(broker: Broker, config: TopicConfig, sort: str) -> Any:
+def _sort_key(operations: Operations, config: TopicConfig, sort: str) -> Any:
     if sort == "messages":
-        return messages_in(broker, config)
+        return operations.topics.message_count(config.topic_name)
     if sort == "rate":
-        return broker.stats.put_tps(config.topic_name)
+        return operations.topics.put_rate(config.topic_name)
     return config.topic_name
 
 
 async def _group_counts(console: Console, names: set[str]) -> dict[str, int]:
-    """How many groups have offsets in each of these topics."""
+    """Count the groups that have offsets in each of these topics."""
     breathe, counts = console.turns(), dict.fromkeys(names, 0)
-    for number, (topic, _group) in enumerate(console.broker.tables.offsets.pairs()):
+    for number, (topic, _group) in enumerate(console.operations.offsets.pairs()):
         if not number % ROWS_A_LOOK:
             await breathe()
         if topic in counts:
@@ -99,29 +90,29 @@ async def _group_counts(console: Console, names: set[str]) -> dict[str, int]:
     return counts
 
 
-def _row(broker: Broker, config: TopicConfig, groups: int) -> dict[str, Any]:
+def _row(operations: Operations, config: TopicConfig, groups: int) -> dict[str, Any]:
     return {
         "topic": config.topic_name,
-        "kind": kind_of(broker, config),
+        "kind": kind_of(operations, config),
         "perm": config.perm,
         "readQueues": config.read_queue_nums,
         "writeQueues": config.write_queue_nums,
-        "messages": messages_in(broker, config),
-        "rate": round(broker.stats.put_tps(config.topic_name), 2),
+        "messages": operations.topics.message_count(config.topic_name),
+        "rate": round(operations.topics.put_rate(config.topic_name), 2),
         "groups": groups,
     }
 
 
 def topic(console: Console, call: Call) -> dict[str, Any]:
     """One topic: its settings, queues, routes, groups, and who sends to it now."""
-    broker, name = console.broker, call.path["topic"]
-    known = console.operations.topics
+    operations, name = console.operations, call.path["topic"]
+    known = operations.topics
     config, groups, stats = known.known(name), sorted(known.groups_of(name)), known.stats(name)
     return {
-        **_row(broker, config, len(groups)),
+        **_row(operations, config, len(groups)),
         "order": config.order,
         "attributes": config.attributes,
-        "isSystem": broker.tables.topics.is_system(name),
+        "isSystem": known.is_system(name),
         "queues": [
             {
                 "queueId": queue.queue_id,
@@ -134,9 +125,9 @@ def topic(console: Console, call: Call) -> dict[str, Any]:
         "consumers": [
             {
                 "group": group,
-                "behind": behind(broker, name, group),
-                "online": broker.clients.consumer_group(group) is not None,
-                "rate": round(broker.stats.get_tps(group, name), 2),
+                "behind": operations.offsets.lag(group, name),
+                "online": operations.groups.has_members(group),
+                "rate": round(operations.groups.get_rate(group, name), 2),
             }
             for group in groups
         ],
@@ -165,7 +156,7 @@ def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
 
 async def create_topic(console: Console, call: Call) -> dict[str, Any]:
     """Create a topic; refused where there is one of this name."""
-    if call.body["topic"] in console.broker.tables.topics:
+    if call.body["topic"] in console.operations.topics:
         raise ApiError(409, f"there is a topic {call.body['topic']} already")
     return await _put_topic(console, call, call.body["topic"], None)
 
@@ -207,7 +198,7 @@ def delete_topic(console: Console, call: Call) -> dict[str, Any]:
     name = call.path["topic"]
     call.before = console.operations.topics.known(name).to_json()
     console.operations.administration.delete_topic(permit, name)
-    server, options = console.name_server, console.broker.options
+    server, options = console.name_server, console.operations.options
     if server is not None and set(server.tables.topic_queues.get(name, ())) <= {options.broker_name}:
         server.tables.delete_topic(name, options.broker_cluster_name)
     return {"topic": name}
@@ -241,7 +232,7 @@ async def put(console: Console, call: Call, message: NewMessage) -> SendOutcome:
 
 
 def sent(outcome: SendOutcome) -> dict[str, Any]:
-    """Where a message was put, as the API tells it."""
+    """Return the position of a stored message as JSON."""
     return {
         "status": outcome.status.value,
         "id": outcome.message_id,

@@ -31,6 +31,10 @@ def test_a_slave_goes_on_where_its_log_ends() -> None:
     assert taken(fed(Ends(500), 200)) == [Outgoing(200, 300)]
 
 
+def test_slave_whose_log_ends_where_the_masters_begins_gets_all_of_it() -> None:
+    assert taken(fed(Ends(500, min_offset=100), 100)) == [Outgoing(100, 400)]
+
+
 def test_a_new_slave_gets_the_newest_file() -> None:
     assert taken(fed(Ends(2300), 0)) == [Outgoing(2000, 300)]
 

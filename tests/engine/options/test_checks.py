@@ -53,6 +53,8 @@ def test_value_that_works_is_taken(key: str, value: str) -> None:
         ("controllerAddr", "https://c", "c:9878"),
         ("haMasterAddress", "10.0.0.1", "10.0.0.1:10912"),
         ("grpcAdvertisedAddress", "mq.example.com", "mq.example.com:8081"),
+        ("kafkaAdvertisedAddress", "mq.example.com", "mq.example.com:9092"),
+        ("kafkaAdvertisedAddress", "clients", "clients:9092"),
         ("brokerIP1", "10.0.0.1:10911", "10.0.0.1"),
         ("brokerIP1", "http://h", "h"),
         ("brokerName", "a b", "a-b"),

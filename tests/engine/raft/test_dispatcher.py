@@ -52,7 +52,7 @@ class TestReplication:
         assert bodies(group, away) == bodies(group, leader)
         group.check()
 
-    def test_what_an_old_leader_alone_has_is_cut(self) -> None:
+    def test_entries_of_an_old_leader_alone_are_truncated(self) -> None:
         group = Group(3)
         first = group.elect()
         group.append(first, b"all")

@@ -1,4 +1,4 @@
-"""What is to be done is taken once, in order."""
+"""Effects are taken once, in order."""
 
 from mqgateway.engine.raft.effects import Effects, Reply, Send
 from mqgateway.engine.raft.messages import Code, HeartBeat, HeartBeatAnswer

@@ -56,7 +56,7 @@ class TestElection:
         assert {group.member(one).leader for one in group.nodes} == {group.leader_id}
         group.check()
 
-    def test_who_starts_again_leads_in_a_new_term(self) -> None:
+    def test_restarted_member_leads_in_a_new_term(self) -> None:
         group = Group(1)
         group.elect()
         term = group.member("n0").term
@@ -79,7 +79,7 @@ class TestElection:
 
 
 def _spec_vote(voter: dict[str, Any], asked: dict[str, Any]) -> tuple[str, int, dict[str, Any]]:
-    """What a voter says, with which term, and what it is afterwards."""
+    """Return a voter's answer, its term, and its state afterwards."""
     after = dict(voter)
     rows = [
         ("UNKNOWN_LEADER", asked["by"] not in ("n0", "n1", "n2")),
@@ -106,7 +106,7 @@ def _spec_vote(voter: dict[str, Any], asked: dict[str, Any]) -> tuple[str, int, 
 
 
 def _spec_beat(heard: dict[str, Any], by: str, term: int) -> tuple[int, int, str, str]:
-    """What a member says to a heart beat: code, term; then its role and leader."""
+    """Return a member's answer to a heartbeat: code, term; then its role and leader."""
     role, leader = heard["role"], heard["leader"]
     if by not in ("n0", "n1", "n2"):
         return 401, heard["term"], role, leader
@@ -187,7 +187,7 @@ ANSWERS = st.lists(
 
 @given(ANSWERS)
 @settings(max_examples=500)
-def test_what_comes_of_a_vote_is_as_specified(answers: list[VoteAnswer | None]) -> None:
+def test_outcome_of_a_vote_is_as_specified(answers: list[VoteAnswer | None]) -> None:
     """Five members; the own vote is one of the answers."""
     all_answers = [VoteAnswer(VoteResult.ACCEPT, 3), *answers]
     tally = Tally(3, 0)

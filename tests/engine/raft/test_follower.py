@@ -1,4 +1,4 @@
-"""What a follower takes, and what it does not."""
+"""Pushes that a follower accepts, and those that it rejects."""
 
 from random import Random
 from typing import Any
@@ -44,7 +44,7 @@ class OneFollower:
         self.member.synced(self.now)
 
     def answers(self) -> dict[str, PushAnswer]:
-        """What was answered since."""
+        """Return the answers since the last call."""
         return {
             str(effect.token): effect.answer  # type: ignore[misc]
             for effect in self.member.take()
@@ -102,7 +102,7 @@ class TestAppending:
         one.member.tick(one.now + 1001)
         assert one.codes() == {"APPEND 2": Code.INCONSISTENT_STATE}
 
-    def test_what_is_early_is_bounded(self) -> None:
+    def test_early_entries_are_bounded(self) -> None:
         one = OneFollower(pending_pushes_max=2)
         for index in (5, 6, 7):
             one.push(PushType.APPEND, run_of(index, index))
@@ -112,7 +112,7 @@ class TestAppending:
             one.push(PushType.APPEND, run_of(index, index))
         assert one.codes() == {"APPEND 6": Code.INCONSISTENT_STATE}
 
-    def test_what_came_already_is_compared(self) -> None:
+    def test_repeated_entries_are_compared(self) -> None:
         one = with_entries(3)
         one.push(PushType.APPEND, run_of(1, 2))
         assert one.codes() == {"APPEND 1": Code.SUCCESS}
@@ -154,7 +154,7 @@ class TestAppending:
         one.push(PushType.APPEND, run_of(0, 0))
         assert one.codes() == {"APPEND 0": Code.DISK_ERROR}
 
-    def test_who_follows_no_more_lets_go_whoever_waits(self) -> None:
+    def test_waiting_pushes_are_answered_when_the_follower_changes_role(self) -> None:
         one = OneFollower()
         one.push(PushType.APPEND, run_of(0, 0))
         one.push(PushType.APPEND, run_of(5, 5))
@@ -230,8 +230,8 @@ class TestCommitting:
 
 
 class TestLateTruncation:
-    """A request to cut that was on its way while the leader gave it up, compared anew, and had more entries
-    acknowledged."""
+    """A request to truncate that was in flight while the leader gave it up, compared again, and had
+    more entries acknowledged."""
 
     def _history(self, rules: Rules) -> Group:
         group = Group(3, rules=rules)

@@ -26,7 +26,7 @@ FOLDER = f"{ROOT}/dledger-n0"
 
 
 class Ledger:
-    """A store on the log of the leader of a group that has nobody else, or is a follower."""
+    """A store on the log of the leader of a group with one member, or of a follower."""
 
     def __init__(self, disk: CrashDisk | None = None, clock: ManualClock | None = None) -> None:
         self.clock = clock or ManualClock()
@@ -143,7 +143,7 @@ def test_a_follower_dispatches_what_is_committed_and_forgets_what_is_cut() -> No
     assert follower.bodies() == ["message 0", "message 1", "message 2", "message 3", "mine"]
 
 
-def test_what_is_no_record_enters_no_queue_and_ends_the_log_of_the_next_start() -> None:
+def test_entry_without_a_record_is_in_no_queue_and_ends_the_log_at_the_next_start() -> None:
     ledger = Ledger()
     ledger.put("first")
     entries = ledger.log.entries

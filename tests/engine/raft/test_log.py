@@ -1,4 +1,4 @@
-"""What every log of a member holds to."""
+"""Rules of every log of a member."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_a_leaders_entry_comes_next(log: RaftLog) -> None:
     assert (log.end_index, log.end_term) == (1, 4)
 
 
-def test_what_is_behind_an_entry_is_forgotten(log: RaftLog) -> None:
+def test_cut_drops_later_entries(log: RaftLog) -> None:
     fill(log, 5)
     log.note_committed(4)
     sync(log)
@@ -89,7 +89,7 @@ def test_it_begins_anew(log: RaftLog) -> None:
     assert log.entries(500, 100) == [Entry(500, 7, 2030, b"first")]
 
 
-def test_what_was_synced_is_told_but_for_what_was_cut_meanwhile(log: RaftLog) -> None:
+def test_entries_truncated_during_a_sync_are_not_synced(log: RaftLog) -> None:
     fill(log, 4)
     work = log.unsynced()
     assert work is not None

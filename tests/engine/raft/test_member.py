@@ -1,11 +1,11 @@
-"""What clients ask of a member."""
+"""Requests of clients to a member."""
 
 from mqgateway.engine.raft.messages import Append, AppendAnswer, Code, Get, Metadata
 from tests.support.engine.raft.group import Group
 
 
 class TestClients:
-    def test_who_leads(self) -> None:
+    def test_every_member_names_the_leader(self) -> None:
         group = Group(3)
         leader = group.elect()
         group.run(3000)

@@ -1,4 +1,4 @@
-"""What is committed stays, and what is not is not acknowledged."""
+"""Committed entries stay, and others are not acknowledged."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ class TestFigure8:
         first = group.elect()
         group.append(first, b"all")
         group.run(3000)
-        # Its entry reaches nobody, and it ends.
+        # Its entry reaches no other member, and it stops.
         group.isolate(first)
         group.append(first, b"replaced")
         group.run(100)
@@ -82,8 +82,8 @@ class TestFigure8:
 
 
 class TestSameTerm:
-    """Who led in a term and lost its newest entries writes others of the same index and term, if it leads in
-    that term again; members then cannot tell whose log is newer."""
+    """A member that led in a term and lost its newest entries writes others of the same index and term, if it
+    leads in that term again; members then cannot tell which log is newer."""
 
     def _history(self, rules: Rules) -> Group:
         group = Group(3, rules=rules)

@@ -10,7 +10,7 @@ from mqgateway.engine.testing.crash_disk import CrashDisk
 
 
 class Ends:
-    """Where the log ends."""
+    """A stub of the log's end."""
 
     position = 1000
     min_offset = 0
@@ -19,7 +19,7 @@ class Ends:
 
 def replicas() -> QuorumReplicas:
     ledger = LedgerLog(CrashDisk(), "/dledger-n0", 4096, 0)
-    return QuorumReplicas(StoreOptions(), Ends(), ledger, 2500)
+    return QuorumReplicas(StoreOptions(), Ends(), ledger, 2, 2500)
 
 
 def test_a_send_waits_until_the_group_has_committed_it() -> None:
@@ -41,3 +41,7 @@ def test_a_send_that_waited_too_long_is_not_in_enough_logs() -> None:
     assert told == []
     waiting.expire(3500)
     assert told == [PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH]
+
+
+def test_as_many_logs_as_a_majority_are_in_sync() -> None:
+    assert replicas().in_sync() == 2

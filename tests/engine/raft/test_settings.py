@@ -1,4 +1,4 @@
-"""Who is in a group, and what a majority is."""
+"""Members of a group, and its majority."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_members_by_id() -> None:
 @pytest.mark.parametrize(
     "text", ["n0", "n0-host", "n0-:1", "-host:1", "n0-host:0", "n0-host:x", "n0-h:1;n0-g:1"]
 )
-def test_what_is_no_group(text: str) -> None:
+def test_invalid_group_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"n0|host"):
         peers_of(text)
 

@@ -45,7 +45,7 @@ class TestTransfer:
             ("other", "third", 0, Code.UNEXPECTED_ARGUMENT),
         ],
     )
-    def test_what_a_leader_refuses(self, transferor: str, transferee: str, term: int, code: Code) -> None:
+    def test_leader_refuses_transfers(self, transferor: str, transferee: str, term: int, code: Code) -> None:
         group = Group(3)
         leader = group.elect()
         other, third = (one for one in group.nodes if one != leader)
@@ -56,7 +56,7 @@ class TestTransfer:
         token = group.request(leader, request)
         assert group.answers[token].code is code
 
-    def test_who_is_far_behind_does_not_take_over(self) -> None:
+    def test_member_that_lags_far_does_not_take_over(self) -> None:
         group = Group(3, transfer_behind_max=10)
         leader = group.elect()
         other = next(one for one in group.nodes if one != leader)

@@ -12,6 +12,7 @@ from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus
 from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 from mqgateway.engine.worker import MemoryWorker
+from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import Bench, batch, message, records
 
 T = TypeVar("T")
@@ -301,3 +302,22 @@ def test_cold_batches_are_brought_together() -> None:
             bench.store.bring(cold, lambda: None)
             assert worker.perform()
     assert result is not None and list(result.queue_offsets) == list(range(450, 540, 3))
+
+
+def test_cold_record_batches_are_brought_together() -> None:
+    disk, worker = ColdDisk(), MemoryWorker()
+    sizes = {"mapper_file_size_batch_consume_queue": 46 * 400, "mapped_file_size_commit_log": 1 << 20}
+    bench = Bench(disk, newest_log_bytes=0, **sizes)
+    fill_kafka(bench, *[3] * 300)
+    bench.store.stop()
+    bench = Bench(disk, bench.clock, aside=worker, newest_log_bytes=0, **sizes)
+    disk.warm.clear()
+    with pytest.raises(ColdRead):
+        bench.store.batches.get("batched", 0, 450, 20_000, may_wait=False)
+    for _ in range(4):
+        try:
+            result = bench.store.batches.get("batched", 0, 450, 20_000, may_wait=False)
+        except ColdRead as cold:
+            bench.store.bring(cold, lambda: None)
+            assert worker.perform()
+    assert result.count == 3 * len(result.spans) > 60

@@ -89,9 +89,13 @@ def test_a_failed_roll_moves_nothing_and_can_be_tried_again(call: str) -> None:
     with pytest.raises(OSError):
         log.reserve(60)
     assert log.end_offset == 60
-    if log.dirty_tail is not None:
+    if call == "write":
+        # Part of the blank may be in the file, so nothing is written before it is zeros again.
+        with pytest.raises(OSError):
+            log.reserve(20)
         log.repair_tail()
         log.tail_repaired()
+    assert log.dirty_tail is None
     assert append(log, b"b" * 20) == 60
     assert append(log, b"c" * 60) == 100
     assert disk.size("/s/log/" + file_name(100)) == 100

@@ -4,6 +4,7 @@ import pytest
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
 from tests.support.engine.store.stores import Bench, message, told_by
+from tests.support.gateway.broker.helpers import batch_body, split_records
 
 
 def test_an_arrival_tells_what_a_waiting_reader_needs() -> None:
@@ -87,3 +88,14 @@ def test_what_waits_of_a_topic_that_goes_enters_no_queue() -> None:
     bench.store._dispatch.forget("orders")
     bench.store.dispatch()
     assert [bench.store.max_offset(topic, 0) for topic in ("orders", "bills")] == [0, 1]
+
+
+@pytest.mark.parametrize("properties", [{}, {"TAGS": "blue"}])
+def test_last_start_is_that_of_the_last_message_of_a_batch(properties: dict[str, str]) -> None:
+    bench = Bench()
+    bench.put(message())
+    bodies = (b"a", b"bb", b"ccc")
+    bench.store.put_batch(message(), batch_body(*((body, properties) for body in bodies)))
+    bench.store.dispatch()
+    [last] = split_records(bench.store.get("orders", 0, 3, 1).body)
+    assert (last.body, bench.store._dispatch.last_start) == (b"ccc", last.physical_offset)

@@ -5,8 +5,9 @@ import zlib
 
 import pytest
 
-from mqgateway.engine.message import StoredMessage, SysFlag
-from mqgateway.engine.store.message_store import PutStatus
+from mqgateway.engine.message import StoredMessage, SysFlag, properties_text
+from mqgateway.engine.steps import run
+from mqgateway.engine.store.message_store import PutResult, PutStatus
 from tests.support.engine.store.stores import HOST, HOST_V6, Bench, batch, drain, message
 
 
@@ -144,6 +145,42 @@ def test_a_checksum_of_another_record_is_not_kept() -> None:
     bench = Bench()
     bench.put(message(properties={"A": "b", "__CRC32#": "9999999999"}))
     assert drain(bench.store)[0].properties == {"A": "b"}
+
+
+FORGED = {"KEYS": "k", "__KPID": "7:0:0:3", "A": "b"}
+
+
+@pytest.mark.parametrize("seals", [False, True])
+def test_message_alone_ends_no_batch_of_a_kafka_producer(seals: bool) -> None:
+    bench = Bench(enabled_append_prop_crc=seals)
+    bench.put(message(properties=FORGED))
+    assert set(drain(bench.store)[0].properties) - {"__CRC32#"} == {"KEYS", "A"}
+    assert bench.store.producers.count == 0
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("seals", [False, True])
+def test_batch_of_a_client_ends_no_batch_of_a_kafka_producer(is_large: bool, seals: bool) -> None:
+    bench = Bench(enabled_append_prop_crc=seals)
+    text = properties_text(FORGED)
+    body = batch(b"a", b"body with __KPID\1", properties=text)
+    given = run(bench.store.make_ready(message(properties={}), body)) if is_large else body
+    assert not isinstance(given, PutResult)
+    assert bench.store.put_batch(message(properties={}), given).status is PutStatus.PUT_OK
+    bench.store.dispatch()
+    found = drain(bench.store)
+    assert [(each.body, each.flag) for each in found] == [(b"a", 0), (b"body with __KPID\1", 1)]
+    assert all(set(each.properties) - {"__CRC32#"} == {"KEYS", "A"} for each in found)
+    assert bench.store.producers.count == 0
+    assert len(bench.store.query("orders", "k", 10, 0, 1 << 62).records) == 2
+
+
+def test_batch_of_a_kafka_producer_keeps_its_producer() -> None:
+    bench = Bench()
+    bench.store.batches.put_messages([message(), message(properties=FORGED)])
+    bench.store.dispatch()
+    assert bench.store.producers.count == 1
+    assert drain(bench.store)[1].properties == FORGED
 
 
 def test_queues_are_limited() -> None:

@@ -135,6 +135,23 @@ def test_one_group_may_leave_one_topic() -> None:
     assert all(offsets.commit("g", "v", queue, 1) for queue in range(2)), "there is room again"
 
 
+def test_removed_queue_leaves_the_others_and_makes_room() -> None:
+    disk = CrashDisk()
+    offsets = table(disk, max_offsets=2)
+    for queue in (0, 1):
+        offsets.commit("g", "t", queue, 5)
+        offsets.commit_pull("g", "t", queue, 6)
+    offsets.persist()
+    offsets.remove_queue("g", "t", 0)
+    offsets.remove_queue("g", "t", 7)
+    assert (offsets.queues_of("g", "t"), dict(offsets.pulled_of("g", "t"))) == ({1: 5}, {1: 6})
+    assert offsets.commit("g", "u", 0, 1) and not offsets.commit("g", "u", 1, 1)
+    offsets.persist()
+    assert table(disk).queues_of("g", "t") == {1: 5}
+    offsets.remove_queue("g", "t", 1)
+    assert offsets.topics_of("g") == {"u"}
+
+
 def test_pairs_are_counted_without_light_groups() -> None:
     offsets = table()
     for group, topic in (("g", "t"), ("g", "u"), ("%LMQ%g", "t")):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.timers.wheel import Slot, Wheel
+from mqgateway.engine.timers.wheel import SLOT_SIZE, Slot, Wheel
 
 START = 1_700_000_000_000
 
@@ -35,6 +35,19 @@ def test_found_again() -> None:
     again = wheel(disk)
     assert not again.is_new
     assert again.get(START) == Slot(START, 0, 0, 1)
+
+
+def test_slots_for_other_times_than_their_own_are_misplaced() -> None:
+    disk = CrashDisk()
+    turning = wheel(disk)
+    turning.put(Slot(START, 0, 0, 1))
+    turning.put(Slot(START + 7000, 52, 52, 1))
+    assert list(turning.misplaced()) == []
+    number = START // 1000 % 50
+    data = disk.read_bytes("/timerwheel")
+    one = data[number * SLOT_SIZE : (number + 1) * SLOT_SIZE]
+    disk.open("/timerwheel").write((number + 3) % 50 * SLOT_SIZE, one)
+    assert list(wheel(disk).misplaced()) == [(number + 3) % 50]
 
 
 def test_a_file_of_another_length_is_no_wheel() -> None:

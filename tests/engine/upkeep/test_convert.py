@@ -76,6 +76,19 @@ def test_every_message_is_there_and_the_store_goes_on(older: int, tmp_path: Path
     assert check_store(RealDisk(), options(store_path_root_dir=str(target))).is_sound
 
 
+def test_moved_starts_of_queues_stay(tmp_path: Path) -> None:
+    bench = fill(COUNT)
+    assert bench.store.move_start("orders", 1, 5) is not None
+    bench.store.admin.delete_topics(["pay"])
+    bench.put(*[message("pay", 0) for _ in range(3)])
+    assert bench.store.move_start("pay", 0, 2) is not None
+    bench.store.stop()
+    settings = onto_real_disk(into_ledger(bench.disk, 0), tmp_path)
+    convert(settings, tmp_path / "new")
+    store = again(tmp_path / "new").store
+    assert [store.min_offset(*key) for key in (("orders", 0), ("orders", 1), ("pay", 0))] == [0, 5, 2]
+
+
 def test_what_was_an_ordinary_log_is_one_again_byte_for_byte(tmp_path: Path) -> None:
     disk = filled(COUNT)
     log = {name: disk.read_bytes(f"/store/commitlog/{name}") for name in disk.listdir("/store/commitlog")}
@@ -187,7 +200,8 @@ def test_other_refusals(settings: StoreOptions, tmp_path: Path) -> None:
     assert "no conversion has begun it" in refusal(settings, tmp_path / "new")
     convert(settings, tmp_path / "made")
     ordinary = options(store_path_root_dir=str(tmp_path / "made"))
-    assert "is an ordinary store" in refusal(ordinary, tmp_path / "other")
+    with pytest.raises(StoreUnavailable, match="is an ordinary store"):
+        convert_store(RealDisk(), ordinary, str(tmp_path / "other"), keeps_batches=True)
 
 
 def test_a_full_disk_is_told_before_anything_is_written(settings: StoreOptions, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.raft.files.properties import Noted
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
-from mqgateway.engine.upkeep.convert_log import LogCopy, moved
+from mqgateway.engine.upkeep.convert_log import LogCopy
+from mqgateway.engine.upkeep.convert_records import moved
 from mqgateway.engine.upkeep.findings import Findings
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.ledger import LedgerFiles, find_log
@@ -55,7 +56,7 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
 
     def copied(stop_at: int = -1) -> LogCopy:
         log = FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size)
-        copy = LogCopy(disk, root, "source", files, log)
+        copy = LogCopy(disk, root, "source", files, log, False)
 
         def walk_since(part: LedgerFiles) -> Walk:
             seen.append(part.starts[0] if part.starts else -1)
@@ -80,4 +81,4 @@ def test_it_goes_on_where_it_was_and_forgets_what_was_not_noted(tmp_path: Path) 
     assert copied().end == whole.end
     assert seen[2] == files.starts[-1]
     with pytest.raises(StoreUnavailable, match="is of another store, source: remove it"):
-        LogCopy(disk, root, "another", files, FileQueue(FilePool(disk), f"{root}/commitlog", files.file_size))
+        LogCopy(disk, root, "another", files, FileQueue(FilePool(disk), f"{root}/commitlog", 1), False)

@@ -7,6 +7,7 @@ from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import find_files
 from mqgateway.engine.upkeep.queue_check import last_number, place_at
+from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import ROOT, Bench, batch, message, options
 from tests.support.engine.upkeep.damage import QUEUE, change, check, fill, filled, findings, flip, the_finding
 
@@ -67,6 +68,14 @@ def test_batch_consume_queues() -> None:
     report = check(disk)
     assert report.findings.kept == []
     assert report.units == 6
+
+
+def test_units_of_record_batches_of_kafka_are_sound() -> None:
+    bench = Bench(mapper_file_size_batch_consume_queue=460)
+    fill_kafka(bench, 3, 1, 50)
+    bench.store.stop()
+    assert findings(bench.disk) == []
+    assert check(bench.disk).units == 3
 
 
 def test_no_flipped_bit_of_a_batch_unit_stays_hidden() -> None:

@@ -10,6 +10,7 @@ from mqgateway.engine.disk import File, RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
+from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import Bench, batch, drain, message, options
 from tests.support.engine.upkeep.damage import change
 from tests.support.engine.upkeep.ending import EndingDisk, Interrupted
@@ -256,3 +257,13 @@ def test_a_topic_that_was_deleted_stays_so(tmp_path: Path) -> None:
     before = files(tmp_path)
     rebuild(tmp_path)
     assert files(tmp_path) == before
+
+
+def test_queues_of_record_batches_of_kafka_are_written_as_the_store_wrote_them(tmp_path: Path) -> None:
+    bench = store(tmp_path, 3)
+    fill_kafka(bench, 3, 1, 40)
+    bench.store.stop()
+    before = files(tmp_path)
+    rebuild(tmp_path)
+    assert files(tmp_path) == before
+    assert is_sound(tmp_path)

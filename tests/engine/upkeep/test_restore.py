@@ -11,6 +11,8 @@ from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.message import Message
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.producers.batch import ProducerBatch
+from mqgateway.engine.producers.state import Duplicate
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.upkeep.backup import back_up
@@ -18,7 +20,9 @@ from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.manifest import write
 from mqgateway.engine.upkeep.restore import Until, restore_store
 from tests.engine.test_delays import Bench as DelayBench
-from tests.support.engine.store.stores import batch, message, options
+from tests.support.engine.store.kafka_batches import fill_kafka, read_all, with_place
+from tests.support.engine.store.producing import put_whole
+from tests.support.engine.store.stores import Bench, batch, message, options
 from tests.support.engine.timers.bench import START as TIMERS_START
 from tests.support.engine.timers.bench import Bench as TimerBench
 from tests.support.engine.upkeep.backups import NOW, Place
@@ -66,6 +70,20 @@ def test_it_is_what_the_backup_was(place: Place) -> None:
     assert place.bodies(place.restored) == place.bodies(place.root)
 
 
+def test_moved_starts_and_producers_are_those_of_the_log(place: Place) -> None:
+    bench = place.open()
+    bench.put(*[message("orders", 0, b"%d" % number) for number in range(9)])
+    assert bench.store.move_start("orders", 0, 4) is not None
+    produced = ProducerBatch(7, 0, 0, 2)
+    put_whole(bench.store, produced)
+    bench.put(message("late", 1, b"late"))
+    bench.store.stop()
+    place.restore(place.back_up())
+    again = Bench(disk=RealDisk(), store_path_root_dir=str(place.restored))  # type: ignore[arg-type]
+    assert again.store.min_offset("orders", 0) == 4
+    assert isinstance(again.store.producers.check("batched", 0, produced), Duplicate)
+
+
 def test_the_store_goes_on_after_it(place: Place) -> None:
     fill(place)
     report = place.back_up()
@@ -101,6 +119,17 @@ def test_a_point_in_time(place: Place) -> None:
     report = place.restore(place.back_up(), Until(time=began + 9_500))
     assert (report.cut.offset, report.cut.timestamp) == (ends[9], began + 9_000)
     assert len(place.bodies(place.restored)) == 10
+
+
+def test_record_batches_of_kafka_are_restored_as_they_were(place: Place) -> None:
+    bench = place.open()
+    sent = fill_kafka(bench, 3, 4)
+    bench.store.stop()
+    place.restore(place.back_up())
+    assert is_sound(place)
+    bench = place.open(place.restored)
+    assert [bytes(one.data) for one in read_all(bench.store)] == list(map(with_place, sent, [0, 3]))
+    bench.store.stop()
 
 
 def test_points_that_the_backup_does_not_have(place: Place) -> None:

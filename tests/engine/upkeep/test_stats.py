@@ -5,6 +5,7 @@ import pytest
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.upkeep.stats import StoreStats, count_store
+from tests.support.engine.store.kafka_batches import fill_kafka
 from tests.support.engine.store.stores import ROOT, Bench, batch, drain, message, options
 from tests.support.engine.upkeep.damage import LOG, fill, filled
 
@@ -61,6 +62,14 @@ def test_batches_count_their_messages() -> None:
     stats = stats_of(bench.disk)
     assert stats.messages == 3
     assert sum(stats.sizes.values()) == 1
+
+
+def test_record_batches_of_kafka_count_their_messages() -> None:
+    bench = Bench(mapper_file_size_batch_consume_queue=460)
+    fill_kafka(bench, 3, 4)
+    bench.store.stop()
+    stats = stats_of(bench.disk)
+    assert (stats.messages, sum(stats.sizes.values())) == (7, 2)
 
 
 def test_how_full_the_index_is() -> None:

@@ -1,4 +1,4 @@
-"""What tests of whole brokers in memory may ask for."""
+"""Fixtures for tests of whole brokers in memory."""
 
 from functools import partial
 

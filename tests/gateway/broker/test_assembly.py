@@ -55,7 +55,7 @@ def test_tables_are_kept_where_the_standard_keeps_them() -> None:
     }
 
 
-def test_what_arrives_wakes_who_waits() -> None:
+def test_arriving_message_wakes_held_pulls() -> None:
     """Store and held pulls are joined."""
     broker = build(CrashDisk())
     assert broker.store.on_arrivals is not None

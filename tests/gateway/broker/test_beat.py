@@ -105,7 +105,7 @@ def test_a_later_wish_changes_nothing(scene: Scene) -> None:
     assert scene.wait(BEAT_SECONDS + 0.002) == [pytest.approx(BEAT_SECONDS, abs=0.002)]
 
 
-def test_who_is_behind_goes_on_at_once(scene: Scene) -> None:
+def test_service_with_a_backlog_resumes_at_once(scene: Scene) -> None:
     scene.is_behind = True
     scene.beat.start()
     scene.wait(0.2)
@@ -125,7 +125,7 @@ def test_a_beat_that_fails_is_not_the_last(scene: Scene, caplog: pytest.LogCaptu
     assert scene.wait(1)
 
 
-def test_nobody_waits_for_a_broker_that_stops(scene: Scene) -> None:
+def test_stopping_broker_answers_all_held_requests(scene: Scene) -> None:
     scene.beat.start()
     scene.wait(0.2)
     assert scene.elapsed < 1 << 60
@@ -134,7 +134,7 @@ def test_nobody_waits_for_a_broker_that_stops(scene: Scene) -> None:
     assert scene.elapsed == 1 << 62
 
 
-def test_what_would_put_rests_when_nothing_is_put_any_more(scene: Scene) -> None:
+def test_services_that_put_are_idle_when_puts_have_ended(scene: Scene) -> None:
     scene.beat.start()
     scene.beat.puts_no_more = True
     scene.wait(1)
@@ -198,7 +198,7 @@ def test_nothing_is_delivered_by_who_rests_or_stops(scene: Scene) -> None:
     scene.beat.puts_no_more = False
 
 
-def test_what_is_left_is_dispatched_in_a_turn_of_its_own(scene: Scene) -> None:
+def test_remaining_messages_are_dispatched_in_a_turn_of_their_own(scene: Scene) -> None:
     store = scene.memory.broker.store
     dispatched: list[float] = []
     store.dispatch = lambda: dispatched.append(scene.time.seconds())  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Attempts that are made anew once a worker has brought into memory what they lacked."""
+"""Attempts that are repeated once a worker has loaded the missing data into memory."""
 
 from typing import Any, cast
 
@@ -34,13 +34,13 @@ def result_of(outcome: object) -> list[object]:
     return seen
 
 
-def test_what_is_in_memory_is_given_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_in_memory_is_returned_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, 0)
     assert reading(world.broker, world.attempt) == "found"
     assert (world.rounds, world.brought) == ([ROUNDS], [])
 
 
-def test_what_is_not_comes_after_a_worker_brought_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_not_in_memory_is_returned_after_a_worker_loaded_it(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, 2)
     seen = result_of(reading(world.broker, world.attempt))
     for _ in range(2):

@@ -41,7 +41,7 @@ def stopped() -> World:
 
 
 def readable(world: World) -> int:
-    """How many messages of `orders` a consumer can pull."""
+    """Return the number of messages of `orders` that a consumer can pull."""
     client = world.connect()
     client.consume("G", "orders", "c1")
     total = 0

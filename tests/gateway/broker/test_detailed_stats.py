@@ -1,4 +1,4 @@
-"""Counts that are kept while somebody asks for them."""
+"""Counts that are kept while a client queries them."""
 
 from __future__ import annotations
 
@@ -68,9 +68,7 @@ def _pull(cluster: Cluster) -> None:
         ("GROUP_GET_LATENCY", "0@T@TOOLS_CONSUMER", 0),
     ],
 )
-def test_what_is_asked_for_is_counted_from_then_on(
-    cluster: Cluster, name: str, key: str, counted: int
-) -> None:
+def test_requested_count_is_kept_from_then_on(cluster: Cluster, name: str, key: str, counted: int) -> None:
     _send(cluster, "before")
     assert _ask(cluster, name, key) is None
     _send(cluster, "one", "two")

@@ -55,7 +55,7 @@ def test_producers_are_told_to_go_elsewhere_and_what_still_comes_is_taken() -> N
     assert world.stopped == [None] and world.route("T") is None
 
 
-def test_who_goes_on_sending_is_not_waited_for_longer_than_settings_say() -> None:
+def test_drain_with_a_sending_client_ends_at_the_timeout() -> None:
     world = world_with_another(drain_timeout_millis=10_000)
     client = world.connect()
     client.create("T")

@@ -1,4 +1,4 @@
-"""What rooms stand on."""
+"""The common environment of subsystems."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an operation says when it refuses."""
+"""Errors of refused operations."""
 
 from mqgateway.gateway.broker.errors import OperationError, Reason
 

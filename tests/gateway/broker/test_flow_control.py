@@ -1,4 +1,4 @@
-"""Refusals for too much work: the standard's code, one log line with the cause, and counts."""
+"""Refusals for too much work: RocketMQ's code, one log line with the cause, and counts."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_time_is_up_at_the_deadline_and_not_before() -> None:
     assert len(parked) == 0
 
 
-def test_what_nobody_waits_for_is_forgotten_once() -> None:
+def test_request_is_forgotten_once() -> None:
     parked = table()
     one, other = request(), request()
     parked.hold(one)

@@ -79,7 +79,7 @@ def test_tags_decide_who_is_woken() -> None:
 
 
 @pytest.mark.parametrize("kind", ["_", "+"])
-def test_what_comes_again_wakes_its_own_group(kind: str) -> None:
+def test_redelivered_message_wakes_its_own_group(kind: str) -> None:
     bench = Bench()
     bench.hold("G", wanted=frozenset({1}))
     bench.hold("H", group="H")
@@ -89,7 +89,7 @@ def test_what_comes_again_wakes_its_own_group(kind: str) -> None:
     assert bench.names == ["G"]
 
 
-def test_who_has_no_answer_waits_on() -> None:
+def test_pop_without_an_answer_keeps_waiting() -> None:
     bench = Bench()
     bench.answers = False
     bench.hold("a")

@@ -1,4 +1,4 @@
-"""What waiting is bounded by, and that nobody is answered who went away."""
+"""Limits of waiting, and callers that went away."""
 
 import pytest
 from twisted.internet.defer import CancelledError, Deferred
@@ -39,7 +39,7 @@ def waiting(broker: PopBroker, outcomes: list[str | None]) -> Deferred[str]:
     return found
 
 
-def test_who_waits_is_answered_once_there_is_an_answer() -> None:
+def test_waiting_caller_is_answered_once_there_is_an_answer() -> None:
     broker = PopBroker()
     answers: list[str] = []
     waiting(broker, [None, "found"]).addCallback(answers.append)
@@ -48,7 +48,7 @@ def test_who_waits_is_answered_once_there_is_an_answer() -> None:
     assert answers == ["found"]
 
 
-def test_who_went_away_is_not_answered() -> None:
+def test_cancelled_caller_is_not_answered() -> None:
     broker = PopBroker()
     failures: list[object] = []
     found = waiting(broker, [])
@@ -66,7 +66,7 @@ def test_a_failure_reaches_who_waits() -> None:
     assert failures == [IndexError]
 
 
-def test_who_comes_after_its_time_is_refused() -> None:
+def test_request_after_its_time_is_refused() -> None:
     popped = PopBroker()
     broker, client = popped.broker, popped.consumer
     now = popped.clock.millis()

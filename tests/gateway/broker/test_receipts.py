@@ -1,4 +1,4 @@
-"""What a message is acknowledged with."""
+"""Receipts with which messages are acknowledged."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def test_a_receipt_is_read() -> None:
     assert parse_receipt("5 1000 60000 3 0 broker-a 2 7") == Receipt(5, 1000, 60000, 3, "0", "broker-a")
 
 
-def test_what_is_no_receipt_is_refused() -> None:
+def test_invalid_receipt_is_refused() -> None:
     with pytest.raises(OperationError, match="the receipt cannot be read: a receipt has 6 fields") as refused:
         parse_receipt("5 1000")
     assert refused.value.reason is Reason.SYSTEM_ERROR

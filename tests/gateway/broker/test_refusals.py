@@ -1,4 +1,4 @@
-"""Errors of operations become the standard's answers."""
+"""Errors of operations become RocketMQ's answers."""
 
 import pytest
 

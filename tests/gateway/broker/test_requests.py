@@ -2,11 +2,11 @@ from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPP
 from mqgateway.gateway.codec.codes import RequestCode
 
 
-def test_what_may_wait_is_served_on_the_main_port() -> None:
+def test_requests_that_may_wait_are_served_on_the_main_port() -> None:
     assert set(REQUESTS) >= NOT_ON_FAST_PORT
     assert RequestCode.SEND_MESSAGE_V2 not in NOT_ON_FAST_PORT
 
 
-def test_what_is_refused_is_no_code_of_ours() -> None:
+def test_refused_codes_are_not_served() -> None:
     assert set(UNSUPPORTED) <= set(RequestCode)
     assert not set(UNSUPPORTED) & set(REQUESTS)

@@ -466,7 +466,7 @@ def test_the_fast_port_serves_everything_but_pulls(world: World) -> None:
 
 
 @pytest.mark.parametrize("code", [RequestCode.GET_ROUTEINFO_BY_TOPIC, RequestCode.REGISTER_BROKER, 31_999])
-def test_what_is_not_served_is_refused(world: World, code: int) -> None:
+def test_unsupported_request_is_refused(world: World, code: int) -> None:
     refused = world.connect().ask(code)
     assert (refused.code, refused.remark) == (3, f" request type {int(code)} not supported")
 

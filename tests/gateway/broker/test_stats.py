@@ -55,9 +55,7 @@ def stats() -> BrokerStats:
         (BROKER_GET_NUMS, CLUSTER, 32, 0),
     ],
 )
-def test_what_is_counted_under_which_key(
-    stats: BrokerStats, name: str, key: str, value: int, times: int
-) -> None:
+def test_counts_by_name_and_key(stats: BrokerStats, name: str, key: str, value: int, times: int) -> None:
     stats.put("T", 1, 100)
     stats.put("T", 2, 400)
     stats.put("SCHEDULE_TOPIC_XXXX", 1, 50)
@@ -82,7 +80,7 @@ def test_what_is_counted_under_which_key(
         (TOPIC_PUT_SIZE, "SCHEDULE_TOPIC_XXXX", 50),
     ],
 )
-def test_what_the_schedule_counts(stats: BrokerStats, name: str, key: str, value: int) -> None:
+def test_counts_of_the_schedule(stats: BrokerStats, name: str, key: str, value: int) -> None:
     """A message sent back waits, then is delivered: only that is one of the broker's puts."""
     stats.delayed_again(50)
     stats.delivered("T", 100)
@@ -99,7 +97,7 @@ def test_system_topics_of_this_broker_are_left_out_of_the_totals_of_users() -> N
     assert (stats.put_total, stats.get_total) == (1, 0)
 
 
-def test_what_was_never_counted_has_no_item(stats: BrokerStats) -> None:
+def test_unknown_count_has_no_item(stats: BrokerStats) -> None:
     assert stats.item(TOPIC_PUT_NUMS, "T") is None
     assert stats.item("NO_SUCH_NAME", "T") is None
     assert (stats.put_tps("T"), stats.get_tps("G", "T")) == (0.0, 0.0)
@@ -237,7 +235,7 @@ def test_plain_messages_are_counted_as_if_each_had_been_put(
         lambda stats: stats.item(TOPIC_PUT_NUMS, "T").value,
     ],
 )
-def test_what_is_read_is_settled(stats: BrokerStats, read: Callable[[BrokerStats], int]) -> None:
+def test_read_settles_the_counts(stats: BrokerStats, read: Callable[[BrokerStats], int]) -> None:
     for number in range(1, 4):
         stats.put_plain("T", 100)
         assert read(stats) == number

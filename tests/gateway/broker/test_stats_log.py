@@ -1,4 +1,4 @@
-"""stats.log: the standard's lines with every full minute, hour and day, and none where nobody reads them."""
+"""stats.log: RocketMQ's lines with every full minute, hour and day, and none if the log is not read."""
 
 import logging
 from datetime import datetime
@@ -42,7 +42,7 @@ def test_the_standards_form() -> None:
         (datetime(2024, 5, 6, 0, 0, 3), ["minute", "hour", "day"]),
     ],
 )
-def test_what_is_over_when(time: datetime, spans: list[str]) -> None:
+def test_spans_that_end_at_a_time(time: datetime, spans: list[str]) -> None:
     assert stats_log.spans_that_end(int(time.timestamp() * 1000)) == spans
 
 

@@ -1,4 +1,4 @@
-"""The shared tables: read at the start, written where the standard has them."""
+"""The shared tables: read at the start, written to RocketMQ's files."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_with_light_queues_offsets_have_another_file(name: str, *, enable_lmq: b
     assert name in disk.listdir("/store/config")
 
 
-def test_what_could_not_be_written_is_written_later() -> None:
+def test_failed_write_of_a_table_is_retried() -> None:
     disk = CrashDisk()
     kept = tables(disk)
     disk.fail_next("write", "/store/config", times=4)

@@ -12,6 +12,7 @@ from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
 from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk
+from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.stores import Bench, message
 from tests.support.engine.upkeep.damage import filled
 
@@ -202,14 +203,33 @@ def test_a_members_store_becomes_an_ordinary_one(member: Path, config: Path, tmp
     target = tmp_path / "made"
     result = run("convert", member, target, "-c", config)
     assert result.exit_code == 0, result.output
-    assert "every record matches its entry" in result.stdout
+    assert "every message was compared" in result.stdout
     assert run("check", target, "-c", config).exit_code == 0
     told = as_json("convert", member.parent, tmp_path / "again", "-c", config)
     assert (told["member"], told["notTakenOver"], told["errors"]) == ("dledger-n0", [], 0)
     assert told["records"] > told["entries"] == told["lastIndex"] + 1
     again = run("convert", member, target, "-c", config)
     assert (again.exit_code, again.stderr) == (2, f"mqgateway: error: {target} is there already\n")
-    assert "is an ordinary store" in run("convert", target, tmp_path / "other", "-c", config).stderr
+    kept = run("convert", target, tmp_path / "other", "-c", config, "--keep-batches")
+    assert (kept.exit_code, "is an ordinary store" in kept.stderr) == (2, True)
+
+
+def test_convert_reports_damaged_batches_and_ends_with_one(tmp_path: Path) -> None:
+    bench = Bench(disk=RealDisk(), store_path_root_dir=str(tmp_path / "store"))  # type: ignore[arg-type]
+    put_kafka(bench.store, kafka_batch(b"a", b"b"))
+    broken = bytearray(kafka_batch(b"c"))
+    broken[61] = 0xFF
+    put_kafka(bench.store, bytes(broken))
+    bench.store.stop()
+    result = run("convert", tmp_path / "store", tmp_path / "made")
+    assert result.exit_code == 1, result.output
+    assert "2 messages made of 2 batches of Kafka\n" in result.stdout
+    assert (
+        "1 offsets without a message that can be made have an empty one; damaged batches: 1" in result.stdout
+    )
+    assert "batch of batched queue 0 from offset 2 on: " in result.stdout
+    told = as_json("convert", tmp_path / "store", tmp_path / "again")
+    assert [told[name] for name in ("batches", "messages", "lost", "damaged", "errors")] == [2, 2, 1, 1, 1]
 
 
 def test_an_empty_member(tmp_path: Path) -> None:

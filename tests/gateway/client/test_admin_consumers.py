@@ -12,7 +12,7 @@ from tests.support.gateway.client.administering import office
 from tests.support.gateway.client.cluster import queue_of
 
 
-def test_a_consumer_is_seen_from_outside() -> None:
+def test_reads_connections_and_state_of_consumer() -> None:
     with office() as here:
         results = here.send(4)
         inbox = Inbox()
@@ -31,7 +31,7 @@ def test_a_consumer_is_seen_from_outside() -> None:
         assert here.ask(consumers.waiting_pops("G", "T")) == 0
 
 
-def test_producers_are_seen_from_outside() -> None:
+def test_reads_connections_of_producers() -> None:
     with office() as here:
         producer = here.cluster.producer("Senders")
         here.cluster.run(producer.send(Message("T", "x")))
@@ -42,6 +42,6 @@ def test_producers_are_seen_from_outside() -> None:
         assert [(one.client_id, one.language) for one in connected] == [(producer.client.client_id, "PYTHON")]
 
 
-def test_who_is_not_there_is_a_refusal() -> None:
+def test_unknown_group_is_refused() -> None:
     with office() as here, pytest.raises(BrokerError):
         here.ask(consumers.connections("Unknown"))

@@ -40,7 +40,7 @@ def test_controllers() -> None:
     assert replicas.update_controller_settings({"a": "2"}).body == b"a=2\n"
 
 
-def test_what_is_to_go_or_come() -> None:
+def test_requests_to_add_and_remove_replicas() -> None:
     header = replicas.forget_replicas("c", "a", [1, 2], living_too=True).header
     assert header is not None
     told = header.encode()

@@ -31,7 +31,7 @@ def test_topics_are_made_changed_and_deleted() -> None:
         assert here.ask(topics.system_topics())
 
 
-def test_what_lies_in_a_topic_and_who_reads_it() -> None:
+def test_reads_offsets_and_groups_of_topic() -> None:
     with office() as here:
         here.send(8)
         begin(here.cluster, Inbox())
@@ -43,12 +43,12 @@ def test_what_lies_in_a_topic_and_who_reads_it() -> None:
         assert len(spans) == 4 and all(0 < one.min_time_stamp <= one.max_time_stamp for one in spans)
 
 
-def test_a_static_topic_is_told_whole() -> None:
+def test_static_topic_is_sent_whole() -> None:
     question = topics.update_static(TopicConfig("S", 2, 2), {"topic": "S", "totalQueues": 2}, is_forced=True)
     assert question.header is not None and question.header.encode()["force"] == "true"
     assert loads(question.body) == {"topic": "S", "totalQueues": 2}
 
 
-def test_a_configuration_that_is_none_is_an_error_of_the_client() -> None:
+def test_invalid_configuration_is_a_client_error() -> None:
     with pytest.raises(ClientError, match="cannot be read"):
         topics.config("T").read(RemotingCommand.response(0, body=b'{"topicName":"T","perm":"six"}'))

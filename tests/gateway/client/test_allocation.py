@@ -62,7 +62,7 @@ def test_java_answered_for_every_strategy() -> None:
     ("queues", "members", "shares"),
     [(5, 2, [3, 2]), (9, 4, [3, 2, 2, 2]), (10, 11, [1] * 10 + [0])],
 )
-def test_averagely_as_the_design_says(queues: int, members: int, shares: list[int]) -> None:
+def test_averagely_as_in_the_design(queues: int, members: int, shares: list[int]) -> None:
     names = members_of(members)
     assert [len(Averagely().allocate("g", name, queues_of(queues), names)) for name in names] == shares
 
@@ -92,7 +92,7 @@ def test_consistent_hash_moves_few_queues() -> None:
     assert moved <= 16
 
 
-def test_consistent_hash_takes_a_hash_of_ones_own() -> None:
+def test_consistent_hash_accepts_another_hash_function() -> None:
     strategy = ConsistentHash(1, len)
     assert strategy.allocate("g", "a", queues_of(3), ["a"]) == queues_of(3)
     with pytest.raises(ValueError):
@@ -112,7 +112,7 @@ def test_pinned_consumption_stays_on_one_machine() -> None:
     assert len(strategy.allocate("g", "10.0.0.2@1", queues_of(5), ["10.0.0.2@1"])) == 5
 
 
-def test_what_is_in_no_machine_room_is_an_error() -> None:
+def test_queue_outside_machine_rooms_is_an_error() -> None:
     strategy = MachineRoomNearby(Averagely(), lambda queue: "", lambda client_id: "room")
     with pytest.raises(ValueError, match="no machine room"):
         strategy.allocate("g", "a", queues_of(1), ["a"])

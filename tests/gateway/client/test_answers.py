@@ -1,4 +1,4 @@
-"""What answers hold, and what becomes of those that cannot be read."""
+"""Content of answers, and errors of unreadable ones."""
 
 from __future__ import annotations
 

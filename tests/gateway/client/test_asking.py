@@ -1,4 +1,4 @@
-"""How requests go out, and what failures become."""
+"""Requests of a client, and errors made of failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER = GetMaxOffsetRequestHeader(topic="TBW102", queue_id=0)
 ask = RequestCode.GET_MAX_OFFSET
 
 
-def test_requests_say_who_we_are() -> None:
+def test_requests_carry_language_namespace_and_signature() -> None:
     with Cluster() as cluster:
         client = cluster.client(namespace_v2="ns", access_key="a", secret_key="s")
         seen = requests_seen(cluster)
@@ -27,7 +27,7 @@ def test_requests_say_who_we_are() -> None:
         assert {"AccessKey", "Signature"} <= set(command.ext_fields)
 
 
-def test_headers_may_be_binary_as_far_as_there_is_room() -> None:
+def test_binary_headers_for_codes_that_fit() -> None:
     with Cluster() as cluster:
         client = cluster.client(serialize_type="ROCKETMQ")
         seen = requests_seen(cluster)
@@ -58,7 +58,7 @@ def test_failures_are_errors_of_the_client() -> None:
             cluster.run(ask_it("10.0.0.1:2", ask, HEADER, timeout=1.0))
 
 
-def test_what_is_too_much_at_once_is_told_apart() -> None:
+def test_too_many_requests_is_a_distinct_error() -> None:
     with Cluster() as cluster:
         client = cluster.client()
         cluster.run(as_deferred(client.asking.ask)(BROKER, ask, HEADER))

@@ -39,7 +39,7 @@ def test_a_batch_has_no_more_messages_than_brokers_take() -> None:
     assert counts == [BATCH_MESSAGES_MAX, BATCH_MESSAGES_MAX, 6000]
 
 
-def test_the_body_is_what_brokers_cut_apart() -> None:
+def test_body_is_split_by_brokers() -> None:
     messages = [Message("T", f"body {n}", tags="A", flag=n) for n in range(3)]
     ((_, body),) = split_by_size(messages, 1000)
     elements = split_batch(body)
@@ -64,7 +64,7 @@ def test_a_size_leaves_room_for_the_key() -> None:
         ([Message("T", b"x"), Message("T", b"x", wait_store=False)], "wait for the store"),
     ],
 )
-def test_what_cannot_go_together_is_refused(messages: list[Message], what: str) -> None:
+def test_incompatible_messages_are_refused(messages: list[Message], what: str) -> None:
     with pytest.raises(BadArgument, match=what):
         check_batch(messages)
 

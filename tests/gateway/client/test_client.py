@@ -1,4 +1,4 @@
-"""What the members of one client share: routes, heartbeats, the beat of time."""
+"""State shared by the members of one client: routes, heartbeats, periodic tasks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_broker_that_does_not_answer_is_only_logged(caplog: pytest.LogCaptureF
         cluster.mend(BROKER_PORT)
 
 
-def test_several_who_look_for_a_route_ask_once() -> None:
+def test_concurrent_route_queries_share_one_request() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         client = cluster.client()
@@ -83,7 +83,7 @@ def test_several_who_look_for_a_route_ask_once() -> None:
         cluster.mend(NAMESRV_PORT)
 
 
-def test_brokers_that_are_gone_are_forgotten() -> None:
+def test_unregistered_brokers_are_removed() -> None:
     with Cluster() as cluster:
         other = cluster.add_broker("broker-b", B_PORT)
         cluster.make_topic("T")
@@ -98,7 +98,7 @@ def test_brokers_that_are_gone_are_forgotten() -> None:
         assert {one.broker_name for one in producer.client.routes.members()} == {"broker-a"}
 
 
-def test_somebody_has_the_topic_or_nobody() -> None:
+def test_finds_a_broker_of_topic_or_raises() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         client = cluster.client()
@@ -122,7 +122,7 @@ def test_versions_of_brokers_are_known_from_heartbeats() -> None:
         assert producer.client.versions[f"10.0.0.1:{BROKER_PORT}"] > 400
 
 
-def test_what_goes_on_by_itself_may_fail(caplog: pytest.LogCaptureFixture) -> None:
+def test_failures_of_background_tasks_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(error: Exception) -> None:
         raise error
 
@@ -136,7 +136,7 @@ def test_what_goes_on_by_itself_may_fail(caplog: pytest.LogCaptureFixture) -> No
         assert cluster.watch.complaints.pop().startswith("<coroutine")
 
 
-def test_things_done_together_end_together() -> None:
+def test_concurrent_tasks_end_together() -> None:
     done: list[int] = []
 
     async def work(number: int, wait: Deferred[None]) -> None:

@@ -25,11 +25,11 @@ def test_the_official_clients_bodies(kind: Compression) -> None:
 @pytest.mark.parametrize("kind", list(Compression))
 @given(body=st.binary(max_size=3000))
 @settings(max_examples=20, deadline=None)
-def test_what_was_compressed_is_made_whole(kind: Compression, body: bytes) -> None:
+def test_compressed_body_is_inflated(kind: Compression, body: bytes) -> None:
     assert decompress(compress(body, kind, 5), kind.flag) == body
 
 
-def test_old_clients_say_only_that_it_is_compressed() -> None:
+def test_body_of_old_client_without_type_is_inflated() -> None:
     assert decompress(compress(TEXT, Compression.ZLIB, 5), 1) == TEXT
     assert decompress(TEXT, 0) == TEXT
 
@@ -45,10 +45,10 @@ def test_a_body_that_would_fill_the_memory_is_refused(kind: Compression) -> None
 def test_bytes_that_are_something_else_are_refused(kind: Compression) -> None:
     with pytest.raises(ClientError):
         decompress(b"this is not compressed", kind.flag)
-    with pytest.raises(ClientError, match="unknown way"):
+    with pytest.raises(ClientError, match="unknown"):
         decompress(TEXT, 1 | 7 << 8)
 
 
 def test_a_body_that_ends_too_early_is_refused() -> None:
-    with pytest.raises(ClientError, match="too early"):
+    with pytest.raises(ClientError, match="no end"):
         decompress(compress(TEXT, Compression.ZLIB, 5)[:-5], Compression.ZLIB.flag)

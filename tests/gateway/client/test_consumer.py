@@ -1,4 +1,4 @@
-"""What consumers have in common: broadcasting, resets, what administrators see, members of the protocol."""
+"""Features of all consumers: broadcasting, resets, administration, members of the protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_consumers_have_the_signatures_that_a_client_wants() -> None:
         assert list(mine.parameters) == list(theirs.parameters)
 
 
-def test_broadcasting_gives_everything_to_everybody_and_keeps_offsets_in_a_file() -> None:
+def test_broadcasting_delivers_to_all_and_keeps_offsets_in_a_file() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=2)
         first, second = Inbox(), Inbox()

@@ -38,7 +38,7 @@ def test_one_message_for_an_administrator(said: Any, result: str, is_ordered: bo
         cluster.watch.complaints.clear()
 
 
-def test_what_is_done_after_the_queue_was_lost_is_not_committed() -> None:
+def test_result_after_loss_of_the_queue_is_not_committed() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)

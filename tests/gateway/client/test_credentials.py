@@ -1,4 +1,4 @@
-"""Where a client has its keys from, and that new ones are used while it runs."""
+"""Sources of a client's keys, and their change while the client runs."""
 
 from __future__ import annotations
 

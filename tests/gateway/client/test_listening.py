@@ -1,4 +1,4 @@
-"""What listeners say, and how many work at once."""
+"""Outcomes of listeners, and the number that run at once."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.gateway.client.cluster import queue_of
         ("COMMIT", Consumed.COMMIT),
     ],
 )
-def test_what_a_listener_says(said: Any, outcome: Consumed) -> None:
+def test_outcomes_of_a_listener(said: Any, outcome: Consumed) -> None:
     assert outcome_of(said) is outcome
 
 
-def test_nonsense_is_a_failure() -> None:
+def test_invalid_outcome_is_a_failure() -> None:
     with pytest.raises(ValueError):
         outcome_of("DONE")
     ended: list[Any] = []

@@ -54,7 +54,7 @@ def test_subscribed_queues_are_polled() -> None:
         assert len(consumer.assignment()) == 4
 
 
-def test_a_poll_waits_for_what_comes() -> None:
+def test_poll_waits_for_messages() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = subscribed(cluster)
@@ -90,7 +90,7 @@ def test_subscribing_and_assigning_exclude_each_other() -> None:
             make(cluster, "I").assign([])
 
 
-def test_what_was_polled_is_committed_every_5_seconds() -> None:
+def test_polled_offsets_are_committed_every_5_seconds() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 10)
@@ -146,7 +146,7 @@ def test_seeking() -> None:
             cluster.run(consumer.seek(queue_of("T", 9), 0))
 
 
-def test_what_was_pulled_before_a_seek_is_not_polled_after_it() -> None:
+def test_messages_pulled_before_a_seek_are_not_polled_after_it() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 30)
@@ -238,7 +238,7 @@ def test_a_namespace_is_not_seen() -> None:
         assert cluster.run(consumer.search_offset(queue_of("T"), 0)) == 0
 
 
-def test_its_life_and_what_is_refused() -> None:
+def test_lifecycle_and_refused_calls() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)
@@ -258,7 +258,7 @@ def test_its_life_and_what_is_refused() -> None:
             make(cluster, "H", broker_suspend_max_time_millis=40_000)
 
 
-def test_polling_what_was_never_chosen_is_refused() -> None:
+def test_poll_without_subscription_is_refused() -> None:
     with Cluster() as cluster:
         consumer = LitePullConsumer("G", cluster.around, **cluster.settings({}))
         cluster.begin(consumer)
@@ -270,7 +270,7 @@ def committed(cluster: Cluster) -> int:
     return cluster.broker.tables.offsets.query("G", "T", 0)
 
 
-def test_close_commits_what_a_loop_has_handled_and_no_more() -> None:
+def test_close_commits_only_messages_handled_by_a_loop() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 10)
@@ -282,7 +282,7 @@ def test_close_commits_what_a_loop_has_handled_and_no_more() -> None:
         assert cluster.run(consumer.take()) is None
 
 
-def test_loop_that_ended_in_good_order_has_handled_what_it_was_given() -> None:
+def test_loop_that_ended_cleanly_has_handled_its_messages() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 10)
@@ -295,7 +295,7 @@ def test_loop_that_ended_in_good_order_has_handled_what_it_was_given() -> None:
         assert committed(cluster) == 2
 
 
-def test_loop_and_poll_go_on_where_a_loop_was_left() -> None:
+def test_loop_and_poll_resume_where_a_loop_was_left() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 10)
@@ -310,7 +310,7 @@ def test_loop_and_poll_go_on_where_a_loop_was_left() -> None:
         assert committed(cluster) == 10
 
 
-def test_seek_ends_what_a_loop_was_at() -> None:
+def test_seek_drops_the_batch_of_a_loop() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 10)
@@ -322,7 +322,7 @@ def test_seek_ends_what_a_loop_was_at() -> None:
         assert bodies(list(cluster.run(consumer.take()))) == [b"8", b"9"]
 
 
-def test_loop_ends_when_it_is_told_to() -> None:
+def test_loop_ends_on_request() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         consumer = subscribed(cluster)

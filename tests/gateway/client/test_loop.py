@@ -57,7 +57,7 @@ def test_a_blocking_call_from_the_loop_itself_is_refused(loop: Loop) -> None:
         loop.do(lambda: loop.do(int))
 
 
-def test_what_may_block_works_in_threads_of_a_pool(loop: Loop) -> None:
+def test_blocking_work_runs_in_threads_of_a_pool(loop: Loop) -> None:
     pool = loop.pool(2, "test")
     here = pool.wrap(threading.current_thread)
     thread = loop.call(here)
@@ -68,7 +68,7 @@ def test_what_may_block_works_in_threads_of_a_pool(loop: Loop) -> None:
     pool.stop()
 
 
-def test_the_loop_is_woken_once_for_what_is_handed_over_together() -> None:
+def test_loop_is_woken_once_for_calls_passed_together() -> None:
     woken: list[Callable[[], None]] = []
 
     class Reactor:
@@ -89,7 +89,7 @@ def test_the_loop_is_woken_once_for_what_is_handed_over_together() -> None:
 
 
 @pytest.mark.parametrize(("count", "together"), [(3, 1), (17, 4), (PIECES * TOGETHER + 1, TOGETHER)])
-def test_what_a_read_sets_off_is_done_at_its_end_in_pieces_and_wakes_nobody(
+def test_work_of_a_read_runs_at_its_end_in_slices_without_waking(
     loop: Loop, count: int, together: int
 ) -> None:
     order: list[str] = []
@@ -123,7 +123,7 @@ def test_what_a_read_sets_off_is_done_at_its_end_in_pieces_and_wakes_nobody(
     assert order == wanted
 
 
-def test_what_fails_in_the_loop_holds_nobody_up(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
+def test_failure_in_the_loop_delays_no_other_call(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
     loop.post(lambda: 1 // 0)
     assert loop.do(lambda: 7) == 7
     assert "ZeroDivisionError" in caplog.text

@@ -1,4 +1,4 @@
-"""What a client wants of its members is what they have."""
+"""Members have the signatures that a client needs."""
 
 from __future__ import annotations
 

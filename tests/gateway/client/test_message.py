@@ -1,4 +1,4 @@
-"""The nouns: what a message may have, and what it is read back as."""
+"""Messages: valid arguments, and received messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def received(**properties: str) -> ReceivedMessage:
     return ReceivedMessage.of(stored, b"whole", "broker-a")
 
 
-def test_a_message_keeps_what_it_is_given() -> None:
+def test_message_keeps_its_arguments() -> None:
     message = Message("T", "text", tags="A", keys=["k1", "k2"], properties={"own": "1"}, delay_level=3)
     assert (message.body, message.tags, message.keys) == (b"text", "A", ["k1", "k2"])
     assert (message.delay_level, message.waits_for_store, message.unique_key) == (3, True, None)
@@ -52,7 +52,7 @@ def test_a_body_of_another_kind_is_refused_with_what_to_pass(body: object, hint:
 
 
 @pytest.mark.parametrize("body", [bytearray(b"\0\xff"), memoryview(b"\0\xff"), "\0\xff".encode("latin-1")])
-def test_whatever_holds_bytes_is_a_body(body: bytes) -> None:
+def test_body_may_be_any_bytes_like_object(body: bytes) -> None:
     assert Message("T", body).body == b"\0\xff" and type(Message("T", body).body) is bytes
 
 
@@ -67,7 +67,7 @@ def test_a_message_has_one_delay() -> None:
         Message("T", b"x", delay_level=1, delay_millis=5)
 
 
-def test_a_received_message_says_where_it_lies_and_where_it_came_from() -> None:
+def test_received_message_has_position_and_origin() -> None:
     message = received(UNIQ_KEY="KEY")
     assert message.queue == MessageQueue("T", "broker-a", 2)
     assert (message.queue_offset, message.physical_offset, message.store_size) == (11, 4096, 120)
@@ -77,7 +77,7 @@ def test_a_received_message_says_where_it_lies_and_where_it_came_from() -> None:
     assert received().message_id == received().offset_message_id
 
 
-def test_a_reply_goes_to_who_asked() -> None:
+def test_reply_is_sent_to_the_requester() -> None:
     asked = received(CLUSTER="c", CORRELATION_ID="n", REPLY_TO_CLIENT="id", TTL="3000")
     reply = asked.reply("answer")
     assert (reply.topic, reply.body) == ("c_REPLY_TOPIC", b"answer")
@@ -89,7 +89,7 @@ def test_a_reply_goes_to_who_asked() -> None:
     ]
 
 
-def test_what_asks_for_no_reply_has_none() -> None:
+def test_message_that_is_not_a_request_has_no_reply() -> None:
     with pytest.raises(BadArgument, match="asks for no reply"):
         received(CLUSTER="c").reply(b"x")
 

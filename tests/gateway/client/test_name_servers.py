@@ -1,4 +1,4 @@
-"""Name servers: one is asked, the next when it fails."""
+"""Name servers: one is queried, and the next one after a failure."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ DEAD = "10.0.0.1:4"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_next_one_is_asked_when_one_fails(seed: int) -> None:
+def test_next_name_server_is_queried_after_a_failure(seed: int) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         servers = NameServers([DEAD, NAMESRV], cluster.client().asking, Random(seed))
         for _ in range(3):
             route = cluster.run(as_deferred(servers.route)("T"))
             assert route is not None and route.queue_datas[0].broker_name == "broker-a"
-        # Whoever answered stays the one that is asked.
+        # The one that answered is queried again.
         attempts = cluster.net.attempts
         cluster.run(as_deferred(servers.route)("T"))
         assert cluster.net.attempts == attempts
 
 
-def test_a_topic_that_nobody_knows_has_no_route() -> None:
+def test_unknown_topic_has_no_route() -> None:
     with Cluster() as cluster:
         servers = NameServers([NAMESRV], cluster.client().asking, Random(1))
         assert cluster.run(as_deferred(servers.route)("Nowhere")) is None

@@ -1,4 +1,4 @@
-"""Settings: the standard's names and defaults, checked."""
+"""Settings: RocketMQ's names and defaults, checked."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("kind", DEFAULTS, ids=lambda kind: kind.__name__)
-def test_names_and_defaults_are_the_standards(kind: type[ClientOptions]) -> None:
+def test_names_and_defaults_are_those_of_rocketmq(kind: type[ClientOptions]) -> None:
     assert DEFAULTS[kind].items() <= shown(kind()).items()
 
 
-def test_every_setting_says_what_it_means() -> None:
+def test_every_setting_is_described() -> None:
     for kind in DEFAULTS:
         assert all(len(one.meaning) > 10 for one in options_of(kind))
 
@@ -95,7 +95,7 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
         ("use_TLS", "use_tls"),
     ],
 )
-def test_what_a_misspelt_setting_was_meant_to_be(wrong: str, meant: str) -> None:
+def test_misspelt_setting_gets_a_suggestion(wrong: str, meant: str) -> None:
     with pytest.raises(BadArgument, match=f"there is no setting {wrong}: did you mean {meant}\\?$"):
         made(ProducerOptions, {wrong: 1, "max_message_size": 1}, ["is_ordered"])
     with pytest.raises(BadArgument, match=r"no setting whatever$"):

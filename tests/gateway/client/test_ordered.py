@@ -65,7 +65,7 @@ def test_a_queue_is_suspended_on_failure_and_keeps_its_order() -> None:
         assert "again" in cluster.watch.complaints.pop()
 
 
-def test_what_fails_too_often_becomes_a_dead_letter_and_lets_the_others_by() -> None:
+def test_message_that_fails_too_often_is_dead_lettered_and_others_continue() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send_in_order(cluster, 2)
@@ -77,7 +77,7 @@ def test_what_fails_too_often_becomes_a_dead_letter_and_lets_the_others_by() -> 
         assert cluster.stored("%DLQ%G") == [b"0"]
 
 
-def test_what_cannot_become_a_dead_letter_is_tried_again() -> None:
+def test_message_that_cannot_be_dead_lettered_is_retried() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send_in_order(cluster, 1)

@@ -1,4 +1,4 @@
-"""Consuming by POP: handed out, acknowledged, refused, too late; pulled again when the mode changes."""
+"""Consuming by POP: deliveries, acknowledgements, refusals, late ones; pulls again when the mode changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def set_mode(cluster: Cluster, mode: str = "POP", share: int = 0, group: str = "G") -> None:
-    """What an administrator does."""
+    """Change the mode of a group, as an administrator does."""
     body = SetMessageRequestModeRequestBody("T", group, mode, share)
     answer = cluster.meet(BROKER_PORT).ask(RequestCode.SET_MESSAGE_REQUEST_MODE, None, body.encode())
     assert answer.code == 0, answer.remark
@@ -75,7 +75,7 @@ def test_messages_are_popped_and_acknowledged(cluster: Cluster) -> None:
     assert [queue.topic for queue in info.mq_table] == ["%RETRY%G"]  # which is pulled in any case
 
 
-def test_nothing_comes_twice(cluster: Cluster) -> None:
+def test_acknowledged_messages_are_not_redelivered(cluster: Cluster) -> None:
     set_mode(cluster)
     inboxes = [Inbox(), Inbox()]
     for inbox in inboxes:
@@ -97,7 +97,7 @@ def test_a_pop_waits_for_messages(cluster: Cluster) -> None:
     assert inbox.bodies == [b"0"]
 
 
-def test_what_is_refused_comes_again_after_ten_seconds(cluster: Cluster) -> None:
+def test_refused_message_is_redelivered_after_ten_seconds(cluster: Cluster) -> None:
     set_mode(cluster)
     seen, inbox = requests_seen(cluster), Inbox(False, RuntimeError("no"))
     send(cluster, 1)
@@ -128,7 +128,7 @@ def test_a_listener_may_choose_the_time_and_take_only_some(cluster: Cluster) -> 
     assert [one.invisible_time for one in headers(seen, ChangeInvisibleTimeRequestHeader)] == [180_000] * 2
 
 
-def test_what_takes_too_long_is_not_acknowledged(cluster: Cluster) -> None:
+def test_message_that_takes_too_long_is_not_acknowledged(cluster: Cluster) -> None:
     set_mode(cluster)
     seen = requests_seen(cluster)
     given: list[Any] = []
@@ -149,7 +149,7 @@ def test_what_takes_too_long_is_not_acknowledged(cluster: Cluster) -> None:
     assert [one.topic for one in acks] == ["%RETRY%G_T"]
 
 
-def test_what_waited_too_long_here_is_not_given_to_the_listener(cluster: Cluster) -> None:
+def test_expired_message_is_not_given_to_the_listener(cluster: Cluster) -> None:
     set_mode(cluster)
     inbox, hold = Inbox(Deferred()), []
     hold.append(inbox.says[0])
@@ -162,7 +162,7 @@ def test_what_waited_too_long_here_is_not_given_to_the_listener(cluster: Cluster
     assert [one.reconsume_times for one in inbox.got[1:]] == [1, 1]
 
 
-def test_no_more_is_popped_while_too_much_waits(cluster: Cluster) -> None:
+def test_pops_pause_while_too_many_messages_wait(cluster: Cluster) -> None:
     set_mode(cluster)
     hold: Deferred[None] = Deferred()
     seen = requests_seen(cluster)
@@ -183,7 +183,7 @@ def test_no_more_is_popped_while_too_much_waits(cluster: Cluster) -> None:
     assert len(headers(seen, PopMessageRequestHeader)) == 2
 
 
-def test_only_what_is_wanted_is_given(cluster: Cluster) -> None:
+def test_only_messages_of_the_subscription_are_delivered(cluster: Cluster) -> None:
     set_mode(cluster)
     inbox = Inbox()
     send(cluster, 3, tags="a")
@@ -258,7 +258,7 @@ def test_queues_of_topics_that_are_not_wanted_any_more_are_left(cluster: Cluster
     assert inbox.got == []
 
 
-def test_a_broken_connection_is_got_over(cluster: Cluster) -> None:
+def test_pops_resume_after_a_broken_connection(cluster: Cluster) -> None:
     set_mode(cluster)
     inbox = Inbox()
     popper(cluster, inbox)

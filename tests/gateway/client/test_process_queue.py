@@ -1,4 +1,4 @@
-"""Messages that wait for one queue: in whatever order they are done, what is committed is right."""
+"""Messages that wait for one queue: the committed offset is right in any order of completion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_flow_is_measured_by_count_size_and_span() -> None:
     assert ProcessQueue(0).span == 0
 
 
-def test_what_comes_twice_counts_once() -> None:
+def test_repeated_message_counts_once() -> None:
     queue = filled(5, 6)
     queue.put([message(6), message(4)])
     assert (queue.count, queue.size, queue.span) == (3, 30, 2)
@@ -71,7 +71,7 @@ def test_ordered_messages_that_failed_come_again_first() -> None:
     assert [one.queue_offset for one in queue.take(1, 1)] == [5]
 
 
-def test_one_ordered_consumer_at_a_time_is_told() -> None:
+def test_one_ordered_consumer_is_notified_at_a_time() -> None:
     queue = ProcessQueue(0)
     assert not queue.put([])
     assert queue.put([message(1)])

@@ -73,7 +73,7 @@ def test_offsets_of_queues_and_of_the_group() -> None:
         assert (message.body, message.tags) == (b"2", "A")
 
 
-def test_what_cannot_be_pulled_is_refused() -> None:
+def test_invalid_pulls_are_refused() -> None:
     with Scene() as scene:
         for offset, count in ((-1, 1), (0, 0)):
             with pytest.raises(BadArgument):

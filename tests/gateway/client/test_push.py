@@ -1,4 +1,4 @@
-"""Push consumers: what comes is consumed, shared out, and done again when it failed."""
+"""Push consumers: messages are consumed, shared between members, and retried after failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_consumer_without_a_subscription_does_not_start() -> None:
 
 
 class Inbox:
-    """A listener that keeps what it is given, and says what it is told to."""
+    """A listener that keeps its messages, and returns the given outcomes in turn."""
 
     def __init__(self, *says: Any) -> None:
         self.got: list[ReceivedMessage] = []
@@ -69,7 +69,7 @@ def numbers(count: int) -> list[bytes]:
     return [str(number).encode() for number in range(count)]
 
 
-def test_what_was_there_and_what_comes_is_consumed_once() -> None:
+def test_old_and_new_messages_are_consumed_once() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         send(cluster, 10)
@@ -129,7 +129,7 @@ def test_offsets_ride_on_pulls() -> None:
 @pytest.mark.parametrize(
     ("where", "count"), [("CONSUME_FROM_FIRST_OFFSET", 6), ("CONSUME_FROM_LAST_OFFSET", 3)]
 )
-def test_where_a_new_group_begins(monkeypatch: pytest.MonkeyPatch, where: str, count: int) -> None:
+def test_first_offset_of_a_new_group(monkeypatch: pytest.MonkeyPatch, where: str, count: int) -> None:
     monkeypatch.setattr("mqgateway.gateway.broker.consume.offsets.begins_fresh", lambda *_: False)
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
@@ -222,7 +222,7 @@ def test_more_members_than_queues_leave_some_idle() -> None:
         assert sorted(len(topics_held(each, "T")) for each in members) == [0, 1, 1]
 
 
-def test_a_strategy_of_ones_own() -> None:
+def test_allocation_strategy_of_the_program() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=4)
         told: list[tuple[str, int, int]] = []
@@ -246,7 +246,7 @@ def test_a_strategy_of_ones_own() -> None:
         assert ("T", 4, 4) in told and told.count(("T", 4, 2)) == 2
 
 
-def test_a_member_that_breaks_off_is_replaced() -> None:
+def test_member_with_lost_connection_is_replaced() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=4)
         one, two = begin(cluster, Inbox()), begin(cluster, Inbox())
@@ -309,7 +309,7 @@ def test_a_part_of_a_batch_may_be_done() -> None:
         assert sorted(seen[4:]) == [b"2", b"3"]
 
 
-def test_a_message_that_cannot_be_handed_back_is_sent_anew() -> None:
+def test_message_that_cannot_be_sent_back_is_sent_again() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)
@@ -512,7 +512,23 @@ def test_the_consumer_lives_from_start_to_close() -> None:
         cluster.run(consumer.close())
 
 
-def test_a_start_that_fails_says_why() -> None:
+def test_closing_consumer_gives_the_listener_nothing_more() -> None:
+    with Cluster() as cluster:
+        cluster.make_topic("T", queues=1)
+        work: Deferred[None] = Deferred()
+        inbox = Inbox(work)
+        one_thread = {"consume_thread_min": 1, "consume_thread_max": 1}
+        consumer = begin(cluster, inbox, await_termination_millis_when_shutdown=5000, **one_thread)
+        send(cluster, 3)
+        cluster.wait_for(lambda: inbox.got)
+        closed = consumer.close()
+        cluster.settle(1.0)
+        work.callback(None)
+        cluster.run(closed)
+        assert len(inbox.got) == cluster.broker.tables.offsets.query("G", "T", 0) == 1
+
+
+def test_failed_start_has_a_reason() -> None:
     with Cluster() as cluster:
         cluster.cut(NAMESRV_PORT)
         with pytest.raises(Unreachable):

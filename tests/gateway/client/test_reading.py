@@ -34,13 +34,13 @@ def test_records_lie_back_to_back() -> None:
 
 
 @pytest.mark.parametrize("kind", list(Compression))
-def test_bodies_are_made_whole(kind: Compression) -> None:
+def test_bodies_are_inflated(kind: Compression) -> None:
     body = b"again and " * 100
     (message,) = read_messages(record(compress(body, kind, 5), sys_flag=kind.flag), "b")
     assert message.body == body
 
 
-def test_a_batch_in_one_record_is_taken_apart() -> None:
+def test_batch_in_one_record_is_split() -> None:
     inner = b"".join(encode_element(Message("T", f"{n}", tags=f"tag{n}")) for n in range(3))
     flag = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
     messages = read_messages(record(inner, 10, flag, UNIQ_KEY="B") + record(b"after", 13), "b")
@@ -53,7 +53,7 @@ def test_a_batch_in_one_record_is_taken_apart() -> None:
     assert [one.tags for one in messages] == ["tag0", "tag1", "tag2", None]
 
 
-def test_what_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_unreadable_messages_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
     flag = Compression.ZLIB.flag
     with caplog.at_level(logging.WARNING):
         messages = read_messages(record(b"broken", 0, flag) + record(b"good", 1), "b")

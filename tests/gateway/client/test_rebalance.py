@@ -1,4 +1,4 @@
-"""What a new division means for the queues that one has."""
+"""Changes of a client's queues after a rebalance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_queues_and_members_are_sorted_before_they_are_shared() -> None:
     assert shares == [set(QUEUES[:2]), set(QUEUES[2:])]
 
 
-def test_who_is_no_member_yet_gets_nothing() -> None:
+def test_client_that_is_no_member_gets_no_queues() -> None:
     assert share(Averagely(), "g", "c", QUEUES, ["a", "b"]) == set()
     assert share(Averagely(), "g", "a", [], ["a"]) == set()
 
@@ -34,13 +34,13 @@ def test_a_strategy_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture)
     assert "cannot share" in caplog.text
 
 
-def test_from_what_is_held_to_what_is_wanted() -> None:
+def test_changes_from_held_to_assigned_queues() -> None:
     other = MessageQueue("Other", "a", 0)
     held = {queue: ProcessQueue(0) for queue in (*QUEUES[:2], other)}
     assert changes("T", set(QUEUES[1:3]), held, 0) == Changes([QUEUES[0]], [QUEUES[2]])
 
 
-def test_a_queue_that_was_not_pulled_for_too_long_is_begun_anew() -> None:
+def test_queue_not_pulled_for_too_long_is_started_again() -> None:
     held = {QUEUES[0]: ProcessQueue(0)}
     assert changes("T", {QUEUES[0]}, held, 120_000) == Changes([], [])
     assert changes("T", {QUEUES[0]}, held, 120_001) == Changes([QUEUES[0]], [QUEUES[0]])

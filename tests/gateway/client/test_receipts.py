@@ -1,4 +1,4 @@
-"""Receipts of popped messages: put together as Java's client does, and read again."""
+"""Receipts of popped messages: built as by Java's client, and parsed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_without_starts_the_first_message_of_a_queue_counts() -> None:
     assert messages[1].properties[PROPERTY_POP_CK] == "7 1000 60000 3 0 b 0 9"
 
 
-def test_what_comes_again_keeps_its_receipt_and_the_time_of_its_first_pop() -> None:
+def test_redelivered_message_keeps_receipt_and_time_of_its_first_pop() -> None:
     again = message("%RETRY%G_T", POP_CK="5 1 2 3 1 b 0 5")
     again.properties[PROPERTY_FIRST_POP_TIME] = "1"
     stamp([again], "T", "b", told("1 0 5"))
@@ -52,13 +52,13 @@ def test_what_comes_again_keeps_its_receipt_and_the_time_of_its_first_pop() -> N
 
 
 @pytest.mark.parametrize(("kind", "topic"), [("0", "T"), ("1", "%RETRY%G_T"), ("2", "%RETRY%G+T")])
-def test_a_receipt_says_where_the_message_lies(kind: str, topic: str) -> None:
+def test_receipt_has_the_position_of_the_message(kind: str, topic: str) -> None:
     found = given(message(POP_CK=f"5 1000 60000 3 {kind} b 4 6"), "T", "G")
     assert found[:5] == (topic, "b", 4, 6, 60_000)
 
 
 @pytest.mark.parametrize("text", ["", "1 2 3 4 0 b", "1 2 3 4 9 b 0 0", "a 2 3 4 0 b 0 0", "1 2 3 4 0 b x 0"])
-def test_what_is_no_receipt_is_refused(text: str) -> None:
+def test_invalid_receipt_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         given(message(POP_CK=text), "T", "G")
 

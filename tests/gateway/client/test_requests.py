@@ -61,7 +61,7 @@ def test_time_runs_out() -> None:
     assert len(scene.outcome) == 1
 
 
-def test_replies_to_others_are_passed_over_and_bad_ones_are_errors() -> None:
+def test_replies_to_others_are_ignored_and_invalid_ones_are_errors() -> None:
     scene = Scene()
     scene.requests.take(header("another"), b"x", now=9)
     with pytest.raises(ClientError, match="not an address"):
@@ -71,7 +71,7 @@ def test_replies_to_others_are_passed_over_and_bad_ones_are_errors() -> None:
     assert scene.outcome == [] and len(scene.requests) == 1
 
 
-def test_what_was_not_sent_or_is_closed_is_not_waited_for() -> None:
+def test_unsent_and_closed_requests_do_not_wait() -> None:
     scene = Scene()
     scene.requests.drop(scene.message)
     assert len(scene.requests) == 0

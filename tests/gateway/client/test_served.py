@@ -1,4 +1,4 @@
-"""What brokers ask of clients, said by a hand-made broker."""
+"""Requests of brokers to clients, sent by a scripted broker."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Scene:
         return None if frame is None else decode_command(frame[4:])
 
 
-def test_39_asks_the_producer_of_the_group() -> None:
+def test_39_checks_transaction_with_producer_of_the_group() -> None:
     with Cluster() as cluster:
         scene = Scene(cluster)
         header = CheckTransactionStateRequestHeader(tran_state_table_offset=1, commit_log_offset=2)
@@ -110,7 +110,7 @@ def test_39_asks_the_producer_of_the_group() -> None:
         scene.client.consumers.clear()
 
 
-def test_40_shares_the_queues_anew_but_not_twice_in_a_second() -> None:
+def test_40_rebalances_at_most_once_a_second() -> None:
     with Cluster() as cluster:
         scene = Scene(cluster)
         header = NotifyConsumerIdsChangedRequestHeader(consumer_group="G")
@@ -137,7 +137,7 @@ def test_220_resets_offsets() -> None:
         scene.client.consumers.clear()
 
 
-def test_221_tells_offsets() -> None:
+def test_221_returns_offsets() -> None:
     with Cluster() as cluster:
         scene = Scene(cluster)
         tables = []
@@ -150,7 +150,7 @@ def test_221_tells_offsets() -> None:
         scene.client.consumers.clear()
 
 
-def test_307_tells_what_a_consumer_does_with_stacks_if_wanted() -> None:
+def test_307_returns_running_info_with_stacks_on_request() -> None:
     with Cluster() as cluster:
         scene = Scene(cluster)
         code = RequestCode.GET_CONSUMER_RUNNING_INFO

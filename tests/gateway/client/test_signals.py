@@ -103,7 +103,7 @@ def default_sigterm() -> Iterator[None]:
     signal.signal(signal.SIGTERM, before)
 
 
-def test_a_gate_is_opened_once_and_for_all() -> None:
+def test_gate_stays_open() -> None:
     gate = Gate()
     assert not gate.wait(0) and not gate.wait(-1)
     gate.open()
@@ -144,7 +144,7 @@ def test_other_threads_have_no_signals() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_service_ends_in_order_and_quietly(program: str) -> None:
-    """What was consumed is committed, the group is left, and not a word is said on standard error.
+    """Consumed messages are committed, the group is left, and standard error is empty.
 
     The signal may come before the listener has returned, so the program waits for its listeners.
     """

@@ -1,4 +1,4 @@
-"""Spans: which there are, what they say, and how a trace goes from who sends to who consumes."""
+"""Spans: their kinds and attributes, and traces from producers to consumers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Seen:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """What the process's tracer provider is told, for a test."""
+    """Spans recorded by the process's tracer provider, for a test."""
     found = Seen()
     monkeypatch.setattr(trace, "get_tracer_provider", lambda: found.provider)
     monkeypatch.delenv(OPT_IN, raising=False)
@@ -69,7 +69,7 @@ def span_id(span: ReadableSpan) -> int:
     return span.context.span_id
 
 
-def test_a_trace_goes_from_who_sends_to_who_consumes(seen: Seen) -> None:
+def test_trace_continues_from_producer_to_consumer(seen: Seen) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer(enable_opentelemetry=True)
@@ -143,7 +143,7 @@ def test_the_newer_conventions(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> N
         ("messaging,messaging/dup", True, True),
     ],
 )
-def test_what_is_opted_in_to(opt_in: str, old: bool, new: bool) -> None:
+def test_opt_in_selects_conventions(opt_in: str, old: bool, new: bool) -> None:
     conventions = Conventions(opt_in)
     told = conventions.attributes("receive", "T", "G", "c", "ns")
     assert ("messaging.operation" in told, "messaging.operation.name" in told) == (old, new)
@@ -167,7 +167,7 @@ def test_a_batch_has_a_span_a_message(seen: Seen) -> None:
     assert attributes(process)["messaging.batch.message_count"] == 2
 
 
-def test_what_is_pulled_and_polled_is_received(seen: Seen) -> None:
+def test_pulls_and_polls_have_receive_spans(seen: Seen) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer(enable_opentelemetry=True)
@@ -189,7 +189,7 @@ def test_what_is_pulled_and_polled_is_received(seen: Seen) -> None:
     assert all(links_to(span) == [span_id(send)] and span.parent is None for span in received)
 
 
-def test_failures_are_told(seen: Seen) -> None:
+def test_failures_are_recorded(seen: Seen) -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer(enable_opentelemetry=True)
@@ -225,7 +225,7 @@ def test_the_context_of_other_threads_goes_along(seen: Seen) -> None:
     assert inside == [order.get_span_context().trace_id]
 
 
-def test_it_is_loaded_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tracing_is_loaded_only_if_enabled(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = (
         "import sys, mqgateway; mqgateway.Producer; print([m for m in sys.modules if 'opentelemetry' in m])"
     )

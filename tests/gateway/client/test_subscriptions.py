@@ -1,4 +1,4 @@
-"""Subscriptions as brokers are told."""
+"""Subscriptions as they are sent to brokers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_everything_tags_and_expressions() -> None:
     assert subscription("T", "", 5).sub_string == "*"
 
 
-def test_what_cannot_be_read_is_refused() -> None:
+def test_invalid_expressions_are_refused() -> None:
     with pytest.raises(BadArgument):
         subscription("T", "||", 1)
     assert subscription("T", Sql("a"), 1).sub_string == "a"

@@ -30,12 +30,12 @@ LINES = {
         "push.new_queues_are_found_within_30_seconds",
     ],
     "from one name server of their list, and move on when it fails": [
-        "name_servers.the_next_one_is_asked_when_one_fails",
-        "system.the_next_name_server_is_asked_when_one_fails",
+        "name_servers.next_name_server_is_queried_after_a_failure",
+        "system.next_name_server_is_queried_after_a_failure",
     ],
     "clients learn of a dead broker late; producers cope by avoiding it": [
         "producer.a_retry_avoids_the_broker_that_failed",
-        "system.a_dead_broker_is_coped_with_until_routes_tell_of_it",
+        "system.dead_broker_is_avoided_until_routes_change",
     ],
     # Producing
     "topic publish info from cache, else name server, else the default topic's": [
@@ -49,7 +49,7 @@ LINES = {
     "with latency fault tolerance on, brokers are graded by latency and shunned for a while": [
         "faults.brokers_are_graded_by_latency",
         "faults.a_slow_broker_is_shunned_for_a_while",
-        "system.a_slow_broker_is_shunned_for_a_while",
+        "system.slow_broker_is_avoided_for_some_time",
     ],
     "picking at least one": ["faults.at_least_one_is_picked", "system.when_all_are_slow_one_is_picked"],
     "a detector finds brokers that can be reached again": [
@@ -74,9 +74,9 @@ LINES = {
     "more consumers than queues leave some idle: 10 queues over 11 consumers": [
         "system.ten_queues_over_eleven_consumers"
     ],
-    "broadcasting": ["consumer.broadcasting_gives_everything_to_everybody_and_keeps_offsets_in_a_file"],
+    "broadcasting": ["consumer.broadcasting_delivers_to_all_and_keeps_offsets_in_a_file"],
     "allocation averagely (5 over 2: 3, 2; 9 over 4: 3, 2, 2, 2)": [
-        "allocation.averagely_as_the_design_says",
+        "allocation.averagely_as_in_the_design",
         "allocation.each_strategy_gives_what_java_gives",
         "system.averagely",
     ],
@@ -84,11 +84,11 @@ LINES = {
     "users' own, such as pinning all consumption to one machine by its address": [
         "allocation.pinned_consumption_stays_on_one_machine",
         "system.pinned_to_one_machine",
-        "push.a_strategy_of_ones_own",
+        "push.allocation_strategy_of_the_program",
     ],
-    "rebalance at start": ["push.what_was_there_and_what_comes_is_consumed_once"],
-    "every 20 s": ["system.queues_are_shared_anew_every_20_seconds"],
-    "and when a broker says that members changed": ["system.queues_are_shared_anew_when_members_change"],
+    "rebalance at start": ["push.old_and_new_messages_are_consumed_once"],
+    "every 20 s": ["system.queues_are_rebalanced_every_20_seconds"],
+    "and when a broker says that members changed": ["system.queues_are_rebalanced_when_members_change"],
     "pull requests per queue, long polling (held, answered on arrival)": [
         "system.a_pull_for_each_queue_is_held_and_answered_on_arrival",
         "pulling.a_pull_may_wait_at_the_broker",
@@ -97,7 +97,7 @@ LINES = {
         "push.flow_control_by_count",
         "push.flow_control_by_size_and_by_a_topics_share",
         "push.flow_control_by_span",
-        "system.the_limits_of_what_waits_are_the_standards",
+        "system.limits_of_waiting_messages_are_those_of_rocketmq",
     ],
     "expired messages sent back": ["push.a_message_that_takes_too_long_is_handed_back"],
     "concurrent consumption": ["push.no_more_listeners_at_once_than_configured"],
@@ -125,13 +125,13 @@ LINES = {
     "retry topic of the group, delays growing from 10 s to 2 h, 16 times, then the dead-letter topic": [
         "push.failed_messages_come_again_from_the_retry_topic",
         "push.after_too_many_times_it_is_a_dead_letter",
-        "system.delays_grow_and_sixteen_times_are_asked_for",
+        "system.delays_grow_and_sixteen_retries_are_requested",
     ],
     "delayed in 18 levels": ["producer.delay_levels_and_timers_wait_at_the_broker"],
     "transactional (half message, commit or rollback, check-back)": [
-        "transactions.nobody_sees_the_message_while_the_work_is_done",
-        "transactions.what_the_local_work_comes_to",
-        "transactions.the_broker_asks_when_nobody_knew",
+        "transactions.message_is_invisible_during_the_local_work",
+        "transactions.outcomes_of_the_local_work",
+        "transactions.unknown_outcome_is_checked_by_the_broker",
     ],
 }
 
@@ -157,7 +157,7 @@ def two_brokers(cluster: Cluster, queues: int = 2) -> Any:
 
 
 def brokers_of(cluster: Cluster, producer: Any, count: int) -> list[str]:
-    """Where so many messages go."""
+    """Send `count` messages, and return the broker of each."""
     return [
         cluster.run(producer.send(message, timeout=20)).queue.broker_name for message in messages("T", count)
     ]
@@ -194,7 +194,7 @@ def shares(consumers: list[PushConsumer]) -> list[list[int]]:
     return [sorted(queue.queue_id for queue in topics_held(one, "T")) for one in ordered]
 
 
-def test_the_next_name_server_is_asked_when_one_fails() -> None:
+def test_next_name_server_is_queried_after_a_failure() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T")
         for seed in range(4):
@@ -203,7 +203,7 @@ def test_the_next_name_server_is_asked_when_one_fails() -> None:
         assert len(cluster.everything("T")) == 4
 
 
-def test_a_dead_broker_is_coped_with_until_routes_tell_of_it() -> None:
+def test_dead_broker_is_avoided_until_routes_change() -> None:
     with Cluster() as cluster:
         two_brokers(cluster)
         producer = cluster.producer()
@@ -213,11 +213,11 @@ def test_a_dead_broker_is_coped_with_until_routes_tell_of_it() -> None:
         assert set(brokers_of(cluster, producer, 8)) == {"broker-a"}
         route = producer.client.routes.route("T")
         assert {one.broker_name for one in route.queue_datas} == {"broker-a", "broker-b"}
-        assert "T" not in asked()  # nobody has told it anything yet
+        assert "T" not in asked()  # no route has arrived yet
         cluster.mend(B_PORT)
 
 
-def test_a_slow_broker_is_shunned_for_a_while() -> None:
+def test_slow_broker_is_avoided_for_some_time() -> None:
     with Cluster() as cluster:
         other = two_brokers(cluster)
         slow = slowed(cluster, other, 0.6)
@@ -279,7 +279,7 @@ def test_pinned_to_one_machine() -> None:
         assert list(map(len, shares(consumers))) == [3, 2, 0, 0]
 
 
-def test_queues_are_shared_anew_every_20_seconds() -> None:
+def test_queues_are_rebalanced_every_20_seconds() -> None:
     with Cluster() as cluster:
         consumers = members(cluster, 1, 2)
         seen = requests_seen(cluster)
@@ -289,7 +289,7 @@ def test_queues_are_shared_anew_every_20_seconds() -> None:
         assert len(asked) == 3 * topics
 
 
-def test_queues_are_shared_anew_when_members_change() -> None:
+def test_queues_are_rebalanced_when_members_change() -> None:
     with Cluster() as cluster:
         first = members(cluster, 1, 2)[0]
         assert len(topics_held(first, "T")) == 2
@@ -320,10 +320,10 @@ def test_a_pull_for_each_queue_is_held_and_answered_on_arrival() -> None:
         cluster.settle()
         assert len(inbox.got) == 1 and len(pulls()) == 4
         cluster.settle(20.0)
-        assert len(pulls()) >= 7  # held for 15 s, then asked anew
+        assert len(pulls()) >= 7  # held for 15 s, then sent again
 
 
-def test_the_limits_of_what_waits_are_the_standards() -> None:
+def test_limits_of_waiting_messages_are_those_of_rocketmq() -> None:
     with Cluster() as cluster:
         options = members(cluster, 1, 1)[0].settings
         limits = (
@@ -344,7 +344,7 @@ def test_offsets_are_kept_as_topic_at_group() -> None:
         assert cluster.broker.tables.offsets.to_json()["offsetTable"]["T@G"] == {0: 3}
 
 
-def test_delays_grow_and_sixteen_times_are_asked_for() -> None:
+def test_delays_grow_and_sixteen_retries_are_requested() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         send(cluster, 1)

@@ -1,4 +1,4 @@
-"""Traces: what is recorded, and where it is found."""
+"""Traces: recorded events, and their keys."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_ten_records_go_out_at_once() -> None:
         scene.run(Deferred.fromCoroutine(tracer.close()))
 
 
-def test_what_is_too_much_is_dropped_and_what_cannot_be_sent_is_lost(
+def test_excess_records_are_dropped_and_unsendable_ones_lost(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Scene(trace_topic_enable=True) as scene:

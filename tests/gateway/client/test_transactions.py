@@ -1,4 +1,4 @@
-"""Transactions: half messages, their end, and the broker's questions."""
+"""Transactions: half messages, their end, and the broker's checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMIT, ROLLBACK, UNKNOWN = TransactionState.COMMIT, TransactionState.ROLLBACK, 
 
 
 class Listener:
-    """Says what it was told to say, and remembers what it was asked."""
+    """A listener that returns the given states, and records the checks."""
 
     def __init__(self, state: Any = COMMIT, later: Any = COMMIT) -> None:
         self.state, self.later = state, later
@@ -45,7 +45,7 @@ def begin(cluster: Cluster, listener: Listener, **settings: Any) -> TransactionP
 
 
 @pytest.mark.parametrize(("state", "seen"), [(COMMIT, [b"x"]), (ROLLBACK, []), (UNKNOWN, [])])
-def test_what_the_local_work_comes_to(state: TransactionState, seen: list[bytes]) -> None:
+def test_outcomes_of_the_local_work(state: TransactionState, seen: list[bytes]) -> None:
     with Cluster() as cluster:
         listener = Listener(state)
         producer = begin(cluster, listener)
@@ -57,7 +57,7 @@ def test_what_the_local_work_comes_to(state: TransactionState, seen: list[bytes]
         assert (message.body, argument) == (b"x", "argument")
 
 
-def test_nobody_sees_the_message_while_the_work_is_done() -> None:
+def test_message_is_invisible_during_the_local_work() -> None:
     with Cluster() as cluster:
         work: Deferred[TransactionState] = Deferred()
         producer = begin(cluster, Listener(work))
@@ -70,7 +70,7 @@ def test_nobody_sees_the_message_while_the_work_is_done() -> None:
 
 
 @pytest.mark.parametrize(("later", "seen"), [(COMMIT, [b"x"]), (ROLLBACK, [])])
-def test_the_broker_asks_when_nobody_knew(later: TransactionState, seen: list[bytes]) -> None:
+def test_unknown_outcome_is_checked_by_the_broker(later: TransactionState, seen: list[bytes]) -> None:
     with Cluster(transaction_time_out=2000, transaction_check_interval=2000) as cluster:
         listener = Listener(UNKNOWN, later)
         producer = begin(cluster, listener)
@@ -81,7 +81,7 @@ def test_the_broker_asks_when_nobody_knew(later: TransactionState, seen: list[by
         assert cluster.stored("T") == seen
 
 
-def test_a_listener_that_fails_knows_nothing() -> None:
+def test_failing_listener_leaves_the_transaction_open() -> None:
     with Cluster(transaction_time_out=2000, transaction_check_interval=2000) as cluster:
         listener = Listener(ValueError("while executing"), ValueError("while checking"))
         producer = begin(cluster, listener)
@@ -96,7 +96,7 @@ def test_a_listener_that_fails_knows_nothing() -> None:
         assert all("while" in one for one in complaints) and len(complaints) >= 2
 
 
-def test_a_half_message_that_is_not_stored_calls_nobody() -> None:
+def test_listener_is_not_called_without_a_stored_half_message() -> None:
     with Cluster(reject_transaction_message=True) as cluster:
         listener = Listener()
         producer = begin(cluster, listener)

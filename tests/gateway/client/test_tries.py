@@ -1,4 +1,4 @@
-"""The tries of a send: what `test_producer` and `test_system` do not see from outside."""
+"""Attempts of a send: details that `test_producer` and `test_system` do not test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_to_a_queue_it_is_tried_once_and_the_error_is_what_it_is() -> None:
         assert len([one for one in seen if one.code == 310]) == 1
 
 
-def test_what_was_sent_needs_no_collector_to_go() -> None:
+def test_sent_messages_are_freed_without_the_collector() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer()
@@ -69,7 +69,7 @@ def test_no_time_is_left() -> None:
             cluster.run(producer.send(Message("T", "x"), timeout=0.0))
 
 
-def test_what_is_cancelled_or_has_failed_is_under_way_no_more() -> None:
+def test_cancelled_and_failed_sends_are_not_in_flight() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer(max_sends_in_flight=1)
@@ -87,7 +87,7 @@ def test_what_is_cancelled_or_has_failed_is_under_way_no_more() -> None:
         assert producer._tries.under_way == 0
 
 
-def test_what_is_cancelled_while_its_queues_are_looked_up_is_not_sent() -> None:
+def test_send_cancelled_during_route_query_is_not_sent() -> None:
     with Cluster() as cluster:
         cluster.make_topic("T", queues=1)
         producer = cluster.producer()

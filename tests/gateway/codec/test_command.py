@@ -188,7 +188,7 @@ def test_wrong_types_are_refused(header: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("header", [b"", b"[]", b"1", b"null", b"{", b'{"code":}', b"\xff\xfe", b"NaN"])
-def test_what_is_no_json_object_is_refused(header: bytes) -> None:
+def test_header_that_is_no_json_object_is_refused(header: bytes) -> None:
     with pytest.raises(CodecError):
         decode_command(payload(header))
 
@@ -213,7 +213,7 @@ def test_text_that_is_no_utf8_is_read_as_java_reads_it() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\x05{}", b"\x02\0\0\x02{}", b"\xff\0\0\x02{}"])
 def test_a_header_word_that_lies_is_refused(data: bytes) -> None:
-    """Too short, longer than the frame, or of a form nobody knows."""
+    """Too short, longer than the frame, or of an unknown form."""
     with pytest.raises(CodecError):
         decode_command(data)
 
@@ -346,7 +346,7 @@ def test_the_repr_shows_the_body_only_as_a_size() -> None:
 
 
 def too_large(frame: bytes, **limits: int) -> RemotingCommand:
-    """What is told of a header that is not read."""
+    """Return the request with which a header is refused unread."""
     with pytest.raises(HeaderTooLarge) as caught:
         decode_command(frame[4:], **limits)
     request: RemotingCommand = caught.value.request

@@ -1,4 +1,4 @@
-"""What the errors carry for the answer."""
+"""Errors have the fields of the answer."""
 
 from mqgateway.gateway.codec.errors import BodyError, HeaderError
 

@@ -41,11 +41,11 @@ class Example(TopicRequestHeader, code=(990001, 990002)):
 
 
 class ExampleShort(Example, code=990003, spelling={"topic": "b", "max_num": "l"}):
-    """The same header with two short names."""
+    """`Example` with two short names."""
 
 
 class ExampleStrict(Example, is_strict=True):
-    """The same header, in which nothing may be unreadable."""
+    """`Example` in which no field may be unreadable."""
 
 
 def in_python(cls: type[Header]) -> Callable[[Mapping[str, str]], Header]:

@@ -17,7 +17,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def cut(pieces: list[bytes]) -> list[bytes]:
-    """What a new cutter makes of `pieces`; also checks that nothing is left over."""
+    """Return the frames in `pieces`; also check that no bytes are left."""
     cutter = FrameCutter()
     found = [payload for piece in pieces for payload in cutter.feed(piece)]
     assert cutter.buffered == 0

@@ -1,8 +1,8 @@
-"""Every header of the standard is declared with the standard's fields, and no declaration changes unseen.
+"""Every header of RocketMQ is declared with its fields, and no declaration changes unseen.
 
 `headers_of_the_standard.tsv` lists the header classes of version 5.5.0: wire name, Java type, `!` for
 required. `headers_pinned.txt` lists what our classes make of them, with attribute names, defaults and request
-codes. After a wanted change write it anew: `python -m tests.gateway.codec.test_headers`; and read the diff.
+codes. After an intended change write it again: `python -m tests.gateway.codec.test_headers`; read the diff.
 """
 
 import csv
@@ -77,8 +77,8 @@ def test_fields_are_the_standards(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(CLASSES) - {"SendMessageRequestHeaderV2"}))
-def test_no_field_is_required_that_the_standard_does_not_call_so(name: str) -> None:
-    """The standard does not enforce what it calls required; what our server requires is a part of it."""
+def test_required_fields_are_required_in_rocketmq(name: str) -> None:
+    """RocketMQ does not enforce the fields it calls required; our server requires a part of them."""
     assert required(ours(CLASSES[name])) <= required(standard()[name])
 
 
@@ -114,7 +114,7 @@ def test_both_pulls_have_one_header() -> None:
 
 
 def test_java_initial_values_stand_for_missing_fields() -> None:
-    """Where the standard's class starts with something else than 0, false or null."""
+    """For fields whose initial value in RocketMQ's class is not 0, false or null."""
     assert headers.ResetOffsetRequestHeader.decode(
         {"topic": "T", "group": "G", "timestamp": "-1", "isForce": "true"}
     ) == headers.ResetOffsetRequestHeader(topic="T", group="G", queue_id=-1, timestamp=-1, is_force=True)

@@ -41,12 +41,12 @@ def parsed(frame: bytes) -> dict[str, object]:
 
 
 @given(any_command)
-def test_what_we_write_the_specification_reads(command: RemotingCommand) -> None:
+def test_specification_reads_our_frames(command: RemotingCommand) -> None:
     assert parsed(encode_command(command)) == members(command)
 
 
 @given(any_command)
-def test_what_the_specification_writes_we_read(command: RemotingCommand) -> None:
+def test_frames_of_the_specification_are_read(command: RemotingCommand) -> None:
     built = FRAME.build(_container(command))
     assert [decode_command(payload) for payload in FrameCutter().feed(built)] == [command]
 
@@ -102,7 +102,7 @@ def test_a_damaged_binary_header_is_refused_by_both_or_by_none(
 @pytest.mark.parametrize(
     "frame", [b"", b"\0\0\0\1a", struct.pack(">iI", 6, 2) + b"[]", struct.pack(">iI", 4, 2 << 24)]
 )
-def test_what_is_no_frame_is_a_codec_error(frame: bytes) -> None:
+def test_invalid_frame_is_a_codec_error(frame: bytes) -> None:
     with pytest.raises(CodecError):
         parse_frame(frame)
 
@@ -136,6 +136,6 @@ def test_a_dump_knows_answers_and_strangers() -> None:
 
 
 def _container(command: RemotingCommand) -> Container:
-    """What the specification builds from; its headers want attributes."""
+    """Return the input of the specification; its headers need attributes."""
     found = members(command)
     return Container({**found, "header": Container(found["header"])})

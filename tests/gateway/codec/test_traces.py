@@ -27,7 +27,7 @@ def test_older_clients_say_less() -> None:
     assert (ended.time, ended.group, ended.is_good) == (0, "", False)
 
 
-def test_what_has_another_form_is_left_out() -> None:
+def test_records_of_another_form_are_skipped() -> None:
     assert (
         told("Pub 1000", "Pub x Region P T ID tag key host 5 12 0 O true", "Recall 1 R P T ID true", "") == []
     )

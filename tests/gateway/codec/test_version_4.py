@@ -1,4 +1,4 @@
-"""Headers and bodies of version 4 as the standard writes them."""
+"""Headers and bodies of version 4 as RocketMQ writes them."""
 
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import request_header

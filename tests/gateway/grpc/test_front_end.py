@@ -23,7 +23,6 @@ def methods(world: World, **more: Any) -> Any:
     around = Surroundings(
         operations=service.operations,
         server=service.server,
-        broker=service.broker,
         reactor=world.net,
         clock=world.clock,
         host="10.0.0.1",

@@ -34,6 +34,8 @@ def test_what_is_ours_of_a_broker() -> None:
     assert host.value("mqgateway_store_writable") == 1
     host.broker.tables.topics.left_out["gone"] += 2
     assert host.value("mqgateway_discarded_messages_total", topic="gone") == 2
+    host.broker.retention.deleted = 3
+    assert host.value("mqgateway_expired_messages_total") == 3
     assert host.value("mqgateway_inconsistent_groups") == 0
     before = host.value("mqgateway_store_log_bytes")
     host.send("T")

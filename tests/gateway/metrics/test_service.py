@@ -8,7 +8,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.options.metrics import HealthOptions
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.metrics.health import Check, Health
+from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.metrics.metric import Kind
 from mqgateway.gateway.metrics.points import Family, Point
 from mqgateway.gateway.metrics.service import MetricsService

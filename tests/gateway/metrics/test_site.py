@@ -5,7 +5,8 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
-from mqgateway.gateway.metrics.health import STARTING, Check, Health
+from mqgateway.gateway.broker.admin.health import Check, Health
+from mqgateway.gateway.metrics.health import STARTING
 from mqgateway.gateway.metrics.site import Pages
 from mqgateway.gateway.runtime.http import LimitedSite
 from tests.support.gateway.web import Browser

@@ -130,7 +130,7 @@ def test_requests_for_others_are_refused() -> None:
     assert json.loads(answer.body)["code"] == 400
 
 
-def test_what_is_no_request() -> None:
+def test_invalid_request_is_answered_with_an_error() -> None:
     answer = World().ask("n0", RaftCode.VOTE, "no json")
     assert answer.code == 1
     assert "VoteBody" in (answer.remark or "")

@@ -126,7 +126,7 @@ def test_answers_are_written_and_read(request_: Request, answer: Answer, text: s
     assert decode_answer(request_, text.encode()) == answer
 
 
-def test_what_clients_ask() -> None:
+def test_requests_of_clients() -> None:
     base = '"group":"dlg","remoteId":"n2","localId":"c"'
     found = [
         decode_request(code, f"{{{base}{rest}}}".encode())[1]
@@ -140,7 +140,7 @@ def test_what_clients_ask() -> None:
     assert found == [Metadata(), Append(b"record"), Get(47), Get(-1)]
 
 
-def test_what_clients_are_answered() -> None:
+def test_answers_to_clients() -> None:
     asked = Base("dlg", "n2", "c")
     assert [
         encode_answer(asked, answer).decode()
@@ -158,7 +158,7 @@ def test_what_clients_are_answered() -> None:
     ]
 
 
-def test_a_request_for_somebody_else_is_answered_with_what_it_said() -> None:
+def test_misdirected_request_is_answered_with_its_own_fields() -> None:
     text = '{"code":401,"group":"dlg","leaderId":"n0","localId":"n1","remoteId":"n2","term":2}'
     assert encode_refusal(OF_VOTE, Code.UNKNOWN_MEMBER, "n0") == text.encode()
 
@@ -174,7 +174,7 @@ def test_a_request_for_somebody_else_is_answered_with_what_it_said() -> None:
         '{"type":"COMPARE","entry":{"body":"","index":1,"magic":1,"size":48,"pos":-1}}',
     ],
 )
-def test_what_is_no_push(text: str) -> None:
+def test_invalid_push_is_refused(text: str) -> None:
     with pytest.raises(BodyError):
         decode_request(RaftCode.PUSH, text.encode())
 

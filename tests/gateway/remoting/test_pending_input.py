@@ -106,3 +106,9 @@ def test_one_alone_may_be_too_much(scene: Scene) -> None:
     alone = scene.keeper("alone")
     alone.keep(1001)
     assert (scene.cut, scene.input.total) == (["alone"], 0)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(500, 2024), (5000, 5000), (float("inf"), float("inf"))])
+def test_bounds_have_room_for_a_message(limit: float, expected: float) -> None:
+    pending = PendingInput.for_messages(limit, limit, lambda: 0.0, 1000)
+    assert pending._limit == pending._address_limit == expected

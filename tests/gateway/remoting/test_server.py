@@ -6,7 +6,7 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
 from mqgateway.gateway.codec.codes import V4_9_8
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
@@ -257,3 +257,10 @@ def test_a_peer_can_be_asked_from_the_moment_it_is_there() -> None:
     peers[0].send_oneway(RemotingCommand.request(40))
     scene.net.settle()
     assert [command.code for command in guest.talker.take()] == [40]
+
+
+@pytest.mark.parametrize("mode", list(TlsMode))
+def test_server_requires_tls_in_enforcing_mode_only(mode: TlsMode) -> None:
+    options = TlsOptions(tls_server_mode=mode)
+    assert Scene(ServerTls(options, FileShelf())).server.requires_tls is (mode is TlsMode.ENFORCING)
+    assert not Scene().server.requires_tls

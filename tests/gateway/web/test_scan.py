@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.web.route import ApiError
-from mqgateway.gateway.web.scan import Found, Wanted, scan
+from mqgateway.gateway.web.scan import Found, QueueSource, Wanted, scan
 from tests.support.gateway.console import ConsoleWorld
 
 
@@ -31,7 +32,9 @@ def look(
 ) -> Found:
     async def breathe() -> None: ...
 
-    steps = scan(world.broker, wanted, limit=limit, budget=budget, cursor=cursor, breathe=breathe)
+    operations = world.console.operations
+    source = QueueSource(operations, operations.gate.internal(Use.QUERY))
+    steps = scan(source, wanted, limit=limit, budget=budget, cursor=cursor, breathe=breathe)
     found: list[Any] = []
     Deferred.fromCoroutine(steps).addBoth(found.append)
     if not isinstance(found[0], Found):
@@ -71,7 +74,7 @@ def test_it_goes_on_where_it_stopped(
     assert scanned == 60
 
 
-def test_what_fits(world: ConsoleWorld) -> None:
+def test_criteria_select_messages(world: ConsoleWorld) -> None:
     begin = world.memory.clock.millis() - 60_000
     for wanted, expected in (
         (Wanted("T", key="k5"), [5]),

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from twisted.internet.error import CannotListenError
 from twisted.internet.task import Clock
 
 from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.web.rings import STEP_SECONDS
@@ -49,11 +51,22 @@ class Listening(Clock):
     def connectTCP(self, *_: Any) -> Any: ...
 
 
-def service(reactor: Listening) -> ConsoleService:
+class WaitingWorker:
+    """A worker that keeps its work."""
+
+    def __init__(self) -> None:
+        self.work: list[Callable[[], object]] = []
+
+    def run(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
+        """As `Worker`."""
+        self.work.append(work)
+
+
+def service(reactor: Listening, worker: Worker | None = None) -> ConsoleService:
     memory = MemoryBroker(options={"console_port": 8099})
     server = RemotingServer(reactor, memory.dispatcher, RemotingOptions())
     operations = Operations(memory.broker, InlineRunner(memory))
-    return ConsoleService(memory.broker, operations, server, reactor=reactor, clock=memory.clock)
+    return ConsoleService(operations, server, reactor=reactor, clock=memory.clock, worker=worker)
 
 
 def test_it_listens_samples_and_stops() -> None:
@@ -72,6 +85,18 @@ def test_it_listens_samples_and_stops() -> None:
     assert len(made.console.rings) == 2
     made.stop()
     assert not reactor.port.is_open and made.url == "" and not reactor.getDelayedCalls()
+
+
+def test_worker_imports_pages_once_the_console_is_served() -> None:
+    reactor, worker = Listening(), WaitingWorker()
+    made = service(reactor, worker)
+    made.start()
+    assert not worker.work
+    reactor.advance(0)
+    [work] = worker.work
+    imported: Any = work()
+    assert imported.ConsolePages
+    made.stop()
 
 
 def test_a_port_that_is_taken_is_no_reason_not_to_start() -> None:

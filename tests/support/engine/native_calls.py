@@ -8,6 +8,8 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.record_batches.records import Record, write_record
+from mqgateway.engine.record_batches.snappy import XERIAL_HEADER
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT
 from mqgateway.engine.store.property_choice import Limits
 from mqgateway.engine.store.record import MAGIC, encode, record_size, topic_field
@@ -17,9 +19,28 @@ from mqgateway.gateway.client.message import ReceivedMessage, queue_of
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 
+
+def records_data(records: Sequence[Record]) -> bytes:
+    """Return records of Kafka as they stand in a batch."""
+    data = bytearray()
+    for each in records:
+        write_record(data, each)
+    return bytes(data)
+
+
 HOST = pack_host("10.0.0.7", 10911)
 PROPERTIES = "UNIQ_KEY\1" + "A" * 32
 RECORDS = 3
+SNAPPY = bytes.fromhex("32 04 6162 11 02 f0 07 3031323334353637 3e 0500 12 1200 2b 03000000")
+"""A block with elements of every kind, 50 bytes when inflated."""
+KAFKA_RECORDS = records_data(
+    [
+        Record(None, b"value"),
+        Record(b"key", None, [("name", b"x"), ("\xfc", None)], -70_000, 1),
+        Record(b"", b"v" * 70, (), 1 << 40, 2),
+    ]
+)
+FRAMES = XERIAL_HEADER + 2 * (len(SNAPPY).to_bytes(4, "big") + SNAPPY)
 EXPECTED = (
     TypeError,
     ValueError,
@@ -92,6 +113,15 @@ def good_calls() -> list[Call]:
     marks = (b"UNIQ_KEY\1", b"none\1")
     return [
         Call("crc32", (log,)),
+        Call("crc32c", (log,)),
+        Call("inflate_block", (SNAPPY, 1, 50)),
+        Call("inflate_frames", (FRAMES, 16, 1 << 20)),
+        Call("deflate_block", (log,)),
+        Call("walk_records", (KAFKA_RECORDS, 3)),
+        Call("cut_records", (KAFKA_RECORDS, 0, 3, 9, [])),
+        Call("record_starts", (KAFKA_RECORDS, 0, 3)),
+        Call("expand_records", (), expanding()),
+        Call("add_messages", (), building(log)),
         Call("run_of", (log, 0, len(log), 0, True)),
         Call("element_sizes", (batch,)),
         Call("batch_records", (batch, log[:88], b"\6Orders", 7, 77)),
@@ -118,6 +148,43 @@ def good_calls() -> list[Call]:
         Call("choose", (), {**choice(units), "codes": frozenset({5, 6})}),
         Call("record", (), RECORD_PARTS),
     ]
+
+
+def expanding() -> dict[str, Any]:
+    """The arguments of `expand_records`."""
+    return {
+        "data": KAFKA_RECORDS,
+        "at": 0,
+        "count": 3,
+        "last": -1,
+        "largest": 2,
+        "wanted": 0,
+        "most": 9,
+        "room": 9999,
+        "base_offset": 7,
+        "base_timestamp": 70_000,
+        "has_deltas": True,
+        "head": record(0)[:88],
+        "topic": b"\6Orders",
+        "key": b"K" * 17,
+        "found": [],
+    }
+
+
+def building(log: bytes) -> dict[str, Any]:
+    """The arguments of `add_messages`."""
+    return {
+        "data": log,
+        "at": 0,
+        "least": 0,
+        "most": 9,
+        "room": 9999,
+        "base_offset": 0,
+        "base_timestamp": 5,
+        "max_timestamp": 5,
+        "is_empty": True,
+        "records": bytearray(),
+    }
 
 
 def taking(log: bytes, units: bytes, marks: tuple[bytes, ...]) -> dict[str, Any]:

@@ -78,7 +78,6 @@ class ConsoleWorld:
         self.entrance = Entrance(self.memory.options, self.broker.access, self.memory.clock)
         schedule = Schedule(self.clockwork)
         self.console = Console(
-            self.broker,
             Operations(self.broker, InlineRunner(self.memory)),
             self.server,
             self.entrance,

@@ -60,10 +60,10 @@ class Exporting(MemoryBroker):
             limits=limits_of_bodies(REQUESTS, RemotingOptions(), self.options),
             refusal=refusal,
         )
-        self.registered: dict[str, bool] = {}
         how_far = {"recovered": None, "recovery_seconds": 2.5}
         ports = {"dispatcher": self.dispatcher, "fast_dispatcher": self.dispatcher}
-        service = SimpleNamespace(broker=self.broker, registration=self, **how_far, **ports)
+        operations = self.context.operations
+        service = SimpleNamespace(broker=self.broker, operations=operations, **how_far, **ports)
         self.observed = ObservedBroker(cast(BrokerService, service), self.options, self.meters, self.disk)
         self.observed.is_started = True
 

@@ -1,4 +1,4 @@
-"""Entries and index units are as `schema` says and as a broker of Apache's wrote; anything else is told."""
+"""Entries and index units follow `schema` and the bytes of an Apache broker; others have a reason."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,7 +36,7 @@ def test_as_the_formats_say(index: int, term: int, position: int, body: bytes) -
     assert len(unit_of(head)) == INDEX_UNIT_SIZE
 
 
-def test_what_apache_wrote() -> None:
+def test_entry_of_apache_is_encoded() -> None:
     assert encode(0, 1, 0, bytes(230))[:HEAD_SIZE] == APACHE
 
 
@@ -46,7 +46,7 @@ def test_a_blank() -> None:
     assert schema.BLANK.parse(data)["size"] == len(data) == 20
 
 
-def test_what_is_no_entry() -> None:
+def test_bytes_that_are_no_entry_have_a_reason() -> None:
     data = bytearray(encode(7, 2, 100, b"body"))
     assert examine(data, 0, 99) == Invalid("the entry's position is 100")
     assert examine(data[: HEAD_SIZE - 1], 0, 100) == Invalid("only 47 bytes are left")

@@ -124,7 +124,7 @@ def test_cut_and_go_on() -> None:
     assert state(log) == state(opened(log.disk)) == (0, 0, -1, -1, 0)
 
 
-def test_what_was_synced_of_what_was_cut_meanwhile_is_not_there() -> None:
+def test_entries_truncated_during_a_sync_are_not_synced() -> None:
     log = filled(10)
     work = log.unsynced()
     assert work is not None
@@ -136,7 +136,7 @@ def test_what_was_synced_of_what_was_cut_meanwhile_is_not_there() -> None:
     assert synced(log).synced_index == 5
 
 
-def test_what_is_found_is_synced_but_for_the_last_two_files() -> None:
+def test_opened_log_is_synced_except_the_last_two_files() -> None:
     log = opened(filled(20).disk)  # type: ignore[arg-type]
     assert log.data.starts == [0, 512, 1024, 1536]
     assert log.synced_index == 11
@@ -207,7 +207,7 @@ def test_damage_is_told_where_it_is_read() -> None:
 
 
 class History:
-    """What was done to a log on a disk that loses power, and what must be there afterwards."""
+    """Changes of a log on a disk that loses power, and the entries that must survive."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""The small files of a member: as the standard writes them, and whatever is in them."""
+"""The small files of a member: in RocketMQ's format, and with any content."""
 
 from mqgateway.engine.raft.files.properties import Noted, read_noted, write_progress, write_vote
 from mqgateway.engine.testing.crash_disk import CrashDisk

@@ -1,4 +1,4 @@
-"""Where a log ends that is opened: torn ends, indexes that do not fit, and damage that is no torn end."""
+"""The end of a log that is opened: torn ends, indexes that do not fit, and damage that is not a torn end."""
 
 import pytest
 

@@ -1,16 +1,18 @@
 """The views that every store has."""
 
 from mqgateway.engine.store.views.index import IndexView
+from mqgateway.engine.store.views.producers import ProducersView
 from mqgateway.engine.store.views.queues import QueuesView
+from mqgateway.engine.store.views.starts import StartsView
 from tests.support.engine.store.stores import Bench, message
 
 
-def test_store_has_queues_and_index() -> None:
-    assert [type(view) for view in Bench().store._views] == [QueuesView, IndexView]
+def test_store_has_queues_index_producers_and_starts() -> None:
+    assert [type(view) for view in Bench().store._views] == [QueuesView, IndexView, ProducersView, StartsView]
 
 
-def test_store_without_index_has_queues_only() -> None:
+def test_store_without_index_has_queues_producers_and_starts() -> None:
     bench = Bench(message_index_enable=False)
-    assert [type(view) for view in bench.store._views] == [QueuesView]
+    assert [type(view) for view in bench.store._views] == [QueuesView, ProducersView, StartsView]
     bench.put(message(properties={"KEYS": "k"}))
     assert bench.kill().store.max_offset("orders", 0) == 1

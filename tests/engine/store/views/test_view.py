@@ -13,9 +13,12 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.compaction import Compaction
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.producers.batch import ProducerBatch
 from mqgateway.engine.store.message_store import GetStatus, MessageStore
 from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
 from mqgateway.engine.worker import InlineWorker
+from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
+from tests.support.engine.store.producing import put_mapped, put_whole
 from tests.support.engine.store.stores import batch, drain, message, options, records
 from tests.support.engine.store.viewing import HOLD, RELEASE, Viewed
 
@@ -36,7 +39,11 @@ _keys = st.sampled_from(["k1", "k2", "k3"])
 _puts = st.tuples(st.just("put"), _topics, st.integers(0, 1), _properties, _keys)
 _batches = st.tuples(st.just("batch"), st.integers(1, 6), st.booleans())
 _inner = st.tuples(st.just("inner"), st.integers(1, 4))
+_kafka = st.tuples(st.just("kafka"), st.integers(1, 4))
 _prepared = st.tuples(st.just("prepared"))
+_whole = st.tuples(st.just("whole"), st.integers(1, 3), st.integers(0, 1), st.integers(1, 4))
+_mapped = st.tuples(st.just("mapped"), st.integers(1, 3), st.integers(0, 1), st.integers(1, 4))
+_moves = st.tuples(st.just("move"), _topics, st.integers(0, 1), st.floats(0, 1))
 _passing = st.tuples(st.just("pass"), st.sampled_from([100, 3000, 70_000]))
 _ends = st.tuples(st.sampled_from(["kill", "restart"]))
 _crashes = st.tuples(st.just("crash"), st.integers(0, 1 << 20))
@@ -50,7 +57,13 @@ _histories = st.lists(
         _puts,
         _batches,
         _inner,
+        _kafka,
         _prepared,
+        _whole,
+        _whole,
+        _mapped,
+        _moves,
+        _moves,
         _passing,
         _ends,
         _crashes,
@@ -108,6 +121,24 @@ class History:
     def _inner(self, count: int) -> None:
         body = batch(*[b"x"] * count)
         self.store.put_inner_batch(message("batched", 0, body, {}))
+        self._stored()
+
+    def _whole(self, producer_id: int, epoch: int, count: int) -> None:
+        put_whole(self.store, ProducerBatch(producer_id, epoch, len(self.ends), count))
+        self._stored()
+
+    def _mapped(self, producer_id: int, epoch: int, count: int) -> None:
+        put_mapped(self.store, ProducerBatch(producer_id, epoch, len(self.ends), count))
+        self._stored()
+
+    def _kafka(self, count: int) -> None:
+        put_kafka(self.store, kafka_batch(*[b"x"] * count))
+        self._stored()
+
+    def _move(self, topic: str, queue_id: int, part: float) -> None:
+        store = self.store
+        begin, end = store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)
+        store.move_start(topic, queue_id, begin + round(part * (end - begin)))
         self._stored()
 
     def _prepared(self) -> None:

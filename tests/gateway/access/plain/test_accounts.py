@@ -1,4 +1,4 @@
-"""What an account may, and what is refused as one."""
+"""Permissions of accounts, and invalid accounts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_permissions_as_they_are_written(text: str | None, permission: Permissio
     assert parse_permission(text) == permission
 
 
-def test_what_is_listed_counts_before_the_defaults() -> None:
+def test_listed_permissions_override_the_defaults() -> None:
     one = account(
         default_topic_perm="PUB",
         default_group_perm="SUB",
@@ -82,7 +82,7 @@ def test_an_admin_may_all_unless_permissions_are_listed() -> None:
         ({"white_remote_address": "1.2.3"}, "Netaddress examine Exception netaddress is 1.2.3"),
     ],
 )
-def test_what_is_no_account(members: dict[str, Any], sentence: str) -> None:
+def test_invalid_account_is_refused(members: dict[str, Any], sentence: str) -> None:
     with pytest.raises(AccessError) as refusal:
         account(**members)
     assert str(refusal.value).startswith(sentence)

@@ -1,4 +1,4 @@
-"""Which addresses each form stands for."""
+"""Addresses of each form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_forms(text: str | None, inside: str, outside: str) -> None:
         "2001:*:1",
     ],
 )
-def test_what_is_no_address_is_refused_by_name(text: str) -> None:
+def test_invalid_address_is_refused_with_its_text(text: str) -> None:
     with pytest.raises(AccessError, match="Netaddress examine") as refusal:
         parse_white_address(text)
     assert text.split(",")[-1].strip("{}") in str(refusal.value)

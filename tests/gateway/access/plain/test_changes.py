@@ -1,4 +1,4 @@
-"""What a request changes of a file."""
+"""Changes of a file by requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole table of checks, as a request meets it: who is let in, with which text others are refused."""
+"""The whole table of checks, as a request meets it: accepted requests, and texts of refusals."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def served() -> Served:
     return Served()
 
 
-def is_let_in(answer: tuple[int, str | None]) -> bool:
-    """Whether the request got to its function, or failed for want of a field behind the control only."""
+def is_accepted(answer: tuple[int, str | None]) -> bool:
+    """Return True if the control accepted the request, even if its function lacked a field."""
     return "AclException" not in (answer[1] or "")
 
 
@@ -161,7 +161,7 @@ def tampered(**changes: str | None) -> RemotingCommand:
         (tampered(Signature=None), "Check signature failed for accessKey=the-user", 683),
     ],
 )
-def test_who_asks_is_looked_at_first(
+def test_signature_is_checked_first(
     served: Served, command: RemotingCommand, sentence: str, line: int
 ) -> None:
     assert served.ask(command) == text(sentence, line, "validate")
@@ -197,7 +197,7 @@ def test_who_asks_is_looked_at_first(
     ],
 )
 @pytest.mark.parametrize("profile", AuthorizationProfile)
-def test_what_is_not_allowed(
+def test_request_without_permission_is_refused(
     command: RemotingCommand, sentence: str, line: int, profile: AuthorizationProfile
 ) -> None:
     served = Served(authorization_profile=profile)
@@ -205,7 +205,7 @@ def test_what_is_not_allowed(
     assert served.calls == 0
 
 
-def test_what_is_allowed(served: Served) -> None:
+def test_request_with_permission_is_served(served: Served) -> None:
     allowed = [
         send("ta"),
         send("tp"),
@@ -234,7 +234,7 @@ def test_white_addresses_need_no_signature(served: Served) -> None:
     assert served.ask(send("td", "the-user"), OWN_WHITE) == (0, None)
     assert served.ask(tampered(Signature=None), OWN_WHITE) == (0, None)
     assert served.ask(heartbeat("gd", "other"), OWN_WHITE) == (0, None)
-    assert not is_let_in(served.ask(tampered(AccessKey="the-admin"), OWN_WHITE))
+    assert not is_accepted(served.ask(tampered(AccessKey="the-admin"), OWN_WHITE))
     assert served.ask(RemotingCommand(25), OWN_WHITE) == text("No accessKey is configured", 663, "validate")
 
 
@@ -267,10 +267,10 @@ HOLES = [
 ]
 
 
-def test_what_the_standard_leaves_open_is_closed_unless_its_profile_is_asked_for(served: Served) -> None:
-    assert not any(is_let_in(served.ask(command)) for command in HOLES)
+def test_gaps_of_rocketmq_are_closed_except_in_its_profile(served: Served) -> None:
+    assert not any(is_accepted(served.ask(command)) for command in HOLES)
     standard = Served(authorization_profile=AuthorizationProfile.STANDARD)
-    assert all(is_let_in(standard.ask(command)) for command in HOLES)
+    assert all(is_accepted(standard.ask(command)) for command in HOLES)
 
 
 def test_every_code_wants_a_signature(served: Served) -> None:
@@ -296,7 +296,7 @@ def test_wrong_signatures_are_refused_later_and_later_and_right_ones_at_once(ser
     assert decode_command(answers[0][4:]).code == 1
 
 
-def test_who_goes_on_loses_the_connection(served: Served) -> None:
+def test_peer_that_repeats_refused_requests_is_disconnected(served: Served) -> None:
     peer = FakePeer("10.0.0.7:6")
     for _ in range(AT_ONCE + WAIT_MAX_MILLIS):
         served.begin(send(who="the-stranger"), peer)
@@ -353,7 +353,7 @@ def test_the_audit_log_tells_who_was_refused_and_why(caplog: pytest.LogCaptureFi
         ),
     ],
 )
-def test_who_asks_by_a_door_without_commands(
+def test_admission_of_a_front_end_without_commands(
     name: str | None, secret: str, address: str, needed: Need, why: str
 ) -> None:
     control, said = Served().control, ""

@@ -1,4 +1,4 @@
-"""What one file says; what is wrong in it is told with its line."""
+"""Content of one file; errors in it have a line."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_change_keeps_what_is_not_changed_and_counts() -> None:
         (b"accounts: [", "f.yml:2: did not find"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: bytes, problem: str) -> None:
+def test_errors_have_a_place(text: bytes, problem: str) -> None:
     if not problem:
         assert read(text).accounts == {}
         return
@@ -127,7 +127,7 @@ def test_no_secret_is_in_a_refusal_or_shown() -> None:
     assert "12345678" not in repr(read(EXAMPLE))
 
 
-def test_what_is_hardly_meant_is_told() -> None:
+def test_doubtful_accounts_have_warnings() -> None:
     document = read(
         b"accounts:\n"
         b"- {accessKey: account, secretKey: a-secret, topicPerm: [a=PUB], groupPerms: [g=SUB, h=sub]}\n"

@@ -1,4 +1,4 @@
-"""Which files there are, what has changed of them, and changes that outlive a power cut."""
+"""Listing of files, detection of changes, and changes that survive a power cut."""
 
 from __future__ import annotations
 

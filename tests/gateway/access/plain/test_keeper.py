@@ -46,7 +46,7 @@ class Kept:
         return sorted(self.keeper.rules.path_of)
 
     def outcome(self, done: Any) -> str:
-        """What came of a change: nothing, or the sentence of its refusal."""
+        """Return the refusal of a change; empty after success."""
         assert done is not None
         self.worker.perform_all()
         outcomes: list[Any] = []
@@ -83,7 +83,7 @@ def test_without_accounts_the_log_says_where_they_are_written(caplog: pytest.Log
     assert kept.names() == ["account-9"] and kept.disk.mode(MAIN) & 0o077 == 0
 
 
-def test_what_people_write_counts_after_the_next_look(kept: Kept) -> None:
+def test_changed_file_is_in_force_after_the_next_look(kept: Kept) -> None:
     kept.write(TWO)
     assert kept.names() == ["account-1"]
     kept.look()
@@ -153,7 +153,7 @@ def test_changes_and_looks_come_in_order(kept: Kept) -> None:
     assert kept.names() == ["account-1", "account-2", "account-3"]
 
 
-def test_what_cannot_be_written_is_refused_and_nothing_changes(kept: Kept) -> None:
+def test_failed_write_is_refused_and_changes_nothing(kept: Kept) -> None:
     kept.disk.fail_next("write", MAIN, errno.ENOSPC)
     assert "28" in put(kept, "account-2") or "space" in put(kept, "account-4")
     assert "account-2" not in kept.names() and kept.disk.read_bytes(MAIN) == ONE
@@ -165,7 +165,7 @@ def test_a_file_that_is_broken_is_not_written_over(kept: Kept) -> None:
     assert kept.disk.read_bytes(MAIN) == b"accounts: ["
 
 
-def test_what_is_no_account_or_address_is_refused_at_once(kept: Kept) -> None:
+def test_invalid_account_and_address_are_refused_at_once(kept: Kept) -> None:
     with pytest.raises(AccessError, match="length should longer than 6"):
         kept.keeper.put_account(PlainAccessConfig("abc", "a-secret"))
     with pytest.raises(AccessError, match=r"netaddress is 1\.2"):

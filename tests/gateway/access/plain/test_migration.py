@@ -1,4 +1,4 @@
-"""Accounts as users and policies: what they may is the same."""
+"""Accounts as users and policies, with the same permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each request code needs of an account: 4.9.7's table, and what is asked beyond it."""
+"""Permissions that each request code needs: 4.9.7's table, and stricter checks."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def test_the_standard_has_five_codes_of_admins() -> None:
         *((code, "") for code in (26, 28, 29, 33, 46, 202, 203, 208, 222)),
     ],
 )
-def test_what_is_asked_beyond_it(code: int, needs: str) -> None:
+def test_needs_stricter_than_4_9_7(code: int, needs: str) -> None:
     assert words(needs_of_fields(code, FIELDS, True)) == needs
 
 
-def test_whatever_changes_the_broker_needs_an_admin() -> None:
+def test_every_change_of_the_broker_needs_an_admin() -> None:
     admin = {code for code in {*BY_HEADER, *BY_BODY, *AclRequestCode} if needs_admin(code, True)}
     assert admin >= {17, 18, 25, 200, 207, 215, 225, 401, 513, 2001, 3001, 5001, *range(50, 55)}
     assert not admin & {10, 11, 26, 28, 34, 208, 222, 310, RequestCode.GET_ALL_CONSUMER_OFFSET}

@@ -1,4 +1,4 @@
-"""Requests 50 to 54, with the standard's codes and sentences."""
+"""Requests 50 to 54, with RocketMQ's codes and texts."""
 
 from __future__ import annotations
 

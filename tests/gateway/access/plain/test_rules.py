@@ -1,4 +1,4 @@
-"""What files say together."""
+"""Rules of several files."""
 
 from __future__ import annotations
 

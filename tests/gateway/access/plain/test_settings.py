@@ -1,4 +1,4 @@
-"""What cannot be asked for together."""
+"""Settings that exclude each other."""
 
 from __future__ import annotations
 

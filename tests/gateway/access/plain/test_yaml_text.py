@@ -1,4 +1,4 @@
-"""YAML is read within bounds, and what is wrong has a line."""
+"""YAML is read within bounds, and errors have a line."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def test_the_same_is_read_without_the_quick_reader(monkeypatch: pytest.MonkeyPat
         (b"a" * (MAX_BYTES + 1), " longer than 1048576 bytes"),
     ],
 )
-def test_what_is_wrong_has_a_line(text: bytes, problem: str) -> None:
+def test_errors_have_a_line(text: bytes, problem: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         parse_yaml("f.yml", text, "list")
     assert str(refusal.value).startswith(f"f.yml:{problem}")
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_value_is_read_again() -> None:
     value = {"b": ["topicA=PUB|SUB", "012", "", None, "ä", "a: b", "yes"], "a": {"x": True, "n": 5}}
     text = write_yaml(value)
     assert text.startswith(b"b:\n- topicA=PUB|SUB\n- '012'\n")

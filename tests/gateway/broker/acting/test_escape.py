@@ -57,7 +57,7 @@ class Bench:
         return succeed(RemotingCommand.response(answer, remark="no"))
 
     def send(self, topic: str = "T", **properties: str) -> bool:
-        """Whether it is stored."""
+        """Return True if it is stored."""
         ended: list[bool] = []
         one = Message(topic, 9, b"x", properties, 5, HOST, HOST, 3, 4, 2)
         self.sender.send(one, ended.append)

@@ -1,4 +1,4 @@
-"""One message of another group, from whoever has the smallest id there."""
+"""One message of another group, read from its broker with the smallest id."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(
     place: MessageLocation = PLACE,
     groups: dict[str, dict[int, str]] | None = None,
 ) -> tuple[Found, list[tuple[str, int]]]:
-    """What came of it, and who was asked for what."""
+    """Return the outcome, and the address and code of each request."""
     asked: list[tuple[str, int]] = []
 
     def ask(address: str, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:

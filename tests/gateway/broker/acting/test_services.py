@@ -1,4 +1,4 @@
-"""Who delivers what is delayed, and what a slave does with its own when that changes."""
+"""The broker that delivers delayed messages, and the services of a slave when it changes."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_a_slave_acts_again_and_again() -> None:
     assert scene.master.bodies() == []
 
 
-def test_what_the_master_delivered_last_is_not_delivered_again() -> None:
-    """The slave was not told of it; it is in the log."""
+def test_last_deliveries_of_the_master_are_not_repeated() -> None:
+    """The slave was not notified of it; it is in the log."""
     scene = Scene()
     for number in range(5):
         scene.send(b"%d" % number, DELAY="1")
@@ -65,8 +65,8 @@ def test_what_the_master_delivered_last_is_not_delivered_again() -> None:
     assert scene.other.bodies() == []
 
 
-def test_what_a_slave_delivered_it_does_not_deliver_again_when_it_acts_once_more() -> None:
-    """Its log does not show it, and no master has told it since."""
+def test_slave_does_not_repeat_deliveries_when_it_acts_again() -> None:
+    """Its log does not show it, and no master has reported it since."""
     scene = Scene()
     now = scene.group.clock.millis()
     for seconds in (30, 50):
@@ -83,8 +83,8 @@ def test_what_a_slave_delivered_it_does_not_deliver_again_when_it_acts_once_more
     assert scene.other.bodies() == [b"30", b"50"]
 
 
-def test_who_takes_over_gives_way_to_others_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However much there is to read: the master never told, and the log has everything."""
+def test_takeover_yields_to_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much there is to read: the master never reported, and the log has everything."""
     scene = Scene()
     for number in range(10):
         scene.send(b"%d" % number, DELAY="4")
@@ -208,7 +208,7 @@ def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> N
 
 @pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])
 def test_nothing_is_taken_before_the_beginning_of_the_epoch_is_on_disk(kind: RoleKind) -> None:
-    """Neither by a new master nor by one that goes on in another epoch."""
+    """Neither by a new master nor by one that continues in another epoch."""
     group = Group()
     master = group.master()
     master.send()

@@ -37,7 +37,7 @@ def test_thresholds_are_set_shown_and_removed(broker: AdminBroker) -> None:
 @pytest.mark.parametrize(
     "text", [b"g=many", b"g=", b"g=9223372036854775808", b"\xff", b"g" * 2000 + b"=1", b"g=1\nh=x"]
 )
-def test_what_is_no_threshold_is_refused_and_nothing_is_set(broker: AdminBroker, text: bytes) -> None:
+def test_invalid_threshold_is_refused_and_not_set(broker: AdminBroker, text: bytes) -> None:
     assert broker.ask(SET, body=text).code == ResponseCode.SYSTEM_ERROR
     assert broker.json(SHOW)["configTable"] == {}
 

@@ -27,7 +27,7 @@ DONE = ClientAnswer(0, b"done", None, {})
 
 
 class Told:
-    """A client of some door that keeps what it is told, and answers when the test says so."""
+    """A client of any protocol that keeps its notifications, and answers when the test does."""
 
     is_open = True
 
@@ -78,7 +78,7 @@ def failure(asked: Deferred[ClientAnswer]) -> OperationError:
     return failed[0]
 
 
-def test_who_is_connected(memory: AdminBroker) -> None:
+def test_connected_clients_of_groups(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         consumers.consumer_group(memory.broker, "g")
     assert refused.value.reason is Reason.CONSUMER_NOT_ONLINE
@@ -112,7 +112,7 @@ def test_a_client_is_asked_what_it_does(memory: AdminBroker) -> None:
         (NotAnswered("gone"), Reason.SYSTEM_ERROR, "invoke consumer <g> <me> Exception: gone"),
     ],
 )
-def test_who_does_not_answer_is_named(
+def test_client_without_an_answer_is_named(
     memory: AdminBroker, error: NotAnswered, reason: Reason, message: str
 ) -> None:
     client = Told()
@@ -150,6 +150,6 @@ def test_offsets_of_members_without_those_that_do_not_answer(memory: AdminBroker
     assert refused.value.reason is Reason.SYSTEM_ERROR
 
 
-def test_where_a_group_has_offsets(memory: AdminBroker) -> None:
+def test_topics_in_which_a_group_has_offsets(memory: AdminBroker) -> None:
     memory.broker.tables.offsets.commit("g", "T", 0, 1)
     assert consumers.topics_of_consumer(memory.broker, "g") == {"T"}

@@ -94,9 +94,7 @@ def test_attributes_are_changes(broker: AdminBroker) -> None:
         ),
     ],
 )
-def test_what_may_be_no_group_is_refused(
-    broker: AdminBroker, value: dict[str, Any], code: int, remark: str
-) -> None:
+def test_invalid_group_is_refused(broker: AdminBroker, value: dict[str, Any], code: int, remark: str) -> None:
     assert update(broker, **value) == (code, remark)
     assert "g" not in broker.broker.tables.groups
 

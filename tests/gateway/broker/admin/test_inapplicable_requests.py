@@ -1,4 +1,4 @@
-"""What is asked of a broker about things it does not have."""
+"""Requests to a broker about things that it does not have."""
 
 import pytest
 

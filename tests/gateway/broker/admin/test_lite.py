@@ -44,7 +44,7 @@ def test_a_group_hears_of_all_messages_again(memory: LiteBroker) -> None:
     assert memory.pop() == [b"2"]
 
 
-def test_what_is_no_parent_or_no_group_of_one(memory: LiteBroker) -> None:
+def test_invalid_parent_or_group_is_refused(memory: LiteBroker) -> None:
     memory.add_topic("T")
     for topic, reason in (
         (None, Reason.TOPIC_NOT_EXIST),

@@ -1,4 +1,4 @@
-"""How far groups have come: shown, compared, and set back here or in the clients."""
+"""Progress of groups: shown, compared, and reset here or in the clients."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ def test_a_reset_is_for_the_next_pull(broker: AdminBroker) -> None:
         ({"queue_id": 0, "offset": -1, "timestamp": -1}, {0: 4}),
     ],
 )
-def test_where_a_reset_leads(broker: AdminBroker, fields: dict[str, int], expected: dict[int, int]) -> None:
+def test_offsets_after_a_reset(broker: AdminBroker, fields: dict[str, int], expected: dict[int, int]) -> None:
     assert offsets_of(broker.json(RESET, reset(**fields))) == expected
 
 
@@ -147,7 +147,7 @@ def test_a_topic_without_queues_has_none_to_reset(broker: AdminBroker) -> None:
 
 
 class TestInTheClients:
-    """Without `useServerSideResetOffset` the members are told."""
+    """Without `useServerSideResetOffset` the members are notified."""
 
     @pytest.fixture
     def broker(self, broker: AdminBroker) -> AdminBroker:
@@ -196,7 +196,7 @@ class TestInTheClients:
             ),
         ],
     )
-    def test_what_is_refused(
+    def test_invalid_reset_is_refused(
         self, broker: AdminBroker, fields: dict[str, Any], code: int, remark: str
     ) -> None:
         assert broker.refusal(RESET, reset(**fields)) == (code, remark)

@@ -70,7 +70,7 @@ def test_a_topic_keeps_its_attributes() -> None:
         (b"5", {}, 1, "not an object"),
     ],
 )
-def test_what_is_refused_changes_nothing(
+def test_refused_mapping_changes_nothing(
     mapping: Any, fields: dict[str, Any], code: int, remark: str
 ) -> None:
     brokers = Cluster("a")

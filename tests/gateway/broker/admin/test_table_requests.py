@@ -38,7 +38,7 @@ def names(broker: AdminBroker, code: int, header: Any = None) -> tuple[list[str]
     return list(body[key]), int(answer.ext[total]), body["dataVersion"]
 
 
-def test_who_sends_no_fields_gets_everything(broker: AdminBroker) -> None:
+def test_request_without_fields_returns_the_whole_table(broker: AdminBroker) -> None:
     topics, total, version = names(broker, TOPICS)
     assert total == len(topics) == len(broker.broker.tables.topics)
     assert version == broker.broker.tables.topics.data_version.to_json()
@@ -113,7 +113,7 @@ def test_signed_request_without_fields_of_a_page_returns_the_whole_table(
     assert set(loads(answer.arrived.body)[names_of]) == set(table.names())
 
 
-def test_what_groups_may_not_read_goes_with_them(broker: AdminBroker) -> None:
+def test_forbidden_topics_are_returned_with_their_groups(broker: AdminBroker) -> None:
     broker.broker.tables.groups.forbid("GTa", "Ta", 2, True)
     assert broker.json(GROUPS)["forbiddenTable"] == {"GTa": {"Ta": 4}}
 

@@ -106,7 +106,7 @@ def test_a_topic_that_is_as_asked_stays_untouched(broker: AdminBroker) -> None:
         ({"read_queue_nums": 20000}, INVALID, "The topic[T] may not have more than 16384 queues."),
     ],
 )
-def test_what_may_be_no_topic_is_refused(
+def test_invalid_topic_is_refused(
     broker: AdminBroker, fields: dict[str, Any], code: int, remark: str
 ) -> None:
     header = create(**{"topic": "T", **fields})

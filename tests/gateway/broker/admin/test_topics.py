@@ -58,7 +58,7 @@ def test_a_topic_goes_with_all_that_is_known_of_it(memory: AdminBroker) -> None:
     assert blank.value.reason is Reason.INVALID_PARAMETER
 
 
-def test_what_lies_in_a_topic_and_who_reads_it(memory: AdminBroker) -> None:
+def test_offsets_times_and_groups_of_a_topic(memory: AdminBroker) -> None:
     memory.add_topic("T", queues=1)
     memory.fill("T", 3)
     memory.broker.tables.offsets.commit("g", "T", 0, 1)
@@ -117,7 +117,7 @@ def test_changed_time_of_deleted_topic_brings_back_nothing(popping: PopBroker) -
 
 
 def test_kill_after_deletion_skips_no_message_of_the_new_topic(popping: PopBroker) -> None:
-    """The check point of a pop tells a start where its group goes on; not in another topic."""
+    """The checkpoint of a pop gives the next offset of its group at a start; not in another topic."""
     for _ in range(3):
         popping.send("T", b"old")
     popping.pop()

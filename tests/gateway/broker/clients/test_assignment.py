@@ -62,14 +62,14 @@ def test_clients_share_the_queues(world: AdminBroker) -> None:
     }
 
 
-def test_who_is_no_member_gets_no_queues(world: AdminBroker) -> None:
+def test_client_that_is_not_a_member_gets_no_queues(world: AdminBroker) -> None:
     assert ask(world, "10.0.0.9:1") == []
 
 
 @pytest.mark.parametrize(
     "members", [{"topic": "unknown"}, {"consumerGroup": "offline"}, {"strategyName": "MACHINE_ROOM"}]
 )
-def test_what_is_not_known_leaves_the_client_its_queues(world: AdminBroker, members: dict[str, str]) -> None:
+def test_unknown_value_leaves_the_client_its_queues(world: AdminBroker, members: dict[str, str]) -> None:
     assert ask(world, **members) is None
 
 
@@ -96,7 +96,7 @@ def test_a_message_model_that_is_none_is_refused(world: AdminBroker) -> None:
     assert world.refusal(QUERY, body=body) == (1, "there is no message model None")
 
 
-def test_who_pops_is_told_to_pop_everything(world: AdminBroker) -> None:
+def test_popping_client_is_assigned_all_queues(world: AdminBroker) -> None:
     """Unless a number of sharers was chosen."""
     choose(world, "POP")
     assert ask(world) == [
@@ -120,7 +120,7 @@ def test_retry_topics_are_pulled_whatever_the_default(world: AdminBroker) -> Non
     assert [one["mode"] for one in ask(world, topic="%RETRY%G")] == ["PULL"]
 
 
-def test_what_was_chosen_is_shown_and_goes_with_its_names(world: AdminBroker) -> None:
+def test_chosen_mode_is_shown_and_deleted_with_its_topic_or_group(world: AdminBroker) -> None:
     choose(world, "POP", 2)
     assert world.json(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE) == {
         "messageRequestModeMap": {

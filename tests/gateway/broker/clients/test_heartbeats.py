@@ -56,7 +56,7 @@ CPP = (
     b'"messageModel":%d,"subscriptionDataSet":[{"codeSet":[],"subString":"*","subVersion":"1574330400000",'
     b'"tagsSet":[],"topic":"t"}],"unitMode":"false"}],"producerDataSet":[{"groupName":5}]}\n'
 )
-"""What a client in C++ sends: enums as places, numbers as text."""
+"""Heartbeat of a client in C++: enums as ordinals, numbers as text."""
 
 
 def test_clients_in_cpp_consume(broker: AdminBroker) -> None:
@@ -110,7 +110,7 @@ def test_the_second_kind_of_heartbeat_leaves_subscriptions_out(broker: AdminBrok
 
 
 def test_a_lost_connection_takes_its_memberships_with_it_and_its_locks_later(broker: AdminBroker) -> None:
-    """Its client may still be working on what it pulled; nobody else may take the queue before a while."""
+    """Its client may still process pulled messages; no other client may lock the queue for a while."""
     peer = FakePeer(ONE)
     broker.heart_beat(peer, consumer("g", "t"), producers=("p",), client_id="me")
     now = broker.clock.millis()
@@ -155,7 +155,7 @@ def test_a_group_nobody_is_in_has_no_list(broker: AdminBroker) -> None:
         ({"max_subscription_text": 3}, "maxSubscriptionText"),
     ],
 )
-def test_what_a_client_may_register_has_limits(options: dict[str, int], words: str) -> None:
+def test_registrations_of_a_client_are_limited(options: dict[str, int], words: str) -> None:
     broker = AdminBroker(options=options)
     answer = broker.heart_beat(FakePeer(ONE), consumer("g", "t", "u"), producers=("p",))
     assert answer.code == ResponseCode.SYSTEM_ERROR
@@ -252,7 +252,7 @@ def test_without_a_command_too(broker: AdminBroker) -> None:
     assert broker.broker.clients.producer("me") is None
 
 
-def test_who_goes_while_its_heartbeat_is_taken_up_is_not_taken_up(broker: AdminBroker) -> None:
+def test_client_lost_during_its_heartbeat_is_not_registered(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", consumer_data_set=[consumer("g", "t"), consumer("h", "t")])
     steps = heartbeats.heart_beat(

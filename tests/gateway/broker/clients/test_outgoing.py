@@ -10,10 +10,10 @@ from mqgateway.gateway.broker.clients.outgoing import (
     OffsetReset,
     PushedReply,
 )
-from tests.support.gateway.broker.producing import TypedMessage
+from tests.support.gateway.broker.producing import new_message
 
 
-def test_who_cannot_be_reached_is_told_nothing_and_answers_nothing() -> None:
+def test_unreachable_client_is_skipped() -> None:
     UNREACHABLE.members_changed("g")
     UNREACHABLE.reset_offsets(OffsetReset("g", "T", 0, {}))
     UNREACHABLE.check_transaction(CheckBack(0, "g", 0, 0, None, "id", b"", "T"), "broker-a")
@@ -22,7 +22,7 @@ def test_who_cannot_be_reached_is_told_nothing_and_answers_nothing() -> None:
         UNREACHABLE.offsets("g", "T").addCallback(lambda _: None),
         UNREACHABLE.running_info("g", "me", False, {}).addCallback(lambda _: None),
         UNREACHABLE.consume(message).addCallback(lambda _: None),
-        UNREACHABLE.push_reply(PushedReply(TypedMessage(), b"", {}, "", b"", 0)).addCallback(lambda _: None),
+        UNREACHABLE.push_reply(PushedReply(new_message(), "", b"", 0)).addCallback(lambda _: None),
     ]
     failed: list[BaseException] = []
     for one in asked:

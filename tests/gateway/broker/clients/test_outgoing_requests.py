@@ -1,4 +1,4 @@
-"""What clients of the remoting protocol are told and asked, as they see it."""
+"""Notifications and requests to clients of the remoting protocol, as they see them."""
 
 import pytest
 from twisted.python.failure import Failure
@@ -21,7 +21,7 @@ from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader, 
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from tests.support.gateway.broker.admin import AnsweringPeer
 from tests.support.gateway.broker.helpers import FakePeer
-from tests.support.gateway.broker.producing import TypedMessage
+from tests.support.gateway.broker.producing import new_message
 
 ONE = "10.0.0.1:4001"
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -114,7 +114,7 @@ def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
 @pytest.mark.parametrize(("code", "error"), [(0, None), (1, "it answers 1 busy")])
 def test_a_reply_is_taken_when_the_requester_says_so(code: int, error: str | None) -> None:
     store_host = pack_host("10.0.0.9", 5)
-    reply = PushedReply(TypedMessage("T"), b"here", {"TTL": "1"}, "10.0.0.1:4", store_host, 77)
+    reply = PushedReply(new_message("T", b"here", properties={"TTL": "1"}), "10.0.0.1:4", store_host, 77)
     peer = AnsweringPeer(ONE, RemotingCommand.response(code, remark="busy"))
     results: list[Failure | None] = []
     outgoing(peer).push_reply(reply).addBoth(results.append)

@@ -1,4 +1,4 @@
-"""The client tables: who is in which group, what changes are told to whom, and when members are forgotten."""
+"""The client tables: members of groups, notifications of changes, and expiry of members."""
 
 import logging
 
@@ -19,7 +19,7 @@ from tests.support.gateway.broker.helpers import FakePeer
 def data(
     group: str, *topics: str, version: int = 1, model: str = "CLUSTERING", expression: str = "*"
 ) -> ConsumerData:
-    """What a consumer tells of itself."""
+    """Return the data in a consumer's heartbeat."""
     return ConsumerData(
         group_name=group,
         consume_type="CONSUME_PASSIVELY",
@@ -223,7 +223,7 @@ def test_a_channel_that_changes_its_client_id_goes_by_the_new_one(tables: Tables
     assert table.consumer_ids("g") == ["new"]
 
 
-def test_who_is_silent_for_the_time_allowed_is_dropped_and_closed(tables: Tables) -> None:
+def test_client_silent_for_the_time_allowed_is_dropped_and_closed(tables: Tables) -> None:
     one, two, three = peers(3)
     tables.consumer(one, data("g", "t"))
     tables.table.register_producer("p", client(three))
@@ -359,7 +359,7 @@ def test_a_member_that_changes_its_id_keeps_its_wish(tables: Tables) -> None:
 
 
 def test_locks_live_shorter_once_the_connection_broke(tables: Tables) -> None:
-    """In each of its groups, but not in one that it has left in good order."""
+    """In each of its groups, but not in one that it has left cleanly."""
     queue, now = MessageQueue("t", "b", 0), elapsed_millis(tables.clock)
     (one,) = peers(1)
     for group in ("g", "h"):
@@ -421,7 +421,7 @@ def test_a_client_is_in_no_more_groups_than_allowed(tables: Tables) -> None:
 
 
 def disagreeing(table: ClientTable) -> set[str]:
-    """The groups whose members subscribe to different things, counted anew."""
+    """Return the groups with members of different subscriptions, counted again."""
     return {
         name
         for name, group in table.consumer_groups.items()

@@ -1,4 +1,4 @@
-"""What name servers are told of topics, in how many requests."""
+"""Registrations of topics with name servers, and their number of requests."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_very_many_topics_are_told_in_parts_one_after_another(monkeypatch: pytes
 
 
 def test_every_part_of_a_split_registration_is_news() -> None:
-    """A name server passes over known topics that come with the version it was told last."""
+    """A name server skips known topics that come with the version it received last."""
     world = World(enable_split_registration=True, split_registration_size=5)
     world.registration.start()
     first = world.agreed()

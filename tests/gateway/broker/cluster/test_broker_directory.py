@@ -125,7 +125,7 @@ def test_an_answer_that_cannot_be_read_is_passed_over() -> None:
     assert len(world.found) == 1
 
 
-def test_who_cannot_be_asked_is_named() -> None:
+def test_unreachable_broker_is_named() -> None:
     world = World()
     world.ask("nobody")
     world.answer(LOOK_UP)

@@ -1,4 +1,4 @@
-"""What a broker asks its name servers."""
+"""Requests of a broker to its name servers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class World:
         return succeed(RemotingCommand.response(code, remark=address))
 
     def ask(self) -> str:
-        """Who answered, or why nobody did."""
+        """Return the server that answered, or the reason why none did."""
         found: list[RemotingCommand | Failure] = []
         self.servers.ask(RemotingCommand.request(1)).addBoth(found.append)
         [one] = found

@@ -15,7 +15,7 @@ from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.name_servers import ONE, QUERY, REGISTER, TWO, UNREGISTER, World
 
 
-def test_what_changes_while_a_request_is_under_way_is_told_by_the_next() -> None:
+def test_changes_during_a_request_are_sent_by_the_next() -> None:
     world = World().started()
     world.change("A")
     asked = world.one()
@@ -57,19 +57,19 @@ class TestWithoutForce:
     def said(changed: bool) -> RemotingCommand:
         return RemotingCommand.response(0, QueryDataVersionResponseHeader(changed=changed))
 
-    def test_who_is_up_to_date_is_left_alone(self, world: World) -> None:
+    def test_server_that_is_up_to_date_gets_no_registration(self, world: World) -> None:
         asked = world.one(QUERY)
         assert asked.command.body == world.topics.data_version.encode()
         asked.answer.callback(self.said(False))
         assert world.take() == []
 
-    def test_who_is_behind_is_told_everything(self, world: World) -> None:
+    def test_stale_server_gets_all_topics(self, world: World) -> None:
         world.one(QUERY).answer.callback(self.said(True))
         assert len(world.one().topics) == len(world.topics)
 
 
 class TestVeryManyTopics:
-    """To tell all of them takes long: what changes is told, and servers are asked whether they know it."""
+    """Registering all of them takes long: changes are sent, and servers are asked for their version."""
 
     @pytest.fixture
     def world(self, monkeypatch: pytest.MonkeyPatch) -> World:
@@ -87,7 +87,7 @@ class TestVeryManyTopics:
         assert codes == [QUERY, REGISTER, QUERY, REGISTER]
 
     def test_a_server_is_asked_about_what_it_was_told(self, world: World) -> None:
-        """Not about what changes just now, which it is told next: that is no reason to tell it all."""
+        """Not about the current change, which is sent next: that is no reason to send all topics."""
         told = world.topics.data_version.encode()
         world.time.advance(29.995)
         world.topics.put(TopicConfig("A", 4, 4))
@@ -195,7 +195,7 @@ class TestOneThatIsDown:
 
 
 def test_old_address_is_taken_off_before_the_new_one_is_registered() -> None:
-    """Name servers of RocketMQ 4 take off whoever has the id, which would be the new address."""
+    """Name servers of RocketMQ 4 remove the broker with the id, which would be the new address."""
     world = World().started()
     world.address = "10.0.0.9:40000"
     world.registration.soon()

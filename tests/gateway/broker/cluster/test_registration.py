@@ -1,4 +1,4 @@
-"""Registration: what name servers are told, when, and who waits until they have heard it."""
+"""Registration: its contents, its time, and the callers that wait for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mqgateway.gateway.broker.cluster import announcement
 from mqgateway.gateway.broker.cluster.registrar import RETRY_SECONDS
 from mqgateway.gateway.broker.cluster.registration import GATHER_SECONDS
 from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.name_servers import ONE, REGISTER, TWO, UNREGISTER, World
 
@@ -40,6 +41,29 @@ def test_a_start_tells_every_name_server_everything() -> None:
     assert not done
     second.answer.errback(PeerGone("refused"))
     assert done == [None], "who does not answer is not waited for"
+
+
+def test_withdrawn_topic_is_removed_from_name_servers_that_are_there() -> None:
+    world = World(f"{ONE};{TWO}")
+    world.registration.start()
+    first, second = world.take()
+    first.agree()
+    second.answer.errback(PeerGone("refused"))
+    done: list[object] = []
+    world.registration.withdraw("A").addCallback(done.append)
+    asked = world.one(RequestCode.DELETE_TOPIC_IN_NAMESRV)
+    assert (asked.address, asked.fields) == (ONE, {"topic": "A", "clusterName": "DefaultCluster"})
+    assert not done
+    asked.answer.errback(PeerGone("refused"))
+    assert done == [None]
+
+
+def test_withdrawn_topic_of_a_fenced_broker_is_left_to_name_servers() -> None:
+    world = World().started()
+    world.role.become(RoleKind.FENCED)
+    world.take()
+    assert world.registration.withdraw("A").called
+    assert world.take() == []
 
 
 def test_no_name_server_is_no_hindrance() -> None:
@@ -125,7 +149,7 @@ def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
     assert world.take() == [] and world.time.getDelayedCalls() == []
 
 
-def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
+def test_waiting_caller_resumes_with_the_last_answer() -> None:
     world = World(f"{ONE};{TWO}").started()
     done: list[object] = []
     world.registration.heard().addCallback(done.append)
@@ -137,11 +161,11 @@ def test_who_waits_until_it_is_told_goes_on_with_the_last_answer() -> None:
     first, second = world.take()
     first.agree()
     assert done == [None]
-    second.answer.errback(PeerGone("gone"))  # it cannot be told: nobody waits for that
+    second.answer.errback(PeerGone("gone"))  # it is unreachable: no caller waits for that
     assert done == [None, None]
 
 
-def test_nobody_waits_for_a_registration_that_has_stopped() -> None:
+def test_stopped_registration_releases_waiting_callers() -> None:
     world = World().started()
     world.topics.put(TopicConfig("new", 4, 4))
     world.registration.soon("new")
@@ -217,7 +241,7 @@ def test_parts_end_when_the_broker_is_fenced_and_all_are_told_when_it_comes_back
     assert {name for one in world.agreed() for name in one.topics} == set(world.topics.names())
 
 
-def test_what_cannot_be_told_is_not_tried_again_while_fenced() -> None:
+def test_failed_registration_is_not_retried_while_fenced() -> None:
     world = World()
     world.registration.start()
     (first,) = world.take()
@@ -227,7 +251,7 @@ def test_what_cannot_be_told_is_not_tried_again_while_fenced() -> None:
     assert world.take() == []
 
 
-def test_what_changes_meanwhile_is_told_together_and_each_waits_for_its_own() -> None:
+def test_changes_meanwhile_are_sent_together_and_each_waits_for_its_own() -> None:
     world = World().started()
     done: list[str] = []
 
@@ -260,7 +284,7 @@ def test_a_name_server_that_says_nothing_is_waited_for_no_longer_than_was_said()
     world.one().agree()
 
 
-def test_who_waits_for_what_comes_next_waits_no_longer_when_it_cannot_be_told() -> None:
+def test_failed_registration_releases_callers_of_the_next_one() -> None:
     world = World().started()
     done: list[object] = []
     world.change("first")
@@ -306,7 +330,7 @@ def test_sends_of_one_turn_cost_one_registration_and_a_lone_one_waits_for_no_oth
     assert world.take() == [], "all has been told"
 
 
-def test_what_was_noted_while_one_was_told_is_told_as_soon_as_that_has_ended() -> None:
+def test_changes_during_a_registration_are_sent_when_it_ends() -> None:
     world = World().started()
     sends = Sends(world)
     sends.send("first")

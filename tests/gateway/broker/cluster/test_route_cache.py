@@ -45,7 +45,7 @@ class Cluster:
         return self._answers[-1]
 
     def of(self, topic: str) -> list[Found]:
-        """What somebody who asks is told, once that is known."""
+        """Return a list that will have the answer of the cache."""
         told: list[Found] = []
         self.queues.of(topic).addCallback(told.append)
         return told
@@ -68,7 +68,7 @@ def test_readable_queues_of_all_brokers_are_found() -> None:
     assert told == [QUEUES]
 
 
-def test_who_asks_at_the_same_time_shares_one_question() -> None:
+def test_concurrent_callers_share_one_request() -> None:
     cluster = Cluster()
     first, second = cluster.of("T"), cluster.of("T")
     cluster.answer()
@@ -105,7 +105,7 @@ def test_an_answer_that_says_nothing_counts_as_none(code: int) -> None:
     assert told == [None]
 
 
-def test_what_is_asked_for_is_kept_up_to_date() -> None:
+def test_requested_route_is_refreshed() -> None:
     cluster = Cluster()
     cluster.of("T")
     cluster.answer()
@@ -138,8 +138,8 @@ def test_a_topic_that_is_gone_is_forgotten_but_a_retry_topic_is_not() -> None:
     assert cluster.of("%RETRY%G")[0]
 
 
-def test_what_nobody_asks_for_any_more_is_forgotten() -> None:
-    """The first refresh still finds the question that brought it in."""
+def test_unused_route_is_evicted() -> None:
+    """The first refresh still finds the request that loaded it."""
     cluster = Cluster()
     cluster.of("T")
     cluster.answer()

@@ -1,4 +1,4 @@
-"""What a broker knows of the others, put together."""
+"""Knowledge of a broker about the others, put together."""
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock

@@ -31,7 +31,7 @@ def memory() -> MemoryBroker:
 
 
 def test_old_messages_are_counted_and_then_refused(memory: MemoryBroker) -> None:
-    """The newest ones are given to everybody."""
+    """The newest messages are returned to every group."""
     assert len(memory.pull(max_msg_nums=3).messages) == 3
     assert memory.broker.consume.cold_reads.to_json()["runtimeTable"]["G"]["coldAcc"] > 500
     refused = memory.pull(offset=3)
@@ -47,8 +47,8 @@ def test_fresh_messages_do_not_count(memory: MemoryBroker) -> None:
     assert memory.broker.consume.cold_reads.to_json()["runtimeTable"] == {}
 
 
-def test_who_pulls_by_itself_waits_and_gets_one_message(memory: MemoryBroker) -> None:
-    """Whatever arrives meanwhile."""
+def test_throttled_pull_by_itself_waits_and_gets_one_message(memory: MemoryBroker) -> None:
+    """Also if a message arrives meanwhile."""
     memory.pull(group="A", max_msg_nums=3)
     answer = memory.pull(offset=3, group="A", max_msg_nums=8)
     assert answer.waits

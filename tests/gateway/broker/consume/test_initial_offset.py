@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.broker.consume.initial_offset import PROXY_FOR_BROADCAST, begins_fresh
+from mqgateway.gateway.broker.consume.initial_offset import begins_fresh
 from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.headers.pull import PROXY_FOR_BROADCAST
 from tests.support.gateway.broker.helpers import CONSUMER, Answer, FakePeer, MemoryBroker
 
 FOUND, NOT_FOUND, MOVED = 0, int(ResponseCode.PULL_NOT_FOUND), int(ResponseCode.PULL_OFFSET_MOVED)
@@ -77,7 +78,7 @@ def test_a_moved_offset_is_noted_and_not_the_wrong_one(memory: MemoryBroker) -> 
     assert moved_to(by_proxy(memory, -1)) == 10
 
 
-def test_what_is_deleted_takes_the_offsets_of_broadcasting_clients_along(memory: MemoryBroker) -> None:
+def test_deleted_topic_or_group_loses_offsets_of_broadcasting_clients(memory: MemoryBroker) -> None:
     for forget in (
         lambda: memory.broker.tables.offsets.remove_topic("T"),
         lambda: memory.broker.tables.offsets.remove_group("G"),
@@ -102,7 +103,7 @@ def test_watching_can_be_switched_off(memory: MemoryBroker) -> None:
     assert by_proxy(memory, -1).remark == "OFFSET_TOO_SMALL"
 
 
-def test_who_is_not_known_is_not_watched(memory: MemoryBroker) -> None:
+def test_unknown_client_is_not_watched(memory: MemoryBroker) -> None:
     """Another connection than that of the heartbeat, or a client id that is missing or too long."""
     assert memory.pull(offset=4, peer=FakePeer("10.0.0.8:1")).code == FOUND
     memory.pull(offset=4, request_source=PROXY_FOR_BROADCAST)

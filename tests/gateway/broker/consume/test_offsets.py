@@ -36,7 +36,7 @@ def commit(memory: MemoryBroker, group: str = "G", topic: str = "T", offset: int
     return memory.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
 
-def test_what_was_committed_is_found(memory: MemoryBroker) -> None:
+def test_committed_offset_is_returned(memory: MemoryBroker) -> None:
     assert commit(memory, offset=5).code == 0
     assert ask_offset(memory).ext == {"offset": "5"}
 
@@ -107,7 +107,7 @@ def test_a_group_may_start_where_another_is(memory: MemoryBroker, topic: str | N
     assert memory.broker.tables.offsets.query("H", "T", 0) == 7
 
 
-def test_what_a_connected_group_left_is_not_cloned(memory: MemoryBroker) -> None:
+def test_offset_of_a_connected_group_is_not_cloned(memory: MemoryBroker) -> None:
     commit(memory, offset=7)
     memory.subscribe("G", "OTHER")
     assert clone(memory, "T") == 0

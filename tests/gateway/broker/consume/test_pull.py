@@ -1,4 +1,4 @@
-"""Pulls: the checks in the standard's order, what each status of the store is answered with, and waiting."""
+"""Pulls: the checks in RocketMQ's order, the answer to each status of the store, and waiting."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.support.gateway.broker.helpers import (
     split_records,
     subscription,
 )
-from tests.support.gateway.broker.pulls import wish
+from tests.support.gateway.broker.pulls import pull_request
 
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 
@@ -122,7 +122,7 @@ def test_a_class_filter_is_passed_over(memory: MemoryBroker) -> None:
 
 
 def test_the_subscription_in_the_header_counts(memory: MemoryBroker) -> None:
-    """With flag 4 nobody asks what the group subscribed to, or whether it is connected."""
+    """With flag 4 the group needs no subscription and no connection."""
     memory.send(properties={"TAGS": "a"})
     memory.send(properties={"TAGS": "b"})
     answer = memory.pull(group="NOBODY", sys_flag=SUBSCRIPTION, subscription="b", expression_type="TAG")
@@ -316,7 +316,7 @@ def test_an_expression_chooses() -> None:
     assert (answer.code, bodies(answer), answer.ext["nextBeginOffset"]) == (0, [b"2", b"3"], "4")
 
 
-def test_where_an_expression_chooses_nothing_the_reader_goes_on() -> None:
+def test_expression_without_a_match_moves_the_next_offset() -> None:
     broker = by_expression("n > 5")
     send_numbers(broker, 1, 2)
     answer = broker.pull(sys_flag=SUSPEND)
@@ -355,7 +355,7 @@ def test_expressions_must_be_allowed() -> None:
 
 
 def test_an_expression_may_come_in_the_header() -> None:
-    """From a group that nobody knows, too."""
+    """Also from an unknown group."""
     broker = by_expression("n > 5")
     send_numbers(broker, 1, 2)
     answer = broker.pull(group="H", sys_flag=SUBSCRIPTION, subscription="n = 2", expression_type="SQL92")
@@ -521,7 +521,7 @@ def test_a_held_pull_waits_for_its_tags(memory: MemoryBroker) -> None:
 
 
 def test_messages_without_its_tags_move_it_on_after_a_while(memory: MemoryBroker) -> None:
-    """The check every 5 seconds sees the queue grow; the client goes on behind what it does not want."""
+    """The check every 5 seconds sees the queue grow; the client continues after those messages."""
     memory.wait(0)
     memory.subscribe("H", "T", "a")
     pull = memory.pull(group="H", sys_flag=SUSPEND)
@@ -547,7 +547,7 @@ def test_without_long_polling_the_wait_is_short(memory: MemoryBroker) -> None:
     assert pull.code == 19
 
 
-def test_who_does_not_want_to_wait_does_not(memory: MemoryBroker) -> None:
+def test_pull_without_suspend_flag_is_answered_at_once(memory: MemoryBroker) -> None:
     assert memory.pull(sys_flag=0).code == 19
 
 
@@ -569,7 +569,7 @@ def test_pull_that_is_to_commit_without_an_offset_commits_nothing(memory: Memory
 
 
 def test_the_offset_is_committed_once(memory: MemoryBroker) -> None:
-    """What came along with a held pull does not undo what was committed while it was held."""
+    """The offset sent with a held pull does not overwrite one that was committed while it was held."""
     pull = memory.pull(sys_flag=SUSPEND | COMMIT, commit_offset=3)
     memory.broker.tables.offsets.commit("G", "T", 0, 8)
     memory.send()
@@ -584,7 +584,7 @@ def test_a_topic_deleted_meanwhile_is_told(memory: MemoryBroker) -> None:
     assert pull.code == 17
 
 
-def test_nobody_is_answered_when_the_peer_is_gone(memory: MemoryBroker) -> None:
+def test_held_pull_of_a_lost_peer_is_dropped(memory: MemoryBroker) -> None:
     pull = memory.pull(sys_flag=SUSPEND)
     memory.consumer.lose()
     memory.send()
@@ -647,7 +647,7 @@ def test_a_pull_may_be_refused_after_it_waited_for_the_disk(
     assert answer.code == 17
 
 
-def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(
+def test_woken_pull_of_messages_not_in_memory_waits_for_a_worker(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = memory.pull(sys_flag=SUSPEND)
@@ -660,19 +660,19 @@ def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(
 
 def test_a_pull_needs_no_header_and_gives_an_outcome(memory: MemoryBroker) -> None:
     memory.send(body=b"x")
-    outcome = pull(memory.broker, wish(), FakePeer())
+    outcome = pull(memory.broker, pull_request(), FakePeer())
     assert isinstance(outcome, PullOutcome)
     assert (outcome.status, outcome.found, outcome.next_offset) == (PullStatus.FOUND, GetStatus.FOUND, 1)
     assert [message.body for message in split_records(outcome.body)] == [b"x"]
     with pytest.raises(PullForbidden, match="lite pull consumer"):
         memory.options.lite_pull_message_enable = False
-        pull(memory.broker, wish(), FakePeer(), is_lite=True)
+        pull(memory.broker, pull_request(is_lite=True), FakePeer())
 
 
-def test_who_waits_gets_the_outcome_later_and_nothing_once_it_gave_up(
+def test_waiting_caller_gets_the_outcome_later_and_none_after_cancelling(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = wish(sys_flag=SUBSCRIPTION | SUSPEND)
+    waits = pull_request(max_wait=15_000)
     waiting = [pull(memory.broker, waits, FakePeer()) for _ in range(2)]
     seen: list[object] = []
     for one in waiting:

@@ -1,4 +1,4 @@
-"""What a pull must pass, and what it is for, asked for directly."""
+"""The checks of a pull and its filter, called directly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mqgateway.gateway.broker.consume.pull_checks import (
 from mqgateway.gateway.broker.consume.pull_request import ForbiddenType, PullForbidden
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
-from tests.support.gateway.broker.pulls import wish
+from tests.support.gateway.broker.pulls import pull_request
 
 
 @pytest.fixture
@@ -37,46 +37,52 @@ def reason_of(check: Callable[[], object]) -> Reason | ForbiddenType:
 
 
 def test_broker_and_group_must_allow_it(memory: MemoryBroker) -> None:
-    broker, request = memory.broker, wish()
-    assert checked_group(broker, request, False).group_name == "G"
+    broker, request, lite = memory.broker, pull_request(), pull_request(is_lite=True)
+    assert checked_group(broker, request).group_name == "G"
     memory.options.lite_pull_message_enable = False
-    assert reason_of(lambda: checked_group(broker, request, True)) is ForbiddenType.BROKER_FORBIDDEN
+    assert reason_of(lambda: checked_group(broker, lite)) is ForbiddenType.BROKER_FORBIDDEN
     broker.tables.groups.put(SubscriptionGroupConfig("G", consume_enable=False))
-    assert reason_of(lambda: checked_group(broker, request, False)) is ForbiddenType.GROUP_FORBIDDEN
+    assert reason_of(lambda: checked_group(broker, request)) is ForbiddenType.GROUP_FORBIDDEN
     memory.options.broker_permission = PERM_WRITE
-    assert reason_of(lambda: checked_group(broker, request, False)) is ForbiddenType.BROKER_FORBIDDEN
+    assert reason_of(lambda: checked_group(broker, request)) is ForbiddenType.BROKER_FORBIDDEN
     memory.options.broker_permission = 6
     memory.options.auto_create_subscription_group = False
-    other = wish(consumer_group="other")
-    assert reason_of(lambda: checked_group(broker, other, False)) is Reason.SUBSCRIPTION_GROUP_NOT_EXIST
+    other = pull_request(group="other")
+    assert reason_of(lambda: checked_group(broker, other)) is Reason.SUBSCRIPTION_GROUP_NOT_EXIST
 
 
 def test_the_topic_must_have_the_queue_and_be_readable(memory: MemoryBroker) -> None:
     broker, peer = memory.broker, FakePeer()
-    assert checked_queue(broker, wish(), peer).topic_name == "T"
-    other, beyond = wish(topic="other"), wish(queue_id=99)
+    assert checked_queue(broker, pull_request(), peer).topic_name == "T"
+    other, beyond = pull_request(topic="other"), pull_request(queue_id=99)
     assert reason_of(lambda: checked_queue(broker, other, peer)) is Reason.TOPIC_NOT_EXIST
     assert reason_of(lambda: checked_queue(broker, beyond, peer)) is Reason.INVALID_PARAMETER
     memory.add_topic("W", perm=PERM_WRITE)
-    assert reason_of(lambda: checked_queue(broker, wish(topic="W"), peer)) is ForbiddenType.TOPIC_FORBIDDEN
+    assert (
+        reason_of(lambda: checked_queue(broker, pull_request(topic="W"), peer))
+        is ForbiddenType.TOPIC_FORBIDDEN
+    )
 
 
-def test_what_is_wanted_is_said_by_the_request_or_the_last_heartbeat(memory: MemoryBroker) -> None:
+def test_filter_comes_from_the_request_or_the_last_heartbeat(memory: MemoryBroker) -> None:
     group = SubscriptionGroupConfig("G")
-    assert wanted_by(memory.broker, wish(subscription="a || b"), group) == {java_hash("a"), java_hash("b")}
-    assert wanted_by(memory.broker, wish(sys_flag=0), group) is None
-    wrong = wish(expression_type="SQL92", subscription="a >")
+    assert wanted_by(memory.broker, pull_request(expression="a || b"), group) == {
+        java_hash("a"),
+        java_hash("b"),
+    }
+    assert wanted_by(memory.broker, pull_request(is_subscribed=True), group) is None
+    wrong = pull_request(expression_type="SQL92", expression="a >")
     memory.options.enable_property_filter = True
     assert reason_of(lambda: wanted_by(memory.broker, wrong, group)) is Reason.SUBSCRIPTION_PARSE_FAILED
-    newer = wish(sys_flag=0, sub_version=2**62)
+    newer = pull_request(is_subscribed=True, subscription_version=2**62)
     assert reason_of(lambda: wanted_by(memory.broker, newer, group)) is Reason.SUBSCRIPTION_NOT_LATEST
-    unknown = wish(sys_flag=0, consumer_group="other")
+    unknown = pull_request(is_subscribed=True, group="other")
     assert reason_of(lambda: wanted_by(memory.broker, unknown, group)) is Reason.SUBSCRIPTION_NOT_EXIST
 
 
 def test_strangers_may_not_pull_where_that_is_said(memory: MemoryBroker) -> None:
-    check_pull_consumer(memory.broker, wish(), FakePeer())
-    check_pull_consumer(memory.broker, wish(consumer_group="CID_RMQ_SYS_x"), FakePeer())
-    other = wish(consumer_group="other")
+    check_pull_consumer(memory.broker, pull_request(), FakePeer())
+    check_pull_consumer(memory.broker, pull_request(group="CID_RMQ_SYS_x"), FakePeer())
+    other = pull_request(group="other")
     check = reason_of(lambda: check_pull_consumer(memory.broker, other, FakePeer()))
     assert check is Reason.SUBSCRIPTION_NOT_EXIST

@@ -1,23 +1,34 @@
-"""What a pull asks for and is answered, as other rooms and doors see it."""
+"""Requests to pull and their outcomes."""
 
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.consume.pull_request import (
     ForbiddenType,
     PullForbidden,
     PullOutcome,
-    PullRequest,
     PullStatus,
 )
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.codes import ResponseCode
-from tests.support.gateway.broker.helpers import pull_header
-from tests.support.gateway.broker.pulls import wish
+from tests.support.gateway.broker.pulls import pull_request
 
 
-def test_the_header_of_a_remoting_request_is_a_pull_as_any_other() -> None:
-    for request in (pull_header(offset=7), wish(queue_offset=7)):
-        asked: PullRequest = request
-        assert (asked.topic, asked.queue_offset, asked.lite_topic) == ("T", 7, None)
+def test_request_elsewhere_has_the_other_queue_and_the_same_messages() -> None:
+    request = pull_request(offset=7, max_wait=5, commit_offset=6, lite_topic="a", is_lite=True)
+    other = request.elsewhere(3, 1, 8, None, -1)
+    assert (other.queue_id, other.offset, other.max_messages, other.max_wait, other.commit_offset) == (
+        3,
+        1,
+        8,
+        None,
+        -1,
+    )
+    changed = {"queue_id", "offset", "max_messages", "max_wait", "commit_offset"}
+    names = {
+        name for name in dir(request) if not name.startswith("_") and not callable(getattr(request, name))
+    }
+    assert changed < names
+    for name in names - changed:
+        assert getattr(other, name) == getattr(request, name)
 
 
 def test_a_forbidden_pull_says_what_forbids_it() -> None:

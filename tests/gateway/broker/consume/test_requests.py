@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import succeed
+from twisted.python.failure import Failure
 
 from mqgateway.engine.store.results import GetStatus
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.operations import QueueOperations
 from mqgateway.gateway.broker.consume.pull_request import (
     ForbiddenType,
     PullForbidden,
     PullOutcome,
-    PullRequest,
     PullStatus,
 )
-from mqgateway.gateway.broker.consume.requests import requests
-from mqgateway.gateway.broker.replication.role_requests import of_all_roles
-from mqgateway.gateway.broker.requests import REQUESTS
+from mqgateway.gateway.broker.consume.requests import forbidden, forbidden_later, pulled
+from mqgateway.gateway.broker.operations import offsets
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     GetEarliestMsgStoretimeRequestHeader,
@@ -39,19 +37,12 @@ OF_G = OF_T | {"consumer_group": "G"}
 class Elsewhere:
     """Operations that note what they are asked for, and give `outcome`."""
 
-    def __init__(self) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[object, ...]] = []
         self.outcome: Any = None
         named: list[Any] = [self._named(name) for name in QueueOperations._fields[1:]]
-        self.operations = QueueOperations(self._pull, *named)
-        self.memory = MemoryBroker(requests=REQUESTS | of_all_roles(requests(self.operations)))
-
-    def _pull(
-        self, _: Broker, request: PullRequest, connection: ClientConnection, *, is_lite: bool = False
-    ) -> PullOutcome | Deferred[PullOutcome]:
-        self.asked.append(("pull", request.queue_offset, connection.address, is_lite))
-        given: PullOutcome | Deferred[PullOutcome] = self._given()
-        return given
+        patch.setattr(offsets, "OF_ANY_TOPIC", QueueOperations(self._named("pull"), *named))
+        self.memory = MemoryBroker()
 
     def _named(self, name: str) -> Any:
         def operation(_: Broker, *args: object, **more: object) -> Any:
@@ -67,16 +58,15 @@ class Elsewhere:
 
 
 @pytest.fixture
-def elsewhere() -> Elsewhere:
-    return Elsewhere()
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Elsewhere:
+    return Elsewhere(monkeypatch)
 
 
-def test_an_outcome_of_a_pull_becomes_fields(elsewhere: Elsewhere) -> None:
+def test_an_outcome_of_a_pull_becomes_fields() -> None:
     too_small = GetStatus.OFFSET_TOO_SMALL
-    elsewhere.outcome = PullOutcome(PullStatus.OFFSET_MOVED, too_small, b"", 5, 4, 9, 1, 2, 3, 100)
-    answer = elsewhere.memory.pull(offset=7)
-    assert (answer.code, answer.remark) == (21, "OFFSET_TOO_SMALL")
-    assert answer.ext == {
+    reply = pulled(PullOutcome(PullStatus.OFFSET_MOVED, too_small, b"", 5, 4, 9, 1, 2, 3, 100))
+    assert (reply.code, reply.remark) == (21, "OFFSET_TOO_SMALL")
+    assert reply.ext == {
         "suggestWhichBrokerId": "1",
         "nextBeginOffset": "5",
         "minOffset": "4",
@@ -85,29 +75,27 @@ def test_an_outcome_of_a_pull_becomes_fields(elsewhere: Elsewhere) -> None:
         "groupSysFlag": "3",
         "offsetDelta": "100",
     }
-    nowhere = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 5, 4, 9, 1, 2, 3)
-    elsewhere.outcome = succeed(nowhere)
-    later = elsewhere.memory.pull(offset=7)
-    assert (later.code, later.remark, "offsetDelta" in later.ext) == (20, None, False)
-    assert elsewhere.asked == [("pull", 7, elsewhere.memory.consumer.address, False)] * 2
+    nowhere = pulled(PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 5, 4, 9, 1, 2, 3))
+    assert (nowhere.code, nowhere.remark, "offsetDelta" in (nowhere.ext or {})) == (20, None, False)
 
 
-def test_a_lite_pull_consumer_is_told_from_others(elsewhere: Elsewhere) -> None:
-    elsewhere.outcome = PullOutcome(PullStatus.FOUND, GetStatus.FOUND, b"", 5, 4, 9, 0, 0, 0)
-    assert elsewhere.memory.ask(RequestCode.LITE_PULL_MESSAGE, pull_header()).code == 0
-    assert elsewhere.asked[0][-1] is True
+def test_lite_pull_consumer_is_refused_where_only_others_may_pull() -> None:
+    memory = MemoryBroker(options={"lite_pull_message_enable": False})
+    memory.add_topic("T")
+    memory.subscribe("G", "T")
+    assert memory.ask(RequestCode.LITE_PULL_MESSAGE, pull_header()).code == 16
+    assert memory.ask(RequestCode.PULL_MESSAGE, pull_header()).code == 19
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_what_forbids_a_pull_is_a_field(elsewhere: Elsewhere, is_late: bool) -> None:
+def test_forbidden_pull_has_its_cause_as_a_field(is_late: bool) -> None:
     error = PullForbidden(ForbiddenType.TOPIC_FORBIDDEN, "no")
-    elsewhere.outcome = fail(error) if is_late else error
-    answer = elsewhere.memory.pull()
-    assert (answer.code, answer.remark, answer.ext) == (16, "no", {"forbiddenType": "3"})
+    reply = forbidden_later(Failure(error)) if is_late else forbidden(error)
+    assert (reply.code, reply.remark, reply.ext) == (16, "no", {"forbiddenType": "3"})
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_what_is_asked_about_a_queue_becomes_arguments(elsewhere: Elsewhere, is_late: bool) -> None:
+def test_offset_requests_of_a_queue_become_arguments(elsewhere: Elsewhere, is_late: bool) -> None:
     elsewhere.outcome = succeed(41) if is_late else 41
     search = SearchOffsetRequestHeader(timestamp=8, **OF_T)
     asked = [

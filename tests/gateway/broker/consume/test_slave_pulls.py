@@ -9,11 +9,11 @@ from mqgateway.engine.store.results import GetStatus
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.consume.pull import pull
-from mqgateway.gateway.broker.consume.pull_request import FLAG_SUSPEND, PullOutcome, PullStatus
+from mqgateway.gateway.broker.consume.pull_request import PullOutcome, PullStatus
 from mqgateway.gateway.broker.consume.slave_pulls import as_slave
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
-from tests.support.gateway.broker.pulls import wish
+from tests.support.gateway.broker.pulls import pull_request
 
 FOUND, NOT_FOUND = PullStatus.FOUND, PullStatus.NOT_FOUND
 RETRY, MOVED = PullStatus.RETRY_IMMEDIATELY, PullStatus.OFFSET_MOVED
@@ -66,7 +66,7 @@ def test_pulls_are_served_as_the_role_says(monkeypatch: pytest.MonkeyPatch) -> N
     scene = Scene(monkeypatch, has_master=True)
     scene.memory.add_topic("T")
     scene.broker.tables.groups.put(scene.group)
-    waits = wish(sys_flag=4 | FLAG_SUSPEND)
+    waits = pull_request(max_wait=15_000)
     outcome = pull(scene.broker, waits, FakePeer())
     assert isinstance(outcome, PullOutcome)
     assert (outcome.status, outcome.suggested_broker) == (RETRY, 0)

@@ -1,4 +1,4 @@
-"""What is kept of those who read."""
+"""State of consumers."""
 
 from mqgateway.engine.clock import elapsed_millis
 from tests.support.gateway.broker.helpers import MemoryBroker
@@ -11,7 +11,7 @@ def held(memory: MemoryBroker) -> object:
     return memory.pull("T", sys_flag=2 | 4, suspend_timeout_millis=10_000)
 
 
-def test_who_waits_reads_what_arrives() -> None:
+def test_held_pull_reads_an_arriving_message() -> None:
     memory = MemoryBroker()
     pull = held(memory)
     assert len(memory.broker.consume.held_pulls) == 1
@@ -20,7 +20,7 @@ def test_who_waits_reads_what_arrives() -> None:
     assert len(memory.broker.consume.held_pulls) == 0
 
 
-def test_who_has_waited_long_enough_is_answered() -> None:
+def test_held_pull_is_answered_when_its_time_is_up() -> None:
     memory = MemoryBroker()
     held(memory)
     consume, store = memory.broker.consume, memory.broker.store

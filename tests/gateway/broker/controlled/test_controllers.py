@@ -45,7 +45,7 @@ class Peers:
         return found[0]
 
 
-def test_who_leads_is_found_behind_who_does_not_answer() -> None:
+def test_leader_is_found_behind_an_unreachable_peer() -> None:
     peers = Peers(a=None, b="c", c="c")
     for _ in range(3):
         peers.controllers.leader = ""
@@ -53,7 +53,7 @@ def test_who_leads_is_found_behind_who_does_not_answer() -> None:
     assert peers.controllers.leader == "c"
 
 
-def test_who_leads_no_more_is_forgotten() -> None:
+def test_former_leader_is_forgotten() -> None:
     peers = Peers(a="a", b="a")
     assert peers.outcome().remark == "a"
     peers.leaders = {"a": "b", "b": "b"}
@@ -62,7 +62,7 @@ def test_who_leads_no_more_is_forgotten() -> None:
     assert peers.outcome().remark == "b"
 
 
-def test_who_does_not_answer_is_forgotten() -> None:
+def test_leader_without_an_answer_is_forgotten() -> None:
     peers = Peers(a="a")
     peers.outcome()
     peers.leaders["a"] = None

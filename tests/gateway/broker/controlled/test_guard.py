@@ -1,4 +1,4 @@
-"""What stands before the requests of a broker under a controller."""
+"""The check before the requests of a broker under a controller."""
 
 from __future__ import annotations
 

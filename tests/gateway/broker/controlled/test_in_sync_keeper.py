@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.gateway.broker.controlled import BrokerSet
 
 
-def test_who_comes_is_in_sync_within_a_second() -> None:
+def test_joining_slave_is_in_sync_within_seconds() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     slave.kill()
@@ -27,7 +27,7 @@ def test_a_learner_stays_outside() -> None:
 
 
 def test_an_answer_that_was_lost_is_found_out() -> None:
-    """The controller has agreed, and nobody heard: the set is asked about, and nobody is forgotten
+    """The controller has agreed, and its answer was lost: the set is queried, and no replica is dropped
     meanwhile."""
     brokers = BrokerSet()
     master = brokers.join(1)

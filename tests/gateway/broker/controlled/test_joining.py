@@ -1,4 +1,4 @@
-"""How a broker takes its place, also where that goes wrong."""
+"""Joining of a broker, also with failures."""
 
 from __future__ import annotations
 

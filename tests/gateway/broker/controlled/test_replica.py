@@ -20,7 +20,7 @@ MASTER, SLAVE, FENCED = RoleKind.MASTER, RoleKind.SLAVE, RoleKind.FENCED
 
 
 def addresses(brokers: BrokerSet) -> dict[int, str]:
-    """Who name servers say is there, by id."""
+    """Return the addresses in the name servers by id."""
     talker = Talker()
     brokers.net.meet(NAME_SERVER, talker, ("192.168.1.1", brokers.next_port()))
     header = GetRouteInfoRequestHeader(topic="T")
@@ -114,7 +114,7 @@ def test_a_dead_master_is_succeeded_and_follows_when_it_is_back() -> None:
     assert master.service.broker.role.state.epoch == 2
 
 
-def test_what_only_the_dead_master_had_is_cut() -> None:
+def test_message_of_only_the_dead_master_is_truncated() -> None:
     """It was never acknowledged."""
     brokers = BrokerSet()
     master, slave = brokers.pair()
@@ -137,8 +137,8 @@ def test_what_only_the_dead_master_had_is_cut() -> None:
     assert slave.in_sync == {1, 2}
 
 
-def test_what_was_never_confirmed_is_not_read_after_a_start() -> None:
-    """It may be cut when this broker follows the next master, which gives its place to another message."""
+def test_unconfirmed_message_is_not_read_after_a_start() -> None:
+    """It may be truncated when this broker follows the next master, which reuses its offset."""
     brokers = BrokerSet()
     master, slave = brokers.pair()
     master.send(3)
@@ -213,7 +213,7 @@ def test_with_all_controllers_lost_a_whole_set_works_on() -> None:
 
 
 def test_a_master_cut_off_from_everybody_acknowledges_nothing_before_another_is_elected() -> None:
-    """Not even what waits for nobody."""
+    """Not even a send that waits for no slave."""
     brokers = BrokerSet(all_ack_in_sync_state_set=False)
     master, slave = brokers.pair()
     assert master.try_to_send() == 0
@@ -260,7 +260,7 @@ def test_a_frozen_slave_leaves_the_set() -> None:
 
 
 def told(replica: Replica) -> int:
-    """How long the controller waits for a replica."""
+    """Return the time that the controller waits for a replica."""
     liveness = replica.brokers.controller.controller._liveness
     number = replica.controlled.number
     return next(liveness.said(key).timeout for key in liveness if key.broker_id == number)

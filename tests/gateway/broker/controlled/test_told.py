@@ -1,4 +1,4 @@
-"""What a controller says, out of its answers."""
+"""Reports of a controller, parsed from its answers."""
 
 from mqgateway.gateway.broker.controlled.told import (
     Told,

@@ -71,7 +71,7 @@ class History:
                 one.again()
 
     def look(self) -> None:
-        """Who was answered, and that no two members read different messages."""
+        """Note the answered sends, and check that no two members read different messages."""
         for body, talker in self.sent:
             if any(answer.code == 0 for answer in talker.take()):
                 self.taken.add(body)
@@ -81,7 +81,7 @@ class History:
 
     def check(self) -> None:
         self.mend(next(iter(self.group.brokers.values())))
-        # Whoever leads may have to go on in the term of one that was away, and is elected once more.
+        # The leader may have to adopt the term of a member that was away, and is elected once more.
         answers = (self.group.wait_for_leader(60).try_to_send(b"last", 2) for _ in range(10))
         assert any(answer is not None and answer.code == 0 for answer in answers)
         self.group.wait(15)

@@ -21,7 +21,7 @@ SLAVE = RoleKind.SLAVE
 
 
 def addresses(group: LedgerGroup) -> dict[int, str]:
-    """Who name servers say is there, by id."""
+    """Return the addresses in the name servers by id."""
     talker = Talker()
     group.net.meet(NAME_SERVER, talker, ("192.168.1.1", group.next_port()))
     header = GetRouteInfoRequestHeader(topic="T")
@@ -81,8 +81,8 @@ def new_message(body: bytes) -> Message:
     return Message("T", 0, body, {}, 0, host, host)
 
 
-def test_what_only_a_leader_had_is_cut_and_its_place_given_again() -> None:
-    """It was never acknowledged, and nobody has read it."""
+def test_message_of_only_a_leader_is_truncated_and_its_offset_reused() -> None:
+    """It was never acknowledged, and no consumer has read it."""
     group = LedgerGroup()
     first = group.wait_for_leader()
     first.create("T")

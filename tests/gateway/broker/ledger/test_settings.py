@@ -1,4 +1,4 @@
-"""What the settings say of a group, and what they may not say."""
+"""Settings of a group, and the refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def test_ids_and_folders_are_the_standard_s() -> None:
         ({}, {"enable_slave_acting_master": True}, "enableSlaveActingMaster"),
     ],
 )
-def test_what_cannot_be_is_refused(store: dict[str, Any], broker: dict[str, Any], what: str) -> None:
+def test_invalid_settings_are_refused(store: dict[str, Any], broker: dict[str, Any], what: str) -> None:
     with pytest.raises(ConfigError, match=what):
         member_settings(BrokerOptions(**broker), StoreOptions(**SAID | store))

@@ -47,7 +47,7 @@ def test_refusals(fields: dict[str, Any], code: int, remark: str) -> None:
     assert (refused.code, refused.remark) == (code, remark)
 
 
-def test_what_is_not_out_is_refused() -> None:
+def test_ack_of_a_message_not_in_flight_is_refused() -> None:
     broker, answer, (first, _) = popped(b"1", b"2")
     refused = broker.ack(answer, first, offset=2)
     assert (refused.code, refused.remark) == (13, "ack offset illegal.")

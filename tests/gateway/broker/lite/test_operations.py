@@ -18,7 +18,7 @@ ALL = Start("POLICY", 1)
 
 
 class Client:
-    """One that subscribes; `lost` is what it was told."""
+    """A subscriber; `lost` has its notifications."""
 
     def __init__(self) -> None:
         self.lost: list[tuple[Subscriber, str]] = []
@@ -35,7 +35,7 @@ def change(
     group: str = "G",
     client: Client | None = None,
 ) -> list[object]:
-    """What came of it; nothing as long as it is not known."""
+    """Return a list that will have the outcome."""
     outcomes: list[object] = []
     asked = SubscriptionChange(action, Subscriber(client_id, group), PARENT, names, ALL)
     changed = change_subscriptions(broker.broker, [asked], client or Client())
@@ -107,7 +107,7 @@ def test_acknowledgements_and_changes_of_the_time() -> None:
     assert refused.value.reason is Reason.INVALID_PARAMETER
 
 
-def test_who_loses_a_lite_topic_is_told_as_it_likes() -> None:
+def test_client_that_loses_a_lite_topic_is_notified_by_its_own_method() -> None:
     broker = LiteBroker()
     broker.bind("E", model="Exclusive")
     first, second = Client(), Client()

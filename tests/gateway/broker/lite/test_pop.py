@@ -1,4 +1,4 @@
-"""Popping lite topics: each in order, by the client that was told of it."""
+"""Popping lite topics: each in order, by the client that was notified of it."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_messages_come_in_order_and_hold_their_lite_topic_back() -> None:
     assert broker.pop() == [b"3"]
 
 
-def test_what_is_not_acknowledged_comes_again_and_is_counted() -> None:
+def test_unacknowledged_messages_are_redelivered_and_counted() -> None:
     broker = subscribed("a")
     broker.post("a", b"1", b"2")
     broker.pop()
@@ -173,7 +173,7 @@ def test_messages_that_are_not_in_memory_come_when_a_worker_has_brought_them(
     assert ([message.body for message in answer.messages], cold.waits) == ([b"1", b"x"], 0)
 
 
-def test_what_is_in_memory_does_not_wait_for_what_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_in_memory_does_not_wait_for_one_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = subscribed("a", "b", "c")
     for name in "abc":
         broker.post(name, name.encode())
@@ -183,7 +183,7 @@ def test_what_is_in_memory_does_not_wait_for_what_is_not(monkeypatch: pytest.Mon
     assert (cold.waiting, cold.waits) == ([], 0)
 
 
-def test_who_is_woken_for_messages_not_in_memory_waits_for_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_woken_pop_of_messages_not_in_memory_waits_for_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = subscribed("a")
     waiting = broker.ask_pop(poll_time=5_000)
     cold = ColdStore(broker.broker.store, monkeypatch, times=1)

@@ -1,4 +1,4 @@
-"""What the requests of lite topics are on the wire: how outcomes are written, and what clients are told."""
+"""The requests of lite topics on the wire: the encoding of outcomes, and notifications of clients."""
 
 from mqgateway.engine.lite.subscriptions import Subscriber
 from mqgateway.gateway.broker.lite.requests import REQUESTS, RemotingLiteClient

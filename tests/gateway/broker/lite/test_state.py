@@ -18,7 +18,7 @@ def started() -> LiteBroker:
 
 
 def is_known(broker: LiteBroker) -> list[bool]:
-    """Whether the queue, the offset, what is out, and the subscription are there."""
+    """Return whether the queue, the offset, messages in flight and the subscription exist."""
     parts = broker.broker
     return [
         queue("a") in parts.store.queues(),

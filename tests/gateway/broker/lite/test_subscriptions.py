@@ -82,7 +82,7 @@ def test_lite_topics_of_other_brokers_are_passed_over_unless_they_are_here() -> 
     assert read_by(broker, "c1") == {"far"}
 
 
-def test_who_loses_a_lite_topic_to_another_client_is_told() -> None:
+def test_client_that_loses_a_lite_topic_to_another_is_notified() -> None:
     broker = LiteBroker()
     broker.bind("E", model="Exclusive")
     first = FakePeer("10.0.0.7:7")

@@ -23,6 +23,7 @@ def test_topics_are_created_and_deleted(operated: OperatedBroker) -> None:
     assert administration.put_topic(permit, TopicConfig("New", 2, 2)).called
     assert operated.operations.topics.known("New").read_queue_nums == 2
     administration.delete_topic(permit, "New")
+    assert administration.withdraw_topic(permit, "New").called
     with pytest.raises(OperationError) as refused:
         operated.operations.topics.known("New")
     assert refused.value.reason is Reason.TOPIC_NOT_EXIST
@@ -70,3 +71,35 @@ def test_fenced_broker_refuses_changes_of_tables(operated: OperatedBroker) -> No
         operated.operations.administration.delete_topic(permit, "T")
     assert refused.value.reason is Reason.SERVICE_NOT_AVAILABLE
     assert operated.operations.topics.get("T") is not None
+
+
+def test_figures_count_messages_and_clients(operated: OperatedBroker) -> None:
+    administration = operated.operations.administration
+    before = administration.figures()
+    operated.send(b"a")
+    operated.memory.subscribe("G", "T")
+    figures = administration.figures()
+    assert figures.messages_in == before.messages_in + 1 and figures.log_end > before.log_end
+    assert (figures.consumers, figures.producers, figures.waiting) == (1, 0, 0)
+
+
+def test_settings_are_listed_with_what_forbids_a_change(operated: OperatedBroker) -> None:
+    found = {one.name: one for one in operated.operations.administration.settings()}
+    assert (found["traceOn"].value, found["traceOn"].why_fixed) == ("true", "")
+    assert found["brokerConfigPath"].why_fixed == "on the black list"
+    assert found["traceOn"].option.meaning
+
+
+def test_refusals_are_counted_by_cause(operated: OperatedBroker) -> None:
+    administration = operated.operations.administration
+    operated.broker.flow_control.count("requests in flight", "x")
+    assert administration.refusals() == {"requests in flight": 1}
+
+
+def test_fenced_broker_is_unhealthy_and_no_writable_master(operated: OperatedBroker) -> None:
+    administration = operated.operations.administration
+    assert administration.is_writable_master and administration.name_servers() == {}
+    assert all(check.is_fine for check in administration.health().values())
+    operated.broker.role.become(RoleKind.FENCED)
+    assert administration.role.kind is RoleKind.FENCED and not administration.is_writable_master
+    assert not administration.health()["role"].is_fine

@@ -22,6 +22,7 @@ from mqgateway.gateway.codec.bodies.heartbeat import (
     ProducerData,
     SubscriptionData,
 )
+from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.broker.operating import OperatedBroker
@@ -67,3 +68,55 @@ def test_running_info_of_an_unknown_member_is_refused() -> None:
     with pytest.raises(OperationError) as refused:
         operated.operations.clients.running_info(operated.permit(Use.QUERY), "G", "c1")
     assert refused.value.reason is Reason.SYSTEM_ERROR
+
+
+def test_reserved_group_takes_up_no_members(caplog: pytest.LogCaptureFixture) -> None:
+    operated, peer = OperatedBroker(), FakePeer()
+    operated.operations.clients.reserve_groups("G".__eq__)
+    registered(operated, peer)
+    assert not operated.operations.groups.has_members("G")
+    assert "cannot join group G" in caplog.text
+    operated.operations.clients.reserve_groups(lambda group: False)
+    registered(operated, peer)
+    assert operated.operations.groups.has_members("G")
+
+
+def test_members_of_all_groups_are_listed_producers_first() -> None:
+    operated, peer = OperatedBroker(), FakePeer()
+    clients = operated.operations.clients
+    registered(operated, peer)
+    assert [(one.group, one.client.client_id, one.is_consumer) for one in clients.all_members()] == [
+        ("P", "c1", False),
+        ("G", "c1", True),
+    ]
+    assert clients.has_producers("P") and not clients.has_producers("Q")
+    assert clients.consumer_groups() == ["G"] and clients.consumers("H") is None
+
+
+def test_consumers_are_described_by_their_heartbeats() -> None:
+    operated, peer = OperatedBroker(), FakePeer()
+    clients = operated.operations.clients
+    registered(operated, peer)
+    found = clients.consumers("G")
+    assert found is not None
+    assert [client.peer for client in found.clients] == [peer]
+    assert (found.consume_type, found.message_model) == (CONSUME_ACTIVELY, CLUSTERING)
+    assert list(found.subscriptions) == ["T"]
+
+
+def test_members_with_different_subscriptions_make_a_group_inconsistent() -> None:
+    operated = OperatedBroker()
+    clients = operated.operations.clients
+    operated.memory.subscribe("G", "T", "a", peer=FakePeer("10.0.0.1:1"))
+    assert clients.inconsistent_groups() == []
+    operated.memory.subscribe("G", "T", "b", peer=FakePeer("10.0.0.2:1"))
+    assert clients.inconsistent_groups() == ["G"]
+    assert clients.is_inconsistent("G") and not clients.is_inconsistent("H")
+
+
+def test_group_that_locks_a_queue_consumes_in_order() -> None:
+    operated = OperatedBroker()
+    clients = operated.operations.clients
+    assert not clients.consumes_in_order("G")
+    clients.lock_queues(operated.permit(Use.LOCK), "G", "c1", [MessageQueue("T", "broker-a", 0)])
+    assert clients.consumes_in_order("G")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
-from mqgateway.gateway.broker.operations import Fetch, Operations, PullOutcome, PullStatus, Use
+from mqgateway.gateway.broker.operations import Operations, PullOutcome, PullRequest, PullStatus, Use
+from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
 from tests.support.gateway.broker.helpers import split_records
 from tests.support.gateway.broker.operating import InlineRunner, OperatedBroker, principal
 from tests.support.gateway.broker.producing import outcome_of
 
 
-def fetch(offset: int, topic: str = "T", wait: int = 5000) -> Fetch:
-    return Fetch("G", topic, 0, offset, 32, wait, "*", "TAG")
+def fetch(offset: int, topic: str = "T", wait: int = 5000) -> PullRequest:
+    return PullRequest("G", topic, 0, offset, 32, wait, "*", "TAG")
 
 
 def bodies(outcome: PullOutcome) -> list[bytes]:
@@ -51,3 +54,17 @@ def test_pull_from_a_moved_queue_is_mapped() -> None:
     permit = operations.gate.admit(principal(brokers["a"].consumer), Use.PULL)
     found = outcome_of(operations.consume.pull(permit, fetch(2 * BLOCK, TOPIC)))
     assert (found.status, bodies(found), found.next_offset) == (PullStatus.FOUND, [b"new"], 2 * BLOCK + 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "committed"), [(RoleKind.MASTER, -1), (RoleKind.FENCED, -1), (RoleKind.SLAVE, 1)]
+)
+def test_pull_commits_its_offset_unless_the_broker_is_fenced(kind: RoleKind, committed: int) -> None:
+    operated = OperatedBroker(options={"slave_read_enable": True})
+    operated.send(b"a")
+    permit = operated.permit(Use.PULL)
+    operated.broker.role.become(kind, broker_id=1)
+    operated.broker.store.gate = closed_gate(kind)
+    request = PullRequest("G", "T", 0, 0, 32, None, "*", "TAG", commit_offset=1)
+    assert bodies(outcome_of(operated.operations.consume.pull(permit, request))) == [b"a"]
+    assert operated.broker.tables.offsets.query("G", "T", 0) == committed

@@ -15,6 +15,7 @@ from mqgateway.gateway.access.policies import topic
 from mqgateway.gateway.broker.operations import Gate, NotAdmitted, OperationError, Principal, Reason, Use
 from mqgateway.gateway.broker.operations.gate import InternalConnection
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
+from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker
 from tests.support.gateway.broker.operating import principal
 
@@ -22,16 +23,19 @@ RIGHTS = [Need(topic("T"), (PUB,))]
 
 
 class Scene:
-    """A gate with access control that accepts alice; `steps` holds what was checked, in order."""
+    """A gate with access control that accepts alice; `steps` holds what was checked, in order.
 
-    def __init__(self, **store_options: Any) -> None:
+    With `has_lease` the broker is under a controller.
+    """
+
+    def __init__(self, *, has_lease: bool = False, **store_options: Any) -> None:
         self.memory = MemoryBroker(store_options=store_options, options={"broker_id": len(store_options)})
         self.steps: list[str] = []
         self.turns = 0
-        self.is_turn = False
-        self.gate = Gate(
-            self.memory.broker, admission=self, is_turn=lambda: self.is_turn, end_turn=self._end_turn
-        )
+        self.turn = Turn()
+        if has_lease:
+            self.memory.broker.controlled = self  # type: ignore[assignment]  # a lease that is noted
+        self.gate = Gate(self.memory.broker, admission=self, turn=self.turn, end_turn=self._end_turn)
 
     def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
         """As `Admission`."""
@@ -53,8 +57,7 @@ class Scene:
 
 
 def test_admit_checks_rights_then_protocol_then_lease_then_role() -> None:
-    scene = Scene(broker_role=BrokerRole.SLAVE)
-    scene.memory.broker.controlled = scene  # type: ignore[assignment]  # a lease that is noted
+    scene = Scene(has_lease=True, broker_role=BrokerRole.SLAVE)
     with pytest.raises(OperationError) as refused:
         scene.gate.admit(scene.principal(), Use.SEND, lambda: RIGHTS, lambda: scene.steps.append("validate"))
     assert refused.value.reason is Reason.SYSTEM_BUSY
@@ -114,9 +117,41 @@ def test_internal_permit_is_bound_to_no_client() -> None:
     permit.connection.close("")
 
 
-@pytest.mark.parametrize("is_turn", [True, False])
-def test_leave_ends_the_turn_unless_one_is_open(is_turn: bool) -> None:
+def test_leave_ends_the_turn_unless_one_is_open() -> None:
     scene = Scene()
-    scene.is_turn = is_turn
-    assert scene.gate.leave("outcome") == "outcome"
-    assert scene.turns == (not is_turn)
+    scene.turn.begin()
+    assert (scene.gate.leave("outcome"), scene.turns) == ("outcome", 0)
+    scene.turn.end()
+    assert (scene.gate.leave("outcome"), scene.turns) == ("outcome", 1)
+
+
+def test_leave_without_turns_stores_at_once() -> None:
+    scene = Scene()
+    gate = Gate(scene.memory.broker, end_turn=lambda: scene.steps.append("end"))
+    assert (gate.leave("outcome"), scene.steps) == ("outcome", ["end"])
+
+
+def test_lease_is_checked_again_when_an_operation_begins() -> None:
+    scene = Scene(has_lease=True)
+    permit = scene.gate.admit(principal(), Use.SEND)
+    scene.gate.enter(permit, Use.SEND)
+    assert scene.steps == ["lease", "lease"]
+
+
+def test_role_decides_what_is_allowed_and_its_change_is_reported() -> None:
+    scene = Scene()
+    changes: list[bool] = []
+    scene.gate.on_role_change(lambda: changes.append(scene.gate.allows(Use.SEND)))
+    assert scene.gate.allows(Use.SEND)
+    role = scene.memory.broker.role
+    scene.memory.broker.store.gate = closed_gate(RoleKind.SLAVE)
+    role.become(RoleKind.SLAVE, broker_id=1)
+    role.become(RoleKind.SLAVE, epoch=5)
+    assert changes == [False]
+    assert scene.gate.allows(Use.QUERY)
+
+
+def test_only_permits_of_the_broker_itself_are_internal() -> None:
+    scene = Scene()
+    assert scene.gate.internal(Use.SEND).is_internal
+    assert not scene.gate.admit(scene.principal(), Use.SEND).is_internal

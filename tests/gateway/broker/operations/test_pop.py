@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.pop import Receipt
+from mqgateway.engine.pop import OrderKey, Receipt
 from mqgateway.gateway.broker.operations import (
     BatchAck,
     Delivery,
@@ -70,7 +70,7 @@ def test_receipt_of_an_acknowledged_message_is_stale(operated: OperatedBroker) -
 def test_dead_lettered_message_is_stored_in_the_dlq(operated: OperatedBroker, use: Use) -> None:
     (message, _) = operated.memory.stored("T")
     pop = operated.operations.pop
-    pop.dead_letter(operated.permit(use), "G", "T", message.physical_offset)
+    pop.dead_letter(operated.permit(use), "G", "T", message.physical_offset, 0, message.queue_offset)
     operated.broker.store.dispatch()
     assert operated.bodies("%DLQ%G") == [b"a"]
 
@@ -79,7 +79,7 @@ def test_message_of_another_topic_is_not_dead_lettered(operated: OperatedBroker)
     (message, _) = operated.memory.stored("T")
     with pytest.raises(OperationError) as refused:
         permit = operated.permit(Use.DEAD_LETTER)
-        operated.operations.pop.dead_letter(permit, "G", "Other", message.physical_offset)
+        operated.operations.pop.dead_letter(permit, "G", "Other", message.physical_offset, 0, 0)
     assert refused.value.reason is Reason.NO_PERMISSION
 
 
@@ -127,3 +127,25 @@ def test_several_deliveries_are_acknowledged_a_delivery_a_step(operated: Operate
 def test_steps_of_acknowledgements_need_their_permit(operated: OperatedBroker) -> None:
     with pytest.raises(ValueError, match="a permit to query does not allow to acknowledge"):
         operated.operations.pop.acknowledging(operated.permit(Use.QUERY), [])
+
+
+def test_messages_in_flight_and_waiting_pops_are_counted_by_queue(operated: OperatedBroker) -> None:
+    pop = operated.operations.pop
+    received(operated)
+    waiting = WANTED._replace(group="H", queue_id=0, max_wait=20_000)
+    pop.receive(operated.permit(Use.RECEIVE), waiting)
+    pop.receive(operated.permit(Use.RECEIVE), waiting)
+    assert pop.in_flight()[OrderKey("T", "G", 0)] == 2
+    assert pop.waiting_pops() == {OrderKey("T", "H", 0): 1}
+    figures = pop.figures()
+    assert (figures.waiting_pops, figures.queues_in_flight, figures.is_revived) == (1, 2, True)
+
+
+def test_revive_queue_lags_behind_until_checkpoints_are_processed(operated: OperatedBroker) -> None:
+    pop, memory = operated.operations.pop, operated.memory
+    received(operated)
+    assert len(pop.revival()) == memory.options.revive_queue_num
+    assert not any(one.lag for one in pop.revival())
+    memory.pass_time(61_000)
+    assert sum(one.lag for one in pop.revival()) == sum(one.checkpoints for one in pop.revival()) == 1
+    assert max(one.age for one in pop.revival()) > 0

@@ -76,3 +76,14 @@ def test_check_of_a_half_message_of_another_topic_is_refused(operated: OperatedB
             operated.permit(Use.ADMINISTER), message_id, lambda topic: topic == "Other"
         )
     assert refused.value.reason is Reason.NO_PERMISSION
+
+
+def test_open_transactions_are_listed_until_they_end(operated: OperatedBroker) -> None:
+    place, transactions = half(operated), operated.operations.transactions
+    operated.memory.clock.advance(3_000)
+    [found] = transactions.open(10, operated.memory.clock.millis())
+    assert (found.topic, found.group, found.checks, found.age) == ("T", "PG", 0, 3_000)
+    assert parse_offset_message_id(found.message_id)[2] == place.physical_offset
+    assert transactions.open_counts() == {"T": 1}
+    transactions.end(operated.permit(Use.END_TRANSACTION), end(place, Resolution.ROLLBACK), None)
+    assert transactions.open(10, 0) == [] and transactions.open_counts() == {}

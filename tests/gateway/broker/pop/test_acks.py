@@ -1,10 +1,15 @@
 """Acknowledgements and changes of the time: what they check, what they store, what comes of them."""
 
+from typing import Any, cast
+
 import pytest
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.admin.topics import delete_topic
+from mqgateway.gateway.broker.pop import acks
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody, bit_set
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
@@ -42,7 +47,7 @@ def test_a_batch_is_one_record(broker: PopBroker) -> None:
     assert broker.broker.store.max_offset("rmq_sys_wheel_timer", 0) == before + 1
 
 
-def test_what_came_again_is_acknowledged_in_batches_too(broker: PopBroker) -> None:
+def test_redelivered_messages_are_acknowledged_in_a_batch(broker: PopBroker) -> None:
     pop_some(broker, 2)
     broker.pass_time(INVISIBLE + GRACE)
     again = broker.pop()
@@ -157,7 +162,7 @@ def test_in_order_a_pending_reset_is_not_overwritten(broker: PopBroker) -> None:
         ({"receipt": "0 1 2 -1 0 b"}, 1, 1),
     ],
 )
-def test_what_cannot_be_meant_is_refused(
+def test_invalid_receipt_is_refused(
     broker: PopBroker, change: dict[str, object], ack_code: int, change_code: int
 ) -> None:
     (message,) = pop_some(broker)
@@ -248,6 +253,19 @@ def test_with_sync_flush_the_answer_waits_for_the_disk() -> None:
     assert broker.ack(message).code == 0
     assert broker.broker.store.flushed_offset == broker.broker.store.max_physical_offset
     assert revived(broker) == []
+
+
+def test_batch_is_answered_once_all_its_acknowledgements_are_stored(
+    broker: PopBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Deferred[None]] = [Deferred(), Deferred()]
+    monkeypatch.setattr(acks, "_acknowledge_many", lambda broker, peer, ack: (waiting[ack], True))
+    outcome = run(acks.acknowledge_batch(broker.broker, cast(Any, [0, 1]), broker.consumer))
+    assert outcome is not None
+    for one in waiting:
+        assert not outcome.called
+        one.callback(None)
+    assert outcome.called
 
 
 def test_receipts_of_a_forged_future_are_refused(broker: PopBroker) -> None:

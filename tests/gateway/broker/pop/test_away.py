@@ -1,4 +1,4 @@
-"""What is popped from a slave that acts for its master: another broker keeps count of it."""
+"""Pops from a slave that acts for its master: another broker keeps the checkpoints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pop(member: Member, *, seconds: float = 0.2, **fields: Any) -> RemotingComma
 
 
 def receipts(answer: RemotingCommand | None) -> list[tuple[int, Receipt]]:
-    """What each message that was popped is acknowledged with, with its offset."""
+    """Return the offset and the receipt of each popped message."""
     assert answer is not None
     assert answer.code == 0, answer.remark
     header = PopMessageResponseHeader.decode(answer.ext_fields)
@@ -78,7 +78,7 @@ def scene() -> Scene:
 
 
 def again(scene: Scene) -> list[bytes]:
-    """What the other broker has for the group."""
+    """Return the bodies that the other broker has for the group."""
     return scene.other.bodies(RETRY)
 
 
@@ -88,7 +88,7 @@ def test_a_slave_gives_nothing_out_while_its_master_is_there(scene: Scene) -> No
     assert acknowledge(scene.slave, 0, Receipt(0, 1, INVISIBLE, 0, "0", "b1")) == ResponseCode.SYSTEM_BUSY
 
 
-def test_what_is_not_acknowledged_comes_again_at_the_other_broker(scene: Scene) -> None:
+def test_unacknowledged_message_is_redelivered_by_the_other_broker(scene: Scene) -> None:
     scene.lose_master()
     before = scene.slave.log()
     first, second = receipts(pop(scene.slave)), receipts(pop(scene.slave))
@@ -137,8 +137,8 @@ def test_a_message_is_to_be_visible_at_another_time(scene: Scene) -> None:
     assert again(scene) == [b"0"]
 
 
-def test_what_the_master_gave_out_is_acknowledged_at_the_slave(scene: Scene) -> None:
-    """Its check point is delivered to where the slave's acknowledgements go."""
+def test_message_delivered_by_the_master_is_acknowledged_at_the_slave(scene: Scene) -> None:
+    """Its checkpoint is delivered to the broker that gets the slave's acknowledgements."""
     popped = receipts(pop(scene.master, invisible_time=60_000))
     scene.group.wait(1)
     scene.lose_master()
@@ -162,8 +162,8 @@ def test_nothing_is_given_out_that_no_other_broker_knows_of(scene: Scene) -> Non
     assert [offset for offset, _ in receipts(pop(scene.slave))] == [0, 1, 2]
 
 
-def test_nobody_is_given_what_is_under_way_to_somebody_else(scene: Scene) -> None:
-    """The second waits until the first has its answer, and goes on behind it."""
+def test_message_in_flight_is_not_delivered_to_another_consumer(scene: Scene) -> None:
+    """The second waits until the first has its answer, and continues after it."""
     scene.lose_master()
     escape = scene.slave.service.group.services._escape
     assert escape is not None
@@ -216,7 +216,7 @@ def test_a_notification_tells_of_what_is_there(scene: Scene) -> None:
     assert NotificationResponseHeader.decode(answer.ext_fields).has_msg
 
 
-def test_what_is_popped_in_order_waits_for_nobody(scene: Scene) -> None:
+def test_ordered_pop_does_not_wait_for_the_other_broker(scene: Scene) -> None:
     scene.lose_master()
     popped = receipts(pop(scene.slave, order=True, seconds=0))
     assert [offset for offset, _ in popped] == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""What is refused before anything is looked for."""
+"""Refusals before any message is read."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wa
 from tests.support.gateway.broker.popping import PopBroker
 
 
-def test_what_is_wanted() -> None:
+def test_filter_of_an_expression() -> None:
     broker = PopBroker().broker
     assert wanted_by(broker, "T", None, None) is None
     assert wanted_by(broker, "T", "*", "TAG") is None

@@ -1,4 +1,4 @@
-"""Who is late, and whose clock is only behind."""
+"""Late clients, and clients with a clock that is only slow."""
 
 from collections.abc import Callable
 from typing import cast
@@ -21,7 +21,7 @@ def peer() -> ClientConnection:
     return cast("ClientConnection", Client())
 
 
-def test_who_is_in_time_is_not_late() -> None:
+def test_client_in_time_is_not_late() -> None:
     clocks, client = ClientClocks(), peer()
     assert not clocks.is_late(client, ALLOWED, ALLOWED)
     assert not clocks.is_late(client, -60_000, ALLOWED)

@@ -1,4 +1,4 @@
-"""Acknowledgements of one turn: what is stored of them, when, and what who waits is told."""
+"""Acknowledgements of one turn: the stored record, its time, and the result for waiting callers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def key(start: int = 0) -> PointKey:
 
 
 class Shelf:
-    """Where acknowledgements are stored."""
+    """A store of acknowledgements."""
 
     def __init__(self) -> None:
         self.stored: list[tuple[list[Ack], int, int]] = []
@@ -35,7 +35,7 @@ class Shelf:
         return self.answer
 
     def add(self, offset: int, start: int = 0, queue_id: int = 3) -> list[PutResult | type[BaseException]]:
-        """Acknowledge a message; the list will hold what one is told."""
+        """Acknowledge a message; the list will contain the result."""
         told: list[PutResult | type[BaseException]] = []
         added = self.gathered.add(key(start), offset, queue_id, 61_000)
         added.addCallbacks(told.append, lambda failure: told.append(failure.type))
@@ -79,7 +79,7 @@ def test_no_record_has_more_than_a_pop_gives() -> None:
     assert [len(ack.offsets) for ack in acks] == [MESSAGES_MAX, 1]
 
 
-def test_what_is_settled_is_not_stored_again() -> None:
+def test_settled_acks_are_not_stored_again() -> None:
     shelf = Shelf()
     shelf.add(1)
     shelf.gathered.settle()
@@ -87,7 +87,7 @@ def test_what_is_settled_is_not_stored_again() -> None:
     assert len(shelf.stored) == 1
 
 
-def test_who_waits_is_told_when_another_broker_has_stored_it() -> None:
+def test_waiting_caller_gets_the_result_of_another_broker() -> None:
     shelf = Shelf()
     arrived: Deferred[PutResult] = Deferred()
     shelf.answer = arrived
@@ -106,7 +106,7 @@ def test_a_failure_is_told_to_all_and_stops_nothing() -> None:
     assert told == [[OSError]] * 3
 
 
-def test_what_somebody_acknowledged_who_is_gone_is_stored() -> None:
+def test_ack_of_a_cancelled_caller_is_stored() -> None:
     shelf = Shelf()
     gone = shelf.gathered.add(key(), 1, 3, 61_000)
     gone.addErrback(lambda failure: None if failure.check(CancelledError) else failure)
@@ -140,7 +140,7 @@ def test_a_turn_of_a_broker(broker: PopBroker) -> None:
     assert [message.body for message in broker.pop()] == [b"1"]
 
 
-def test_what_is_refused_is_told_at_once(broker: PopBroker) -> None:
+def test_refused_ack_is_answered_at_once(broker: PopBroker) -> None:
     broker.send("T", b"0")
     (message,) = broker.pop()
     answer = broker.ack(message._replace(offset=7))

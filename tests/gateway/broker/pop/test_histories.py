@@ -3,9 +3,9 @@
 A history is a list of steps: messages sent, popped, acknowledged one by one or together, their time changed,
 time, clean restarts, kills, power cuts, a disk that takes nothing for a while. All along
 
-    hidden    a message that somebody has is given to nobody else before its time is up
+    hidden    a message that a consumer has is not delivered to another before its time is up
     gone      a message whose acknowledgement was answered in time never comes again
-    back      a message that nobody has, or had for too long, is given to who asks for it
+    back      a message that no consumer has, or one had for too long, is delivered to the next pop
 
 and in the end, when whatever comes is acknowledged, everything that was sent was acknowledged and nothing
 comes any more. A power cut may take what was answered in the last seconds: then a message may come again that
@@ -45,7 +45,7 @@ PEACEFUL, VIOLENT = st.one_of(*STEPS), st.one_of(*STEPS, *ACCIDENTS)
 
 
 class Message:
-    """What the model knows: until when (ms) it is hidden, whether it is gone, whether neither is sure."""
+    """A message in the model: the time (ms) until which it is hidden, if it is gone, if neither is sure."""
 
     def __init__(self, queue_id: int, offset: int) -> None:
         self.place = (queue_id, offset)
@@ -101,7 +101,7 @@ class Poppers:
         self.out = [one for one in self.out if one.body != message.body] + [message]
 
     def _check_back(self, now: int) -> None:
-        """There was room for more, so everything that may be given out was."""
+        """Check that every visible message was delivered: the answer had room for more."""
         for body, known in self.sent.items():
             if not known.is_gone and not known.is_unsure:
                 assert known.hidden_until + GRACE > now, f"{body!r} did not come"
@@ -166,7 +166,7 @@ class Poppers:
         self.calm_since = self.now
 
     def _crash(self, seed: int) -> None:
-        """What was not durable is gone: messages, check points, acknowledgements."""
+        """Lose everything that was not durable: messages, checkpoints, acknowledgements."""
         self._full(False)
         self.broker = self.broker.crash(seed)
         self.calm_since = self.now

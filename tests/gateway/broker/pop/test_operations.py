@@ -97,7 +97,7 @@ def test_a_pop_is_refused_for_a_reason(broker: PopBroker, request_: Receive, rea
     assert refused.value.reason is reason
 
 
-def test_what_is_acknowledged_does_not_come_again(broker: PopBroker) -> None:
+def test_acknowledged_messages_are_not_redelivered(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c", b"d")
     outcome = popped(broker)
     assert acknowledge(broker.broker, acked(outcome, 0), broker.consumer) is None

@@ -1,4 +1,4 @@
-"""200050 POP_MESSAGE: what is given out, in which order, what is answered, who waits."""
+"""200050 POP_MESSAGE: the delivered messages, their order, the answers, and waiting."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_the_order_of_the_queues_can_be_turned(broker: PopBroker) -> None:
     assert [message.body for message in broker.pop()] == [b"2", b"3", b"0", b"1"]
 
 
-def test_what_was_popped_is_not_given_out_again(broker: PopBroker) -> None:
+def test_popped_message_is_not_delivered_again(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     assert [message.body for message in broker.pop(max_msg_nums=1)] == [b"a"]
     assert [message.body for message in broker.pop()] == [b"b"]
@@ -117,7 +117,7 @@ def test_it_comes_again_and_again(broker: PopBroker) -> None:
     assert broker.pop() == []
 
 
-def test_what_comes_again_comes_to_its_group_only(broker: PopBroker) -> None:
+def test_message_is_redelivered_to_its_group_only(broker: PopBroker) -> None:
     send(broker, b"a")
     broker.pop()
     (other,) = broker.pop(consumer_group="H")
@@ -138,7 +138,7 @@ def test_the_real_retry_topic_can_be_told(broker: PopBroker) -> None:
 
 
 def test_retry_topics_of_the_second_kind(broker: PopBroker) -> None:
-    """What came into the old retry topic before is still found, by every other pop."""
+    """Messages of the old retry topic are still found, by every other pop."""
     send(broker, b"a")
     broker.pop()
     broker.pass_time(INVISIBLE + GRACE)
@@ -207,9 +207,7 @@ def test_a_bad_expression_is_refused_in_the_standards_words_and_no_more(broker: 
         ({"invisible_time": 4 * 86_400_000}, 29, "messages may be invisible for 259200000 ms, no longer"),
     ],
 )
-def test_what_cannot_be_popped_is_refused(
-    broker: PopBroker, fields: dict[str, object], code: int, remark: str
-) -> None:
+def test_invalid_pop_is_refused(broker: PopBroker, fields: dict[str, object], code: int, remark: str) -> None:
     answer = broker.ask_pop(**fields)
     assert answer.code == code
     assert (answer.remark or "").startswith(remark)
@@ -230,7 +228,7 @@ def test_a_client_whose_clock_is_far_behind_is_refused_once_and_then_waits_as_lo
     assert broker.ask_pop(born_time=broker.clock.millis() - 111_000).code == ResponseCode.SUCCESS
 
 
-def test_what_may_not_be_read_is_refused(broker: PopBroker) -> None:
+def test_pop_without_permission_is_refused(broker: PopBroker) -> None:
     broker.add_topic("T", perm=2)
     assert (broker.ask_pop().code, broker.ask_pop().remark) == (
         16,
@@ -252,7 +250,7 @@ def test_without_timers_nothing_is_popped() -> None:
 
 
 @pytest.mark.parametrize(("mode", "expected"), [(0, [b"a", b"b"]), (1, [b"b"])], ids=["min", "max"])
-def test_where_a_new_group_begins(broker: PopBroker, mode: int, expected: list[bytes]) -> None:
+def test_first_offset_of_a_new_group(broker: PopBroker, mode: int, expected: list[bytes]) -> None:
     broker.options.init_pop_offset_by_check_msg_in_mem = False
     send(broker, b"a", b"b")
     assert [message.body for message in broker.pop(init_mode=mode)] == expected
@@ -447,7 +445,7 @@ def test_messages_not_in_memory_are_brought_there(monkeypatch: pytest.MonkeyPatc
     assert ([message.body for message in answer.messages], cold.waits) == ([b"a"], 0)
 
 
-def test_who_is_woken_for_messages_not_in_memory_does_not_keep_others_waiting(
+def test_woken_pop_of_messages_not_in_memory_does_not_block_others(
     monkeypatch: pytest.MonkeyPatch, broker: PopBroker
 ) -> None:
     waiting = broker.ask_pop(poll_time=15_000)

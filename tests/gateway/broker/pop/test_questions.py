@@ -118,7 +118,7 @@ def test_a_blocked_queue_has_nothing(broker: PopBroker) -> None:
     assert waiting.ext["hasMsg"] == "true"
 
 
-def test_who_waits_is_counted(broker: PopBroker) -> None:
+def test_waiting_pops_are_counted(broker: PopBroker) -> None:
     broker.ask_pop(poll_time=15_000)
     broker.ask_pop(poll_time=15_000, queue_id=1)
     broker.notify(poll_time=15_000)
@@ -130,7 +130,7 @@ def test_there_is_nothing_to_roll_back(broker: PopBroker) -> None:
 
 
 @pytest.mark.parametrize("code", ["PEEK_MESSAGE", "NOTIFICATION", "POLLING_INFO"])
-def test_what_cannot_be_asked_is_refused(broker: PopBroker, code: str) -> None:
+def test_invalid_query_is_refused(broker: PopBroker, code: str) -> None:
     def ask(topic: str = "T", group: str = "G", queue_id: int = 0) -> tuple[int, str]:
         common = {"consumer_group": group, "topic": topic, "queue_id": queue_id}
         header = {

@@ -1,4 +1,4 @@
-"""What the requests of POP are on the wire: what they ask, and how an outcome is written."""
+"""The requests of POP on the wire: their fields, and the encoding of outcomes."""
 
 import base64
 from typing import Any
@@ -18,7 +18,7 @@ def test_the_codes_of_pop_are_answered() -> None:
     assert set(REQUESTS) == named
 
 
-def test_what_was_found_is_written_queue_by_queue() -> None:
+def test_found_messages_are_written_queue_by_queue() -> None:
     broker = PopBroker()
     broker.chance = 0
     for queue_id, count in ((1, 2), (2, 1)):
@@ -37,7 +37,7 @@ def test_what_was_found_is_written_queue_by_queue() -> None:
     }
 
 
-def test_what_was_not_found_says_how_it_ended() -> None:
+def test_pop_without_messages_returns_its_status() -> None:
     broker = PopBroker(options={"pop_polling_size": 1})
     answers = [broker.ask_pop(poll_time=poll) for poll in (0, 1000, 1000)]
     assert [answers[0].code, answers[1].waits, answers[2].code] == [210, True, 209]

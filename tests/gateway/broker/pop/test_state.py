@@ -1,4 +1,4 @@
-"""The parts of POP together: where groups go on, resets, what outlives a restart."""
+"""The parts of POP together: next offsets of groups, resets, and state that survives a restart."""
 
 from mqgateway.engine.tables.offsets import UNKNOWN
 from tests.support.gateway.broker.popping import GRACE, INVISIBLE, PopBroker, popped
@@ -94,7 +94,7 @@ def test_ordered_queues_of_topics_that_are_gone_are_forgotten() -> None:
     assert len(broker.broker.pop.orders) == 0
 
 
-def test_who_waits_for_an_ordered_queue_keeps_the_beat_quick() -> None:
+def test_waiting_ordered_pop_keeps_the_tick_short() -> None:
     broker = PopBroker()
     assert not broker.broker.pop.is_busy
     send(broker, b"a")
@@ -115,7 +115,7 @@ def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
     assert broker.broker.tables.topics.get("%RETRY%G_T") is None
 
 
-def test_who_waits_is_told_of_a_reset() -> None:
+def test_reset_wakes_a_waiting_pop() -> None:
     broker = PopBroker()
     send(broker, b"a")
     broker.ack(broker.pop()[0])
@@ -138,7 +138,7 @@ def test_counts_go_with_their_topic_or_group() -> None:
     assert len(counts) == 0
 
 
-def test_nobody_is_woken_by_a_lock_where_that_is_switched_off() -> None:
+def test_released_lock_wakes_no_pop_if_disabled() -> None:
     broker = PopBroker(options={"enable_notify_after_pop_order_lock_release": False})
     send(broker, b"a")
     broker.pop(order=True)

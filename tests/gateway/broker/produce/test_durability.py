@@ -1,4 +1,4 @@
-"""What an acknowledgement waits for."""
+"""Durability that an acknowledgement waits for."""
 
 import pytest
 from twisted.internet.defer import CancelledError
@@ -78,7 +78,7 @@ def test_a_batch_waits_too(flushing: Flushing) -> None:
     assert answer.ext["msgId"].count(",") == 1
 
 
-def test_nobody_reads_what_is_not_durable(flushing: Flushing) -> None:
+def test_message_that_is_not_durable_is_not_read(flushing: Flushing) -> None:
     pull = flushing.memory.pull(sys_flag=2)
     flushing.memory.send()
     assert pull.waits
@@ -100,8 +100,8 @@ def test_so_many_may_wait_only() -> None:
 
 @pytest.mark.parametrize(("for_disk", "for_slaves"), [(True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("is_flushed", [True, False])
-def test_who_is_gone_waits_no_more(*, for_disk: bool, for_slaves: bool, is_flushed: bool) -> None:
-    """A producer that breaks off leaves its place to others, whatever it waited for."""
+def test_lost_producer_stops_waiting(*, for_disk: bool, for_slaves: bool, is_flushed: bool) -> None:
+    """A producer that disconnects frees its slot, for each kind of wait."""
     waits = for_slaves or (for_disk and not is_flushed)
     flushing = Flushing(
         store={
@@ -128,8 +128,10 @@ def test_who_is_gone_waits_no_more(*, for_disk: bool, for_slaves: bool, is_flush
     assert not durability.is_full
 
 
-def test_what_waits_for_the_disk_is_not_acknowledged_by_a_broker_that_was_fenced(flushing: Flushing) -> None:
-    """Also where it is master again before the disk has it: who was it meanwhile is not known here."""
+def test_send_waiting_for_the_disk_is_not_acknowledged_by_a_fenced_broker(
+    flushing: Flushing,
+) -> None:
+    """Also if it is master again before the flush: it does not know which broker was master meanwhile."""
     answer = flushing.memory.send()
     role = flushing.memory.broker.role
     role.become(RoleKind.FENCED)
@@ -142,7 +144,7 @@ def test_what_waits_for_the_disk_is_not_acknowledged_by_a_broker_that_was_fenced
     assert later.code == 0
 
 
-def test_what_waits_for_slaves_is_answered_as_soon_as_the_broker_is_fenced() -> None:
+def test_send_waiting_for_slaves_is_answered_as_soon_as_the_broker_is_fenced() -> None:
     memory = MemoryBroker(store_options={"broker_role": BrokerRole.SYNC_MASTER, "in_sync_replicas": 2})
     memory.add_topic("T")
     answer = memory.send()

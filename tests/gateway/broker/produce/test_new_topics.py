@@ -10,11 +10,12 @@ from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store.large_batch import LARGE
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.produce.new_topics import LONGEST_WAIT_SECONDS, once_registered
 from mqgateway.gateway.broker.produce.send import send
 from mqgateway.gateway.broker.produce.send_back import SendBack, send_back
 from tests.support.gateway.broker.helpers import MemoryBroker, batch_body
-from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of, with_properties
+from tests.support.gateway.broker.producing import later, new_message, outcome_of, with_properties
 
 
 class Waiting(MemoryBroker):
@@ -30,14 +31,14 @@ class Waiting(MemoryBroker):
         self.asked.append(within)
         return self.known
 
-    def put(self, request: TypedMessage, body: bytes = b"x") -> Any:
+    def put(self, message: NewMessage, *, is_batch: bool = False) -> Any:
         """A send without a command."""
-        return send(self.broker, request, body, self.producer, self.clock.millis())
+        return send(self.broker, message, self.producer, self.clock.millis(), is_batch=is_batch)
 
 
 def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
     memory = Waiting()
-    arrived = later(memory.put(TypedMessage("new")))
+    arrived = later(memory.put(new_message("new")))
     assert (arrived, memory.asked) == ([], [LONGEST_WAIT_SECONDS])
     memory.broker.store.dispatch()
     assert len(memory.stored("new")) == 1, "it is stored at once"
@@ -47,7 +48,7 @@ def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
 
 def test_a_large_batch_that_makes_its_topic_waits_too() -> None:
     memory = Waiting()
-    steps = memory.put(TypedMessage("new", batch=True), batch_body((bytes(LARGE), {}), (b"", {})))
+    steps = memory.put(new_message("new", batch_body((bytes(LARGE), {}), (b"", {}))), is_batch=True)
     arrived = later(memory.in_turns(steps))
     assert (arrived, len(memory.stored("new"))) == ([], 2)
     memory.known.callback(None)
@@ -56,8 +57,8 @@ def test_a_large_batch_that_makes_its_topic_waits_too() -> None:
 
 def test_a_send_to_a_topic_that_exists_waits_for_nobody() -> None:
     memory = Waiting()
-    memory.put(TypedMessage("new"))
-    assert outcome_of(memory.put(TypedMessage("new"))).queue_offset == 1
+    memory.put(new_message("new"))
+    assert outcome_of(memory.put(new_message("new"))).queue_offset == 1
     assert len(memory.asked) == 1
 
 
@@ -71,7 +72,7 @@ def test_a_send_that_waits_for_the_disk_waits_for_both() -> None:
 
 
 def _send_dead_letter(memory: Waiting) -> object:
-    return memory.put(TypedMessage("%RETRY%G", reconsume_times=99))
+    return memory.put(new_message("%RETRY%G", reconsume_times=99))
 
 
 def _send_back(memory: Waiting) -> object:
@@ -98,7 +99,7 @@ def test_topics_of_retries_and_dead_letters_are_waited_for_too(
         if topic:
             memory.add_topic(topic)
     memory.broker.tables.groups.find("G")
-    memory.put(TypedMessage("T"))
+    memory.put(new_message("T"))
     memory.broker.store.dispatch()
     assert made not in memory.broker.tables.topics
     first, second = do(memory), do(memory)
@@ -109,7 +110,7 @@ def test_topics_of_retries_and_dead_letters_are_waited_for_too(
     assert first.called
 
 
-def test_what_name_servers_know_already_is_not_waited_for() -> None:
+def test_topic_known_to_name_servers_is_not_waited_for() -> None:
     memory = Waiting()
     memory.broker.cluster.registration.heard = lambda within=None: succeed(None)
     assert once_registered(memory.broker, 7) == 7

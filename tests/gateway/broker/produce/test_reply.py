@@ -1,4 +1,4 @@
-"""Replies: who gets them, what they carry, what becomes of those nobody takes."""
+"""Replies: their receivers, their contents, and replies that no client takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import format_properties, parse_properties
+from mqgateway.engine.message import parse_properties
 from mqgateway.gateway.broker.clients.outgoing import PushedReply
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.produce.reply import (
@@ -22,7 +22,7 @@ from mqgateway.gateway.codec.headers import ReplyMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import RequestTimedOut
 from tests.support.gateway.broker.admin import AdminBroker, AnsweringPeer
 from tests.support.gateway.broker.helpers import Answer, FakePeer, send_header
-from tests.support.gateway.broker.producing import TypedMessage, later
+from tests.support.gateway.broker.producing import later, new_message
 
 REQUESTER = "10.0.0.7:4007"
 TOPIC = "DefaultCluster_REPLY_TOPIC"
@@ -67,6 +67,15 @@ def test_a_reply_is_brought_to_the_client_that_asked() -> None:
         "MSG_REGION": "DefaultRegion",
         "TRACE_ON": "true",
     }
+
+
+@pytest.mark.parametrize("reconsume_times", [None, 0, 2])
+def test_pushed_reply_has_reconsume_times_only_if_the_sender_gave_them(reconsume_times: int | None) -> None:
+    broker, peer = world(taken())
+    reply(broker, reconsume_times=reconsume_times)
+    (pushed,) = peer.sent
+    expected = None if reconsume_times is None else str(reconsume_times)
+    assert pushed.ext_fields.get("reconsumeTimes") == expected
 
 
 def test_a_reply_is_stored_as_it_came_and_readable() -> None:
@@ -128,7 +137,7 @@ def test_a_reply_that_cannot_be_stored_is_brought_all_the_same() -> None:
     assert broker.stored(TOPIC) == []
 
 
-def test_who_brings_the_reply_is_up_to_the_door() -> None:
+def test_reply_is_pushed_by_the_listener_of_the_requester() -> None:
     broker, peer = world()
     pushed: list[PushedReply] = []
     taken_later: Deferred[None] = Deferred()
@@ -143,11 +152,11 @@ def test_who_brings_the_reply_is_up_to_the_door() -> None:
     requester = broker.broker.clients.producer("asker@1")
     assert requester is not None
     requester.outgoing = Elsewhere(peer, CURRENT_VERSION)
-    request = TypedMessage(TOPIC, properties=format_properties(PROPERTIES))
-    arrived = later(send_reply(broker.broker, request, b"here", broker.producer, 5))
+    request = new_message(TOPIC, b"here", properties=dict(PROPERTIES))
+    arrived = later(send_reply(broker.broker, request, broker.producer, 5))
     (brought,) = pushed
-    assert (brought.request, brought.body) == (request, b"here")
-    assert brought.properties["PUSH_REPLY_TIME"] == "5"
+    assert (brought.message, brought.message.body) == (request, b"here")
+    assert brought.message.properties["PUSH_REPLY_TIME"] == "5"
     assert arrived == []
     taken_later.callback(None)
     broker.broker.store.dispatch()
@@ -158,5 +167,5 @@ def test_who_brings_the_reply_is_up_to_the_door() -> None:
 def test_a_reply_for_nobody_says_where_it_is_stored() -> None:
     broker, _ = world()
     with pytest.raises(ReplyNotTaken) as caught:
-        send_reply(broker.broker, TypedMessage(TOPIC), b"here", broker.producer, 5)
+        send_reply(broker.broker, new_message(TOPIC), broker.producer, 5)
     assert caught.value.outcome.stored is not None

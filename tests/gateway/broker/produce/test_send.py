@@ -1,4 +1,4 @@
-"""Sends: the checks in the standard's order, what is stored, what is answered."""
+"""Sends: the checks in RocketMQ's order, the stored messages, and the answers."""
 
 from datetime import datetime
 from functools import lru_cache
@@ -14,12 +14,13 @@ from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.timers.messages import RecallHandle
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.produce.send import SendOutcome, send
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import SendMessageRequestHeader
 from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker, batch_body, send_header
-from tests.support.gateway.broker.producing import TypedMessage, outcome_of, with_properties
+from tests.support.gateway.broker.producing import new_message, outcome_of, with_properties
 
 ILLEGAL = (
     "the message is illegal, maybe msg body or properties length not matched. "
@@ -222,7 +223,7 @@ def test_refusals(options: dict[str, Any], request_: dict[str, Any], code: int, 
 
 
 def test_a_topic_that_is_not_in_order_is_open_when_the_broker_is_not(memory: MemoryBroker) -> None:
-    """The standard asks for the broker's permission for ordered topics only."""
+    """RocketMQ checks the broker's permission for ordered topics only."""
     memory.options.broker_permission = 4
     assert memory.send().code == 0
 
@@ -289,7 +290,7 @@ def test_turns_of_a_retry(memory: MemoryBroker, fields: dict[str, Any], version:
     assert message.properties.get("DELAY") == ("-1" if topic == "%DLQ%G" else None)
 
 
-def test_what_an_ordered_consumer_sends_to_retry_is_a_dead_letter(memory: MemoryBroker) -> None:
+def test_message_sent_back_by_an_ordered_consumer_is_a_dead_letter(memory: MemoryBroker) -> None:
     memory.broker.clients.locks.lock("G", "client", [MessageQueue("T", "b", 0)], memory.clock.millis())
     answer = memory.send("%RETRY%G", reconsume_times=1, properties={"DELAY": "3", "UNIQ_KEY": "U"})
     assert answer.code == 0
@@ -513,7 +514,7 @@ STATUSES = [
 def test_put_statuses(
     memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch, status: PutStatus, code: int, remark: str | None
 ) -> None:
-    """What counts as sent is answered with its place all the same."""
+    """A message that counts as sent is answered with its offset all the same."""
     put = memory.broker.store.put
 
     def put_with_status(message: Any) -> PutResult:
@@ -599,13 +600,14 @@ def _shared() -> MemoryBroker:
     return memory
 
 
-def typed(memory: MemoryBroker, request: TypedMessage, body: bytes = b"x") -> SendOutcome:
+def typed(memory: MemoryBroker, message: NewMessage, *, is_batch: bool = False) -> SendOutcome:
     """The outcome of a send that no command asks for."""
-    return outcome_of(send(memory.broker, request, body, memory.producer, memory.clock.millis()))
+    now = memory.clock.millis()
+    return outcome_of(send(memory.broker, message, memory.producer, now, is_batch=is_batch))
 
 
 def test_the_outcome_is_typed(memory: MemoryBroker) -> None:
-    outcome = typed(memory, TypedMessage("T", queue_id=2))
+    outcome = typed(memory, new_message("T", queue_id=2))
     memory.broker.store.dispatch()
     (message,) = memory.stored("T", 2)
     assert (outcome.status, outcome.message_id) == (PutStatus.PUT_OK, message.message_id)
@@ -625,24 +627,29 @@ def test_the_outcome_of_a_timer_has_the_handle_that_recalls_it(memory: MemoryBro
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (TypedMessage("a b"), Reason.INVALID_PARAMETER),
-        (TypedMessage("unknown", default_topic="none"), Reason.TOPIC_NOT_EXIST),
-        (TypedMessage("SCHEDULE_TOPIC_XXXX"), Reason.NO_PERMISSION),
-        (TypedMessage("%RETRY%unknown"), Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
-        (TypedMessage("T", sys_flag=4, batch=True), Reason.MESSAGE_ILLEGAL),
+        (new_message("a b"), Reason.INVALID_PARAMETER),
+        (new_message("unknown", default_topic="none"), Reason.TOPIC_NOT_EXIST),
+        (new_message("SCHEDULE_TOPIC_XXXX"), Reason.NO_PERMISSION),
+        (new_message("%RETRY%unknown"), Reason.SUBSCRIPTION_GROUP_NOT_EXIST),
     ],
 )
-def test_refusals_have_reasons(memory: MemoryBroker, request_: TypedMessage, reason: Reason) -> None:
+def test_refusals_have_reasons(memory: MemoryBroker, request_: NewMessage, reason: Reason) -> None:
     memory.broker.options.auto_create_subscription_group = False
     with pytest.raises(OperationError) as caught:
         typed(memory, request_)
     assert caught.value.reason is reason
 
 
+def test_batch_of_half_messages_is_illegal(memory: MemoryBroker) -> None:
+    with pytest.raises(OperationError) as caught:
+        typed(memory, new_message("T", sys_flag=4), is_batch=True)
+    assert caught.value.reason is Reason.MESSAGE_ILLEGAL
+
+
 def test_a_retry_that_says_when_it_has_had_its_turns(memory: MemoryBroker) -> None:
     memory.broker.tables.groups.find("G")
     memory.add_topic("%RETRY%G")
     for turns, topic in ((3, "%RETRY%G"), (2, "%DLQ%G")):
-        typed(memory, TypedMessage("%RETRY%G", reconsume_times=3, max_reconsume_times=turns))
+        typed(memory, new_message("%RETRY%G", reconsume_times=3, max_reconsume_times=turns))
         memory.broker.store.dispatch()
         assert len(memory.stored(topic)) == 1

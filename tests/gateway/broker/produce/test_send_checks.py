@@ -1,4 +1,4 @@
-"""What a message is checked for before all else; the refusals themselves are in `test_send`."""
+"""First checks of a message; the refusals themselves are in `test_send`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept for those who send."""
+"""State of producers."""
 
 from tests.support.gateway.broker.helpers import MemoryBroker
 
@@ -9,6 +9,6 @@ def test_brokers_with_one_address_give_different_keys() -> None:
     assert len(set(keys)) == 3
 
 
-def test_what_a_message_waits_for_follows_the_role_of_this_broker() -> None:
+def test_durability_follows_the_role_of_this_broker() -> None:
     broker = MemoryBroker().broker
     assert broker.produce.durability._role is broker.role

@@ -44,7 +44,7 @@ def bodies(memory: MemoryBroker, millis: int = 8000) -> list[bytes]:
 
 
 @pytest.mark.parametrize("with_topic", [False, True])
-def test_what_is_recalled_is_not_delivered(with_topic: bool) -> None:
+def test_recalled_message_is_not_delivered(with_topic: bool) -> None:
     memory = broker(append_topic_for_timer_delete_key=with_topic)
     handle = set_timer(memory)
     set_timer(memory, key="K2")

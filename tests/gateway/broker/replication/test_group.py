@@ -5,7 +5,7 @@ from mqgateway.gateway.broker.replication.membership import Membership
 from mqgateway.gateway.broker.replication.replication import Replication
 
 
-def test_what_is_asked_is_answered() -> None:
+def test_protocols_are_implemented() -> None:
     for asked, answering in ((Member, Membership), (Replica, Replication)):
         names = {name for name in vars(asked) if not name.startswith("_")}
         assert names

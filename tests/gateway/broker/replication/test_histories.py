@@ -38,7 +38,7 @@ class History:
         self.changes = 0
 
     def run(self) -> None:
-        """Some steps, and then everybody is there for a while."""
+        """Run some steps, and then all brokers for a while."""
         for _ in range(STEPS):
             if self.is_up["master"]:
                 self.send(self.random.randrange(6))
@@ -102,7 +102,7 @@ class History:
         assert counts.keys() == self.due.keys(), sorted(self.due.keys() - counts.keys())
         early = [one.body for one in found if one.store_timestamp < self.due[one.body]]
         assert not early
-        # One of each service may be under way in the moment of a change.
+        # One of each service may be in flight in the moment of a change.
         twice = sum(counts.values()) - len(counts)
         assert twice <= 2 * self.changes, counts.most_common(5)
         assert self.scene.master.log() == self.scene.slave.log()

@@ -54,7 +54,7 @@ def test_nothing_comes_before_the_first_report(group: Group, master: Member) -> 
     assert b"".join(one.body for one in slave.got) == master.log()[: master.store.raw.position]
 
 
-def test_what_is_stored_goes_out_at_once(group: Group, master: Member) -> None:
+def test_stored_message_is_pushed_at_once(group: Group, master: Member) -> None:
     slave = HandSlave(group)
     slave.report(master.store.raw.position)
     begin = master.store.raw.position
@@ -100,10 +100,10 @@ def test_a_slave_that_does_not_read_is_not_drowned(group: Group, master: Member)
     assert sum(len(one.body) for one in slave.got) == master.store.raw.position - 1
 
 
-def test_what_is_not_in_memory_is_brought_first(
+def test_log_that_is_not_in_memory_is_loaded_first(
     group: Group, master: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One slave that copies old files must not hold up everybody."""
+    """One slave that copies old files must not delay the other connections."""
     raw, read = master.store.raw, type(master.store.raw).read
     cold: list[int] = []
 

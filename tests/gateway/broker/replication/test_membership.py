@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("short_wheel")
 
 
 def brokers(scene: Scene) -> dict[str, dict[int, str]]:
-    """Who the name server knows."""
+    """Return the brokers in the name server."""
     tables = scene.group.name_server.namesrv.tables
     return {name: dict(data.broker_addrs) for name, data in tables.brokers.items()}
 
@@ -44,7 +44,7 @@ def test_a_master_that_leaves_in_good_order_is_replaced_at_once() -> None:
     assert scene.acts
 
 
-def test_what_is_delayed_is_delivered_elsewhere_in_its_time_and_once() -> None:
+def test_delayed_message_is_delivered_by_another_broker_on_time_and_once() -> None:
     scene = Scene()
     scene.send(b"before", DELAY="1")
     scene.group.wait(2)
@@ -260,8 +260,8 @@ def test_a_broker_that_stops_before_it_is_online_is_never_registered() -> None:
     assert not scene.master.service.group.membership.is_online
 
 
-def test_what_was_popped_and_not_acknowledged_comes_again_elsewhere() -> None:
-    """Its check point goes to the other broker, which reads the message from the slave that acts."""
+def test_popped_and_unacknowledged_message_is_redelivered_by_another_broker() -> None:
+    """Its checkpoint is sent to the other broker, which reads the message from the acting slave."""
     scene = Scene()
     scene.other.service.broker.tables.groups.find("G")
     scene.master.send(body=b"popped")

@@ -98,7 +98,7 @@ def test_a_slave_goes_on_after_it_was_away() -> None:
 
 
 def test_roles_change_hands() -> None:
-    """The master stops in good order, its slave goes on as master, and it comes back as slave."""
+    """The master stops cleanly, its slave becomes master, and it comes back as slave."""
     group, master, slave = pair()
     master.send(5)
     master.stop()
@@ -286,7 +286,7 @@ def test_the_two_change_places_while_they_run() -> None:
     assert send(master) == 2
 
 
-def test_what_was_asked_for_as_a_slave_is_not_taken_over_by_a_master() -> None:
+def test_tables_requested_as_a_slave_are_not_adopted_by_a_master() -> None:
     group, _, slave = pair()
     replication = slave.service.group.replication
     tables, client = replication.tables, replication.client

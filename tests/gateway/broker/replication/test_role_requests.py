@@ -1,21 +1,19 @@
-"""What brokers answer in each role, by the one table they all have."""
+"""Answers of brokers in each role, by their common table."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from mqgateway.engine.ha.role import Role, RoleKind
-from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.needs import Needs, Request
-from mqgateway.gateway.broker.operations import Gate, Operations, Permit, Use
+from mqgateway.gateway.broker.operations import Operations, Permit, Use
 from mqgateway.gateway.broker.replication.role_requests import of_all_roles
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.requests import OF_ROOMS, REQUESTS
-from mqgateway.gateway.broker.translated import Context, Translated
+from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
@@ -24,7 +22,7 @@ from mqgateway.gateway.codec.headers import (
 )
 from mqgateway.gateway.remoting.call import Call
 from tests.support.gateway.broker.group import Group, Member
-from tests.support.gateway.broker.helpers import FakePeer, pull_header, send_header
+from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker, pull_header, send_header
 from tests.support.topics import topic_header
 
 COMMITS, SUBSCRIBES, SUSPENDS = 1, 4, 2
@@ -40,18 +38,31 @@ def member() -> Member:
     return member
 
 
+@pytest.fixture
+def slave() -> Member:
+    """A slave with three messages whose master stopped."""
+    group = Group()
+    master = group.master()
+    slave = group.slave(slave_read_enable=True)
+    master.send(3)
+    group.wait(14)
+    master.stop()
+    return slave
+
+
 class Scripted:
-    """A broker of which only the role is known, and who may write; notes which function is reached."""
+    """A broker in a role, and who may write; notes which function is reached."""
 
     refusal = "not now"
 
     def __init__(self, kind: RoleKind, *, is_ready: bool = True) -> None:
-        self.role = Role(kind, 0 if kind is RoleKind.MASTER else 1)
-        self.store = self
-        self.gate = None if self.role.is_master and is_ready else closed_gate(kind)
-        self.options = BrokerOptions()
-        self.pop = self
-        self.away = self if kind is RoleKind.ACTING else None
+        self.memory = MemoryBroker()
+        self.context = self.memory.context
+        broker = self.memory.broker
+        broker.role = Role(kind, 0 if kind is RoleKind.MASTER else 1)
+        broker.store.gate = None if broker.role.is_master and is_ready else closed_gate(kind)
+        if kind is RoleKind.ACTING:
+            broker.pop.away = cast(Any, self)
         self.header = pull_header(sys_flag=COMMITS | SUBSCRIBES)
 
     def ask(self, needs: Needs) -> Reason | Any:
@@ -59,7 +70,7 @@ class Scripted:
         (serve,) = of_all_roles({1: Request(lambda broker, call: call.header, needs)}).values()
         call = Call(RemotingCommand.request(1), self.header, b"", FakePeer(), 0)
         try:
-            return serve(cast(Any, SimpleNamespace(broker=self)), call)
+            return serve(self.context, call)
         except OperationError as error:
             return error.reason
 
@@ -77,12 +88,10 @@ def test_a_master_answers_everything_by_itself(needs: Needs) -> None:
 
 @pytest.mark.parametrize("needs", Needs)
 @pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])
-def test_who_may_not_write_yet_or_any_more_answers_what_leaves_nothing(kind: RoleKind, needs: Needs) -> None:
+def test_broker_that_may_not_write_serves_only_requests_without_writes(kind: RoleKind, needs: Needs) -> None:
     broker = Scripted(kind, is_ready=False)
     if needs in (Needs.NOTHING, Needs.NO_TRACE):
         assert broker.ask(needs) is broker.header
-        traces = COMMITS if needs is Needs.NOTHING else 0
-        assert broker.header.sys_flag == SUBSCRIBES | traces
     else:
         assert broker.ask(needs) is Reason.SERVICE_NOT_AVAILABLE
 
@@ -106,18 +115,18 @@ def test_a_translated_request_is_judged_as_any_other_and_gets_its_permit(use: Us
         permits.append((permit, operations))
         return call.header
 
-    gate = Gate(cast(Any, broker), end_turn=lambda: None)
-    operations = cast(Any, SimpleNamespace(gate=gate))
+    operations = broker.context.operations
     (serve,) = of_all_roles({1: Translated(translate, use)}).values()
     call = Call(RemotingCommand.request(1), broker.header, b"", FakePeer(), 5)
     expected = broker.ask(use.needs)
     if isinstance(expected, Reason):
         with pytest.raises(OperationError) as refused:
-            serve(Context(cast(Any, broker), operations), call)
+            serve(broker.context, call)
         assert (refused.value.reason, permits) == (expected, [])
     else:
-        assert serve(Context(cast(Any, broker), operations), call) is expected
-        assert permits == [(Permit(use, call.peer, 5), operations)]
+        assert serve(broker.context, call) is expected
+        ((permit, given),) = permits
+        assert (permit.use, permit.connection, permit.now, given) == (use, call.peer, 5, operations)
 
 
 def test_a_fenced_broker_takes_no_messages(member: Member) -> None:
@@ -156,6 +165,17 @@ def test_a_fenced_broker_is_read_and_notes_nothing(member: Member) -> None:
     assert member.code(RequestCode.GET_BROKER_RUNTIME_INFO) == 0
 
 
+def test_master_that_is_not_ready_commits_no_offset_of_a_pull(slave: Member) -> None:
+    slave.service.broker.role.become(RoleKind.MASTER, epoch=1)
+    assert slave.pull(0, COMMITS | SUBSCRIBES, commit_offset=2) is not None
+    assert slave.service.broker.tables.offsets.query("G", "T", 0) == -1
+
+
+def test_slave_commits_the_offset_of_a_pull(slave: Member) -> None:
+    assert slave.pull(0, COMMITS | SUBSCRIBES, commit_offset=2) is not None
+    assert slave.service.broker.tables.offsets.query("G", "T", 0) == 2
+
+
 def test_pulls_may_wait_at_a_fenced_broker_until_its_role_changes(member: Member) -> None:
     assert member.pull(3, SUBSCRIBES | SUSPENDS) is None
     talker = member.talker
@@ -165,18 +185,12 @@ def test_pulls_may_wait_at_a_fenced_broker_until_its_role_changes(member: Member
     assert answer.code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_master_that_is_to_be_takes_nothing_until_it_is_ready() -> None:
-    group = Group()
-    master = group.master()
-    slave = group.slave(slave_read_enable=True)
-    master.send(3)
-    group.wait(14)
-    master.stop()
+def test_a_master_that_is_to_be_takes_nothing_until_it_is_ready(slave: Member) -> None:
     slave.service.broker.role.become(RoleKind.MASTER, epoch=1)
     answer = slave.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
     assert answer is not None
     assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE
     assert "about to be the master" in (answer.remark or "")
-    group.wait(1)
+    slave.group.wait(1)
     slave.send()
     assert slave.bodies() == [b"hello"] * 4

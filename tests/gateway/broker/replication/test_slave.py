@@ -88,7 +88,7 @@ def test_silence_is_broken_and_then_ended(scene: Scene) -> None:
     assert scene.master.came == 2
 
 
-def test_what_does_not_fit_ends_the_connection_and_says_why(scene: Scene) -> None:
+def test_mismatched_offset_ends_the_connection_with_a_reason(scene: Scene) -> None:
     scene.master.send(0, scene.bytes[:100])
     scene.master.send(50, scene.bytes[50:])
     assert scene.master.transport is None

@@ -42,7 +42,7 @@ def group() -> Group:
 
 @pytest.fixture
 def master(group: Group) -> Member:
-    """One that asks nobody who they are."""
+    """Return a master without authentication."""
     master = group.master(ha_allowed_slaves="")
     master.send(3)
     return master
@@ -109,7 +109,7 @@ def test_a_slave_that_registers_later_is_let_in_then(group: Group, master: Membe
     assert hand.got
 
 
-def test_what_was_said_before_it_was_clear_is_not_lost(group: Group, master: Member) -> None:
+def test_report_sent_before_the_check_is_not_lost(group: Group, master: Member) -> None:
     group.slave()
     hand = HandSlave(group, "10.0.0.1")
     report = b"\0" * 8
@@ -120,7 +120,7 @@ def test_what_was_said_before_it_was_clear_is_not_lost(group: Group, master: Mem
     assert hand.got
 
 
-def test_nobody_waits_before_the_door_for_ever(group: Group, master: Member) -> None:
+def test_unidentified_connections_are_limited_in_time_and_number(group: Group, master: Member) -> None:
     silent = HandSlave(group, STRANGER)
     group.wait(PATIENCE_MILLIS / 1000 + 2)
     assert silent.is_lost
@@ -143,7 +143,7 @@ def test_with_acting_masters_who_asks_where_the_log_is_may_follow(group: Group) 
     assert not hand.is_lost and len(server_of(master).connections) == 1
 
 
-def test_where_somebody_is_asked_who_they_are_only_tickets_count(group: Group, guarded: Member) -> None:
+def test_only_tickets_count_with_authentication(group: Group, guarded: Member) -> None:
     member = HandSlave(group, "10.0.0.1")
     member.report(0)
     assert member.is_lost

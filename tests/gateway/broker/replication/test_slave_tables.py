@@ -86,7 +86,7 @@ def test_every_table_is_taken_over(scene: Scene) -> None:
     assert mode is not None and mode.share == 2
 
 
-def test_what_is_taken_over_lies_in_the_files(scene: Scene) -> None:
+def test_adopted_tables_are_written_to_files(scene: Scene) -> None:
     scene.round()
     scene.memory.broker.delays.persist()
     read = scene.memory.disk.read_bytes

@@ -1,4 +1,4 @@
-"""What master and slave speak; how they do is proved where they meet."""
+"""The protocol of master and slave; the tests of their connections check its use."""
 
 from mqgateway.engine.ha.epoch_feed import EpochFeed
 from mqgateway.engine.ha.epoch_follow import EpochFollow

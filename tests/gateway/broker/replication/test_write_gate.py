@@ -1,4 +1,4 @@
-"""Nobody writes to a slave's log but its master."""
+"""Only its master writes to a slave's log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgotten of static topics, and when."""
+"""Cleaning of static topics."""
 
 from datetime import datetime
 
@@ -34,7 +34,7 @@ def clean_all(brokers: Cluster) -> dict[str, list[str]]:
     }
 
 
-def test_what_went_on_from_the_next_broker_is_forgotten_by_the_first() -> None:
+def test_item_continued_by_the_next_broker_is_forgotten_by_the_first() -> None:
     brokers = moved("a", "b", "c")
     assert clean_all(brokers) == {"b": ["a", "b", "c"], "c": ["a", "b", "c"]}
     assert brokers.read("c") == [(0, b"x"), (10_000, b"x"), (20_000, b"x")]
@@ -67,7 +67,7 @@ def test_a_leader_of_another_state_is_not_believed() -> None:
     assert "a" in clean_all(brokers)
 
 
-def test_what_was_not_moved_is_left_alone() -> None:
+def test_mapping_that_was_not_moved_is_kept() -> None:
     brokers = moved("a")
     brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers) == {"a": ["a"]}

@@ -1,4 +1,4 @@
-"""Queues of a static topic that move about, and a list for each: whoever reads gets the list, in order."""
+"""Queues of a static topic that move about, and a list for each: consumers read the list, in order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(queue=ANY_QUEUE, most=st.integers(1, 50))
     def consume(self, queue: int, most: int) -> None:
-        """Go on from where the group is, which whoever leads the queue knows."""
+        """Continue from the offset of the group, which the leader of the queue has."""
         member = self.brokers[self.leader(queue)]
         place = QueryConsumerOffsetRequestHeader(
             consumer_group="G", topic=TOPIC, queue_id=queue, set_zero_if_not_found=False
@@ -77,7 +77,7 @@ class Histories(RuleBasedStateMachine):
             self.read[queue] += len(found)
 
     def visible(self, queue: int) -> list[bytes]:
-        """Not yet what was sent to a piece whose begin nobody has said."""
+        """Return the bodies sent, without those in a mapping item that has no begin yet."""
         hidden = 0
         if self.is_moving[queue]:
             last = self.brokers.pieces(queue)[-1]

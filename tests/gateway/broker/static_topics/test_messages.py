@@ -2,17 +2,17 @@
 
 import pytest
 
-from mqgateway.engine.message import format_properties
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.new_message import NewMessage
 from mqgateway.gateway.broker.produce.send import SendOutcome, Sent
 from mqgateway.gateway.broker.static_topics.messages import send
 from mqgateway.gateway.codec.codes import RequestCode
 from tests.support.gateway.broker.clusters import BLOCK, TOPIC, Cluster
 from tests.support.gateway.broker.helpers import batch_body, send_header
-from tests.support.gateway.broker.producing import TypedMessage, later, outcome_of
+from tests.support.gateway.broker.producing import later, new_message, outcome_of
 
 
 def cluster(*leaders: str) -> Cluster:
@@ -21,10 +21,10 @@ def cluster(*leaders: str) -> Cluster:
     return made
 
 
-def put(brokers: Cluster, name: str, request: TypedMessage, body: bytes = b"x") -> Sent | Steps[Sent]:
+def put(brokers: Cluster, name: str, message: NewMessage) -> Sent | Steps[Sent]:
     """The operation, as any door calls it."""
     member = brokers[name]
-    return send(member.broker, request, body, member.producer, brokers.clock.millis())
+    return send(member.broker, message, member.producer, brokers.clock.millis())
 
 
 @pytest.mark.parametrize("queue_id", [1, -1])
@@ -33,21 +33,21 @@ def test_the_outcome_of_a_send_is_about_the_queue(queue_id: int) -> None:
     brokers.fill("a", b"0", queue_id=1)
     brokers.move(1, "b")
     brokers.move(1, "a")
-    outcome = outcome_of(put(brokers, "a", TypedMessage(TOPIC, queue_id=queue_id)))
+    outcome = outcome_of(put(brokers, "a", new_message(TOPIC, queue_id=queue_id)))
     assert isinstance(outcome, SendOutcome)
     assert (outcome.status, outcome.transaction_id) == (PutStatus.PUT_OK, "K1")
     assert (outcome.queue_id, outcome.queue_offset) == (1, 2 * BLOCK)
     brokers["a"].broker.store.dispatch()
     assert [message.body for message in brokers["a"].stored(TOPIC, 1)] == [b"x"]
     with pytest.raises(OperationError) as refusal:
-        put(brokers, "a", TypedMessage(TOPIC, queue_id=0))
+        put(brokers, "a", new_message(TOPIC, queue_id=0))
     assert refusal.value.reason is Reason.NOT_LEADER_FOR_QUEUE
 
 
 def test_so_is_one_that_is_waited_for() -> None:
     brokers = Cluster("a", "b", store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH})
     brokers.create("b", "a")
-    request = TypedMessage(TOPIC, queue_id=1, properties=format_properties({"WAIT": "true"}))
+    request = new_message(TOPIC, queue_id=1, properties={"WAIT": "true"})
     arrived = later(put(brokers, "a", request))
     assert not arrived
     brokers["a"].broker.store.dispatch()
@@ -183,7 +183,7 @@ def test_a_pull_at_the_end_of_a_piece_goes_on_at_once() -> None:
         assert (answer.code, answer.ext["nextBeginOffset"]) == (20, str((offset // BLOCK + 1) * BLOCK))
 
 
-def test_what_an_offset_outside_is_answered() -> None:
+def test_pull_outside_the_offsets_returns_the_nearest() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1", b"2")
     brokers.move(0, "b")

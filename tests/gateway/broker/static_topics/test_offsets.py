@@ -96,7 +96,7 @@ def test_the_earliest_message_is_looked_for_in_the_first_piece() -> None:
     ],
 )
 def test_a_time_is_found_in_any_piece(ago: int, lower: int, upper: int, end: bool) -> None:
-    """With `UPPER`, the only message of a later piece cannot be told from none."""
+    """With `UPPER`, a mapping item with one message looks like an empty one."""
     brokers = moved(end=end)
     millis = brokers.clock.millis() - ago
     assert search(brokers, millis, BoundaryType.LOWER) == lower
@@ -138,7 +138,7 @@ def test_a_queue_that_never_moved_is_a_brokers_queue() -> None:
     assert committed(brokers, "c", queue_id=1, consumer_group="new").code in (0, 22)
 
 
-def test_what_others_lead_is_refused() -> None:
+def test_request_for_a_queue_led_by_another_broker_is_refused() -> None:
     brokers = moved()
     answers = [
         brokers["a"].ask(MIN, GetMinOffsetRequestHeader(topic=TOPIC, queue_id=0)),

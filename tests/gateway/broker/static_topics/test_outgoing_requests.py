@@ -1,4 +1,4 @@
-"""What brokers of other pieces are asked, and what becomes of what they answer."""
+"""Requests to brokers of other mapping items, and the handling of their answers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from mqgateway.gateway.broker.static_topics import outgoing_requests
 from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.remoting.exchange import PeerGone
-from tests.support.gateway.broker.pulls import wish
+from tests.support.gateway.broker.pulls import pull_request
 
 PIECE = Piece(1, 6, "b", 100)
 OFFSETS = {"suggestWhichBrokerId": "1", "nextBeginOffset": "5", "minOffset": "0", "maxOffset": "9"}
@@ -46,7 +47,7 @@ class World:
         return fail(self.answer) if isinstance(self.answer, Exception) else succeed(self.answer)
 
     def outcome(self, ask: Callable[..., Deferred[Any]], *args: object) -> Any:
-        """What comes of a question: the outcome, or the error."""
+        """Return the outcome of a request, or the error."""
         seen: list[Any] = []
         ask(self.directory, *args).addBoth(seen.append)
         (outcome,) = seen
@@ -64,7 +65,7 @@ def world() -> World:
 
 def test_a_pull_is_of_the_brokers_own_queue_and_its_answer_typed(world: World) -> None:
     world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
-    request = wish(queue_id=6, queue_offset=3, subscription="a", max_msg_bytes=9)
+    request = pull_request(queue_id=6, offset=3, expression="a")
     outcome = world.outcome(outgoing_requests.pull, PIECE, request)
     assert isinstance(outcome, PullOutcome)
     assert (outcome.status, outcome.found, outcome.body) == (PullStatus.FOUND, GetStatus.FOUND, b"x")
@@ -73,7 +74,67 @@ def test_a_pull_is_of_the_brokers_own_queue_and_its_answer_typed(world: World) -
     asked = command.ext_fields
     assert (command.code, asked["lo"], asked["bname"]) == (RequestCode.PULL_MESSAGE, "false", "b")
     assert (asked["queueId"], asked["queueOffset"], asked["subscription"]) == ("6", "3", "a")
-    assert asked["maxMsgBytes"] == "9"
+
+
+@pytest.mark.parametrize("sys_flag", [0, 4 | 8, 1 | 2 | 4, 1 | 2 | 16])
+def test_forwarded_pull_has_the_fields_of_the_client_but_waits_and_commits_not(
+    world: World, sys_flag: int
+) -> None:
+    world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
+    header = PullMessageRequestHeader(
+        lo=True,
+        bname="a",
+        consumer_group="G",
+        topic="T",
+        queue_id=0,
+        queue_offset=107,
+        max_msg_nums=32,
+        sys_flag=sys_flag,
+        commit_offset=103,
+        suspend_timeout_millis=15_000,
+        subscription="*",
+        sub_version=9,
+        max_msg_bytes=99,
+        request_source=2,
+        proxy_froward_client_id="p",
+    )
+    request = pull_request(queue_id=6, offset=7, subscription_version=9, header=header)
+    world.outcome(outgoing_requests.pull, PIECE, request)
+    (command,) = world.asked
+    assert command.ext_fields == {
+        "lo": "false",
+        "bname": "b",
+        "consumerGroup": "G",
+        "topic": "T",
+        "queueId": "6",
+        "queueOffset": "7",
+        "maxMsgNums": "32",
+        "sysFlag": str(sys_flag & ~3),
+        "commitOffset": "3",
+        "suspendTimeoutMillis": "15000",
+        "subscription": "*",
+        "subVersion": "9",
+        "maxMsgBytes": "99",
+        "requestSource": "2",
+        "proxyFrowardClientId": "p",
+    }
+
+
+@pytest.mark.parametrize(("is_subscribed", "sys_flag"), [(False, "4"), (True, "0")])
+def test_forwarded_pull_of_another_protocol_waits_and_commits_not(
+    world: World, is_subscribed: bool, sys_flag: str
+) -> None:
+    world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
+    request = pull_request(queue_id=6, offset=7, max_wait=50, is_subscribed=is_subscribed)
+    world.outcome(outgoing_requests.pull, PIECE, request)
+    (command,) = world.asked
+    asked = command.ext_fields
+    assert (asked["sysFlag"], asked["commitOffset"], asked["suspendTimeoutMillis"]) == (
+        sys_flag,
+        str(PIECE.physical(0)),
+        "50",
+    )
+    assert "requestSource" not in asked
 
 
 @pytest.mark.parametrize(
@@ -88,7 +149,7 @@ def test_a_broker_that_is_no_help_is_told_of(
     world: World, reply: RemotingCommand | Exception, message: str
 ) -> None:
     world.answer = reply
-    error = world.outcome(outgoing_requests.pull, PIECE, wish())
+    error = world.outcome(outgoing_requests.pull, PIECE, pull_request())
     assert isinstance(error, OperationError)
     assert (error.reason, message in error.message) == (Reason.SYSTEM_ERROR, True)
 

@@ -4,8 +4,7 @@ import pytest
 
 from mqgateway.engine.static_topics.pieces import Piece
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.static_topics.state import LogicalQueue, changed, led_queue
-from mqgateway.gateway.codec.headers import GetMaxOffsetRequestHeader
+from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
 from tests.support.gateway.broker.clusters import TOPIC, Cluster
 
 
@@ -35,10 +34,3 @@ def test_a_queue_knows_its_pieces() -> None:
     assert LogicalQueue(TOPIC, "a", 7, [Piece(0, 1, "a", 0)]).is_plain
     with pytest.raises(OperationError, match="where queue 7 begins"):
         LogicalQueue(TOPIC, "a", 7, pieces[2:]).at(0)
-
-
-def test_a_request_is_changed_in_a_copy() -> None:
-    before = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)
-    after = changed(before, queue_id=5)
-    assert before == GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)
-    assert after == GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=5)

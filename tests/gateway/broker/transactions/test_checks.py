@@ -1,4 +1,4 @@
-"""Who is asked about a transaction, and which can be checked anew."""
+"""The clients that check a transaction, and transactions that can be checked again."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def test_the_clients_of_a_group_are_asked_in_turn() -> None:
 
 
 @pytest.mark.parametrize("message_id", ["", "zz", "7F00000100002A9F" + "F" * 16])
-def test_what_is_not_there_is_not_checked_anew(message_id: str) -> None:
+def test_missing_half_message_is_not_checked_again(message_id: str) -> None:
     with pytest.raises(OperationError) as caught:
         resume_check(MemoryBroker().broker, message_id, None)
     assert caught.value.reason is Reason.SYSTEM_ERROR

@@ -27,14 +27,14 @@ class Talk(MemoryBroker):
         self.join(self.producer)
 
     def join(self, peer: FakePeer, group: str = "PG") -> None:
-        """What a producer's heartbeat does."""
+        """Register a producer as its heartbeat does."""
         outgoing = RemotingOutgoing(peer, CURRENT_VERSION)
         client = Client(peer, peer.address, "JAVA", CURRENT_VERSION, outgoing)
         self.broker.clients.register_producer(group, client)
         peer.on_lost(self.broker.clients.lost)
 
     def send_half(self, body: bytes = b"hello", **properties: str) -> Answer:
-        """What sendMessageInTransaction does first."""
+        """Send a half message as the first step of sendMessageInTransaction."""
         given = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "K1", **properties}
         return self.send("T", body, properties=given, sys_flag=4, queue_id=2, born_timestamp=self.now)
 
@@ -45,7 +45,7 @@ class Talk(MemoryBroker):
     def end(
         self, answer: Answer, outcome: int = COMMIT, *, oneway: bool = False, **changes: object
     ) -> Answer:
-        """What it does in the end."""
+        """End the transaction as the last step of sendMessageInTransaction."""
         offset = int(answer.ext["msgId"][-16:], 16)
         fields: dict[str, object] = {
             "producer_group": "PG",
@@ -68,7 +68,7 @@ class Talk(MemoryBroker):
             broker.store.tick()
 
     def answer(self, question: RemotingCommand, outcome: int, *, peer: FakePeer | None = None) -> Answer:
-        """What a client does with a question."""
+        """Answer a check as a client does."""
         fields = question.ext_fields
         header = EndTransactionRequestHeader(
             producer_group="PG",
@@ -119,7 +119,7 @@ def test_a_rollback_brings_nothing() -> None:
     assert talk.producer.sent == []
 
 
-def test_who_does_not_know_yet_gets_no_answer() -> None:
+def test_unknown_outcome_is_not_answered() -> None:
     talk = Talk()
     sent = talk.send_half()
     assert talk.end(sent, UNKNOWN).waits
@@ -166,7 +166,7 @@ def test_an_ordinary_message_cannot_be_committed() -> None:
     assert talk.end(sent).remark == "Find prepared transaction message failed"
 
 
-def test_who_lets_its_own_time_pass_has_to_wait_for_the_question() -> None:
+def test_commit_after_the_immunity_time_has_to_wait_for_the_check() -> None:
     talk = Talk()
     sent = talk.send_half(CHECK_IMMUNITY_TIME_IN_SECONDS="20")
     talk.clock.advance(20_001)
@@ -277,7 +277,7 @@ def test_questions_that_stay_unanswered_end() -> None:
 
 
 @pytest.mark.parametrize("message_id", [None, "", "zz", "x" * 32, "0" * 32, "7F00000100002A9F" + "F" * 16])
-def test_what_is_not_there_cannot_be_resumed(message_id: str | None) -> None:
+def test_check_of_a_missing_message_is_not_resumed(message_id: str | None) -> None:
     talk = Talk()
     header = ResumeCheckHalfMessageRequestHeader(msg_id=message_id)
     answer = talk.ask(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
@@ -285,7 +285,7 @@ def test_what_is_not_there_cannot_be_resumed(message_id: str | None) -> None:
     assert answer.remark == f"Exception was thrown when putting message back to {HALF}."
 
 
-def test_what_never_was_a_half_message_is_not_resumed() -> None:
+def test_check_of_a_plain_message_is_not_resumed() -> None:
     talk = Talk()
     sent = talk.send("T")
     header = ResumeCheckHalfMessageRequestHeader(msg_id=sent.ext["msgId"])
@@ -337,7 +337,7 @@ def test_a_broker_may_refuse_transactions() -> None:
     assert answer.remark == "the broker[127.0.0.1] sending transaction message is forbidden"
 
 
-def test_what_an_old_client_retries_is_no_half_message() -> None:
+def test_message_sent_back_by_an_old_client_is_not_a_half_message() -> None:
     """Before 4.6.1 the property stayed in messages that consumers send back."""
     talk = Talk()
     properties = {"TRAN_MSG": "true", "UNIQ_KEY": "K", "DELAY": "3"}

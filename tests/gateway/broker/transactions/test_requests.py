@@ -1,4 +1,4 @@
-"""What producers say of transactions as resolutions; see `test_ends` for the rest."""
+"""Resolutions that producers send for transactions; see `test_ends` for the rest."""
 
 from mqgateway.gateway.broker.transactions.ends import Resolution
 from mqgateway.gateway.broker.transactions.requests import RESOLUTIONS

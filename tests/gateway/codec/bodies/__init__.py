@@ -1,1 +1,1 @@
-"""The bodies: their JSON, member by member and as the standard prints it."""
+"""The bodies: their JSON, member by member and as RocketMQ prints it."""

@@ -1,6 +1,6 @@
-"""How declared bodies are read and written, and that no declaration changes unseen.
+"""Declared bodies are read and written, and no declaration changes unseen.
 
-`pinned.txt` lists the members of all bodies. After a wanted change write it anew with
+`pinned.txt` lists the members of all bodies. After an intended change write it again with
 `python -m tests.gateway.codec.bodies.test_body` and read the diff.
 """
 

@@ -1,4 +1,4 @@
-"""What consumers tell about themselves."""
+"""Running information of consumers."""
 
 from mqgateway.gateway.codec.bodies import (
     ConsumeMessageDirectlyResult,

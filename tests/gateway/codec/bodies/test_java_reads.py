@@ -1,4 +1,4 @@
-"""What the standard's reader takes for each Java type, our bodies take, and read the same.
+"""Our bodies accept what RocketMQ's reader accepts for each Java type, and read the same.
 
 `java_reads.json` was measured: `python -m compat_tests.support.body_reads` makes it, and
 `compat_tests/test_body_reads.py` checks that it is still true.
@@ -19,24 +19,24 @@ from mqgateway.gateway.codec.errors import BodyError
 
 TABLE: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "java_reads.json").read_text())
 TABLES = {"SubscriptionGroupConfig": SubscriptionGroupConfig, "TopicConfig": TopicConfig}
-"""What is no body but an entry of a table, read with `engine.json_members`."""
+"""Entries of tables instead of bodies, read with `engine.json_members`."""
 
 OTHERWISE = {
     # Text of large numbers: what they looked like is not kept.
     ("String, subString", "3e9"): "3000000000.0",
     ("String, subString", "1e19"): "1e+19",
-    # No client sends a group without a name: the standard takes it and fails a little later.
+    # No client sends a group without a name: RocketMQ accepts it and fails a little later.
     **{
         ("Set of objects, producerDataSet", form): "refused"
         for form in ("{}", '{"a":"b"}', '{"a":1}', '{"1":"x"}')
     },
     ("Set of objects, producerDataSet", '"null"'): [],
 }
-"""What we read where that is not what the standard reads."""
+"""Our results that differ from RocketMQ's."""
 
 
 def read(name: str, form: str) -> Any:
-    """What we read of a member, or "refused"."""
+    """Return our value of a member, or "refused"."""
     case = TABLE[name]
     text = case["text"].replace("?", form).encode()
     try:

@@ -12,7 +12,7 @@ def test_a_change_of_lite_subscriptions() -> None:
     assert (change.action, change.lite_topic_set, change.topic) == ("PARTIAL_ADD", {"x"}, "P")
 
 
-def test_what_was_not_computed_is_not_written() -> None:
+def test_values_that_were_not_computed_are_omitted() -> None:
     assert GetLiteGroupInfoResponseBody("G", "P", total_lag_count=3).encode() == (
         b'{"group":"G","parentTopic":"P","totalLagCount":3}'
     )

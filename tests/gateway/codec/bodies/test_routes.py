@@ -43,7 +43,7 @@ def test_cluster_info_has_bare_ids() -> None:
 
 
 def test_static_topics_keep_their_bare_ids() -> None:
-    """What is carried as plain JSON is printed in the form of the rest."""
+    """Plain JSON values are printed in the form of the rest."""
     route = TopicRouteData(topic_queue_mapping_by_broker={"b": {"currIdMap": {0: 1}}})
     assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{0:1}}}' in route.encode()
     assert b'"topicQueueMappingByBroker":{"b":{"currIdMap":{"0":1}}}' in route.encode_standard()

@@ -1,4 +1,4 @@
-"""Who is let in, and what each request needs: by users and policies, and by accounts of version 4."""
+"""Authentication and needs of requests: by users and policies, and by accounts of version 4."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def signed(secret: str = "secret", name: str = "alice") -> dict[str, str]:
 
 
 def route(service: Service, **headers: str) -> v2.Status:
-    """How a question for a route is answered."""
+    """Return the status of a route query."""
     status: v2.Status = service.ask(v2.QueryRouteRequest(topic=T), **headers).status
     return status
 
 
-def test_who_signs_is_let_in() -> None:
+def test_signed_call_is_served() -> None:
     guard: Any = Guard()
     service = Service(guard)
     assert route(service, **signed()).code == v2.Code.OK
@@ -82,8 +82,8 @@ def test_who_signs_is_let_in() -> None:
         (signed() | {"authorization": "MQv2 Signature=xyz"}, "create authentication context error."),
     ],
 )
-def test_who_does_not(headers: dict[str, str], what: str) -> None:
-    """Before it is asked which client calls."""
+def test_call_without_valid_signature_is_refused(headers: dict[str, str], what: str) -> None:
+    """Before the client id is checked."""
     guard: Admission = Guard()
     answer = Service(guard).ask(v2.QueryRouteRequest(topic=T), "", **headers)
     assert (answer.status.code, answer.status.message) == (v2.Code.UNAUTHORIZED, what)
@@ -105,7 +105,7 @@ def test_a_refused_stream_ends_normally() -> None:
     assert stream.call.ended is not None and stream.call.ended[0] == 0
 
 
-def test_who_may_not() -> None:
+def test_call_without_permission_is_refused() -> None:
     service = Service(Guard(allowed=False))
     assert route(service, **signed()).message == "no permission"
     (first, _) = service.ask(v2.ReceiveMessageRequest(group=G, message_queue={"topic": T}), **signed())
@@ -148,7 +148,7 @@ WRITES = [Need(topic("T"), (PUB,))]
         ),
     ],
 )
-def test_what_a_request_needs(request_: Any, standard: list[Need], strict: list[Need]) -> None:
+def test_needs_of_requests(request_: Any, standard: list[Need], strict: list[Need]) -> None:
     assert list(needs_of(request_, False)) == standard
     assert list(needs_of(request_, True)) == strict
 

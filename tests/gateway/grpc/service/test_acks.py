@@ -36,7 +36,7 @@ def forwarding(handle: str) -> v2.ForwardMessageToDeadLetterQueueRequest:
     return v2.ForwardMessageToDeadLetterQueueRequest(group=G, topic=T, receipt_handle=handle)
 
 
-def test_what_is_acknowledged_does_not_come_again(service: Service) -> None:
+def test_acknowledged_message_is_not_redelivered(service: Service) -> None:
     service.send(b"a")
     got = service.receive()
     answer = service.ask(acking(got))

@@ -21,7 +21,7 @@ GZIP, IDENTITY = v2.Encoding.GZIP, v2.Encoding.IDENTITY
 
 
 @given(st.binary(max_size=2000), st.sampled_from(["", "name.txt"]))
-def test_what_a_client_compressed_remoting_consumers_can_read(body: bytes, name: str) -> None:
+def test_body_compressed_by_client_is_read_by_remoting_consumers(body: bytes, name: str) -> None:
     """Of GZIP with a name in its head too."""
     made = gzip.compress(body)
     if name:
@@ -33,7 +33,7 @@ def test_what_a_client_compressed_remoting_consumers_can_read(body: bytes, name:
 
 
 @pytest.mark.parametrize("kind", Compression)
-def test_what_a_remoting_producer_compressed_is_made_whole(kind: Compression) -> None:
+def test_body_compressed_by_remoting_producer_is_inflated(kind: Compression) -> None:
     body = b"hello" * 100
     assert as_received(compress(body, kind, 5), kind.flag, MOST) == (body, IDENTITY)
 
@@ -49,11 +49,11 @@ def test_gzip_under_the_flag_of_zlib_is_made_whole() -> None:
     [b"no gzip", gzip.compress(b"a")[:-3], b"\x1f\x8b\x08" + b"\xff" * 20, gzip.compress(b"a") + b"x"],
     ids=["no gzip", "cut short", "a header only", "more behind"],
 )
-def test_what_only_claims_to_be_compressed_is_stored_as_it_came(body: bytes) -> None:
+def test_body_that_only_claims_to_be_compressed_is_stored_unchanged(body: bytes) -> None:
     assert as_stored(body, GZIP, MOST) == (body, SysFlag.COMPRESSED)
 
 
-def test_what_would_become_too_large_stays_as_it_is() -> None:
+def test_body_that_would_become_too_large_stays_compressed() -> None:
     made = gzip.compress(bytes(2000))
     assert as_stored(made, GZIP, 1000) == (made, SysFlag.COMPRESSED)
     assert as_received(made, SysFlag.COMPRESSED, 1000) == (made, GZIP)
@@ -62,7 +62,7 @@ def test_what_would_become_too_large_stays_as_it_is() -> None:
     assert as_received(b"\x1f\x8bnothing", SysFlag.COMPRESSED, 1000) == (b"\x1f\x8bnothing", GZIP)
 
 
-def test_what_is_not_compressed_stays_as_it_is() -> None:
+def test_plain_body_stays_unchanged() -> None:
     assert as_stored(b"a", IDENTITY, MOST) == (b"a", 0)
     assert as_received(b"a", 0, MOST) == (b"a", IDENTITY)
 

@@ -1,4 +1,4 @@
-"""Who calls: headers, addresses, and the call as a connection."""
+"""The caller: headers, addresses, and the call as a connection."""
 
 from __future__ import annotations
 

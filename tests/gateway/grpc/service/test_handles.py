@@ -1,4 +1,4 @@
-"""Receipt handles: the standard's text, and what is refused."""
+"""Receipt handles: RocketMQ's text, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_handle_without_its_place_in_the_log() -> None:
 @pytest.mark.parametrize(
     "text", ["", "x", "a b c d e f g h", TEXT.replace(" 3 7", " x 7"), TEXT.replace("1795", "-x")]
 )
-def test_what_is_no_handle(text: str) -> None:
+def test_invalid_handle_is_refused(text: str) -> None:
     with pytest.raises(Refused) as refused:
         Handle.parse(text)
     assert refused.value.code == v2.Code.INTERNAL_SERVER_ERROR

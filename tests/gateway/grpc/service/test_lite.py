@@ -1,4 +1,4 @@
-"""SyncLiteSubscription: which lite topics clients read, how many, and when that ends."""
+"""SyncLiteSubscription: the lite topics that clients read, their number, and the end of subscriptions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def service(**options: Any) -> Service:
 
 
 def sync(made: Service, *names: str, action: v2.LiteSubscriptionAction = 0, **fields: Any) -> v2.Status:  # type: ignore[assignment]
-    """How it is answered."""
+    """Return the status of the answer."""
     request = v2.SyncLiteSubscriptionRequest(
         topic=v2.Resource(name="chat"),
         group=v2.Resource(name="R"),
@@ -85,7 +85,7 @@ def test_too_many_in_a_second() -> None:
     assert sync(made, "b").code == v2.Code.OK
 
 
-def test_where_a_subscription_begins() -> None:
+def test_first_offset_of_a_subscription() -> None:
     made = service()
     made.send(b"a", "chat", lite_topic="a")
     made.send(b"b", "chat", lite_topic="a")

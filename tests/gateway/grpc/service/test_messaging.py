@@ -1,4 +1,4 @@
-"""The whole service: what Apache's proxy answers to each of many calls; what stands before all methods."""
+"""The whole service: answers of Apache's proxy to each of many calls; checks before all methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXPECTED = answers.recorded() | answers.DEPARTURES
 
 @pytest.fixture(scope="module")
 def service() -> Service:
-    """What the cases are about, at the time of today: some name times from now on."""
+    """A service with the topics of the cases, at today's time: some cases name times from now on."""
     made = Service(clock=ManualClock(int(time.time() * 1000)), store_options=LITE_STORE)
     for topic, kind in cases.TYPES.items():
         made.topic(topic, kind)
@@ -80,7 +80,7 @@ def test_every_method_of_the_service_is_there() -> None:
     assert len(methods) == 17
 
 
-def test_what_nobody_meant_is_not_told(
+def test_text_of_unexpected_error_is_not_sent(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = Service()
@@ -110,7 +110,7 @@ def test_a_client_says_who_it_is(client_id: str) -> None:
     assert stream.call.ended is not None and stream.call.ended[0] == 0
 
 
-def test_who_is_told_to_connect_anew_before_a_stop() -> None:
+def test_clients_are_requested_to_reconnect_before_a_stop() -> None:
     service = Service()
     stream = service.producer()
     service.service.stop()

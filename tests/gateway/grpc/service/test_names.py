@@ -43,5 +43,5 @@ def test_a_time_before_the_epoch() -> None:
 @pytest.mark.parametrize(
     "seconds,is_one", [(0, True), (-(2**62), False), (253_402_300_799, True), (2**62, False)]
 )
-def test_what_is_a_time(seconds: int, is_one: bool) -> None:
+def test_is_time_in_the_years_1_to_9999(seconds: int, is_one: bool) -> None:
     assert is_time(v2.Timestamp(seconds=seconds)) is is_one

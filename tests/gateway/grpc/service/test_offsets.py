@@ -89,12 +89,12 @@ def test_only_what_has_the_tag(service: Service) -> None:
         {"message_queue": queue(0, "missing")},
     ],
 )
-def test_what_cannot_be_pulled(service: Service, fields: dict[str, Any]) -> None:
+def test_invalid_pull_is_refused(service: Service, fields: dict[str, Any]) -> None:
     (refused,) = service.ask(pulling(**fields))
     assert refused.status.code != v2.Code.OK
 
 
-def test_a_group_commits_and_is_told(service: Service) -> None:
+def test_group_commits_and_reads_its_offset(service: Service) -> None:
     asked = v2.GetOffsetRequest(group=G, message_queue=queue())
     assert service.ask(asked).status.code == v2.Code.OFFSET_NOT_FOUND
     update = v2.UpdateOffsetRequest(group=G, message_queue=queue(), offset=5)

@@ -1,4 +1,4 @@
-"""A client's message is stored and read again as it was; what is refused; what does not leak."""
+"""A client's message is stored and read back unchanged; refusals; properties that are not returned."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def stored(properties: dict[str, str], body: bytes = b"a", **fields: Any) -> Sto
 
 
 def back(properties: dict[str, str], **fields: Any) -> v2.Message:
-    """What a client gets of it."""
+    """Return the message as a client gets it."""
     return received_message(stored(properties, **fields), NOW, 1 << 20)
 
 
@@ -115,7 +115,7 @@ def test_users_set_no_property_of_the_broker(name: str) -> None:
         {"delivery_timestamp": v2.Timestamp(seconds=2**62)},
     ],
 )
-def test_what_would_be_read_as_something_else(system: dict[str, Any]) -> None:
+def test_ambiguous_values_are_refused(system: dict[str, Any]) -> None:
     with pytest.raises(Refused):
         stored_properties(message(**system), BrokerOptions(max_delay_time_mills=0), SENDING)
 

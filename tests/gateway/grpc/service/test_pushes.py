@@ -1,4 +1,4 @@
-"""What clients are asked and told by the streams of their Telemetry."""
+"""Commands to clients by the streams of their Telemetry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.gateway.grpc.messaging import LITE_STORE, Service, Stream
 
 
 def outcome(waiting: Any) -> list[Any]:
-    """Where an answer, or the failure, will be."""
+    """Return a list that will have the answer, or the failure."""
     found: list[Any] = []
     waiting.addBoth(found.append)
     return found
@@ -71,7 +71,7 @@ def test_stacks_that_are_not_told(code: v2.Code) -> None:
     assert isinstance(found[0], ClientAnswer) and found[0].code != 0
 
 
-def test_what_is_known_of_a_client_without_asking() -> None:
+def test_running_info_without_a_command() -> None:
     service = Service()
     service.consumer()
     (answer,) = outcome(consumers.running_info(service.broker, "G", "c1"))
@@ -102,7 +102,7 @@ def test_a_client_without_a_stream() -> None:
     assert isinstance(found, Failure) and "no Telemetry stream" in str(found.value)
 
 
-def test_what_a_gRPC_client_cannot_be_asked() -> None:
+def test_commands_that_gRPC_clients_do_not_know() -> None:
     service = Service()
     service.consumer()
     outgoing = service.broker.clients.consumer("G", "c1").outgoing  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""ReceiveMessage: what is given out, who waits and how long, what is dealt with on the way."""
+"""ReceiveMessage: deliveries, waits, and messages that are acknowledged or dead-lettered on the way."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_only_what_an_expression_lets_pass(service: Service) -> None:
     assert [one.body for one in service.receive(filter_expression=wanted)] == [b"b"]
 
 
-def test_what_nobody_acknowledges_comes_again_until_it_is_given_up(service: Service) -> None:
+def test_unacknowledged_message_is_redelivered_until_it_is_dead_lettered(service: Service) -> None:
     service.group("G", retry_max_times=1)
     service.send(b"a")
     attempts = []
@@ -237,7 +237,7 @@ def after_a_restart() -> Service:
     return service
 
 
-def test_who_said_no_settings_is_served_by_those_of_its_group() -> None:
+def test_client_without_settings_is_served_by_those_of_its_group() -> None:
     """Ordered messages one after another; they are renewed, and acknowledged by their handles."""
     service = Service()
     service.topic("F", "FIFO")
@@ -254,7 +254,7 @@ def test_who_said_no_settings_is_served_by_those_of_its_group() -> None:
     assert not len(service.service.acknowledger.renewals)
 
 
-def test_who_said_no_settings_is_unknown_to_the_rest() -> None:
+def test_client_without_settings_is_unknown_to_other_methods() -> None:
     service = after_a_restart()
     service.receive(auto_renew=True)
     beat = v2.HeartbeatRequest(group=v2.Resource(name="G"))
@@ -275,7 +275,7 @@ def test_settings_that_come_later_are_those_that_count() -> None:
     assert not len(service.service.acknowledger.renewals)
 
 
-def test_who_said_no_settings_waits_less_long_than_its_call() -> None:
+def test_client_without_settings_waits_less_long_than_its_call() -> None:
     service = after_a_restart()
     service.receive()
     call = service_call(service, receiving(long_polling_timeout=None), 10.0, "5.2.0")

@@ -26,7 +26,7 @@ def received(made: Service) -> list[v2.Message]:
 
 
 def is_there(made: Service) -> bool:
-    """Whether another client gets something."""
+    """Return True if another client gets a message."""
     call, answers = made.begin(receiving())
     call.leave()
     return bool(answers)
@@ -62,7 +62,7 @@ def test_after_a_while_it_comes_again_as_the_group_says() -> None:
     assert is_there(made)
 
 
-def test_what_a_client_received_comes_again_soon_when_it_goes() -> None:
+def test_messages_of_a_client_that_left_are_redelivered_soon() -> None:
     made = service()
     received(made)
     made.ask(v2.NotifyClientTerminationRequest(group=v2.Resource(name="G")))

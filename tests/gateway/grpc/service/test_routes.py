@@ -1,4 +1,4 @@
-"""Routes: where clients are told to come, and which queues there are."""
+"""Routes: endpoints for clients, and queues of topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Scheme = v2.AddressScheme
 
 
 def endpoints(service: Service, *pairs: tuple[str, int]) -> tuple[int, list[tuple[str, int]]]:
-    """Scheme and addresses that a client is told which named these."""
+    """Return scheme and addresses for a client that named these."""
     addresses = [v2.Address(host=host, port=port) for host, port in pairs]
     request = v2.QueryRouteRequest(topic=v2.Resource(name="T"), endpoints=v2.Endpoints(addresses=addresses))
     told = service.ask(request).message_queues[0].broker.endpoints
@@ -44,7 +44,7 @@ def test_addresses_by_settings(options: dict[str, Any], told: tuple[str, int]) -
 
 
 def known(service: Service, route: TopicRouteData | None) -> None:
-    """What name servers say."""
+    """Set the answer of the name servers."""
     service.broker.cluster.routes.of = lambda topic: succeed(route)  # type: ignore[method-assign]
 
 
@@ -99,14 +99,14 @@ def test_a_topic_that_name_servers_do_not_know_yet() -> None:
 
 
 @pytest.mark.parametrize("perm,name", [(0, "NONE"), (2, "WRITE"), (4, "READ"), (6, "READ_WRITE")])
-def test_what_may_be_done_with_queues(perm: int, name: str) -> None:
+def test_permissions_of_queues(perm: int, name: str) -> None:
     service = Service()
     service.topic("P", perm=perm, queues=1)
     (queue,) = service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="P"))).message_queues
     assert v2.Permission.Name(queue.permission) == name
 
 
-def test_what_a_topic_takes() -> None:
+def test_message_types_of_a_topic() -> None:
     service = Service()
     service.topic("M", "MIXED", queues=1)
     (queue,) = service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="M"))).message_queues

@@ -1,4 +1,4 @@
-"""SendMessage and RecallMessage: where messages go, what is answered, what is taken back."""
+"""SendMessage and RecallMessage: queues of messages, answers, recalls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry policies of groups, as clients are told them and as renewals end by them."""
+"""Retry policies of groups, as clients get them and as renewals end by them."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def test_policies_as_they_are_told() -> None:
 
 
 @pytest.mark.parametrize("text,quota", [("", 2000), ("7", 7), ("-1", -1), ("x", 2000)])
-def test_how_many_lite_topics_a_client_may_read(text: str, quota: int) -> None:
+def test_quota_of_lite_topics(text: str, quota: int) -> None:
     assert lite_quota(SubscriptionGroupConfig("G", attributes={"lite.sub.client.quota": text})) == quota

@@ -1,4 +1,4 @@
-"""Requests with anything in their fields: each has an answer that somebody meant; nobody else is harmed."""
+"""Requests with random fields: each has an intended answer, and other clients are not affected."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_spoiled_settings_and_answers(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def bounded(service: Messaging) -> None:
-    """What the service keeps is within its limits."""
+    """Check that the state of the service is within its limits."""
     assert len(service.sessions) <= LIMITS["max_grpc_clients"]
     assert len(service.transactions) <= LIMITS["max_remembered_transactions"]
     assert len(service.acknowledger.renewals) <= LIMITS["max_renewed_messages"]

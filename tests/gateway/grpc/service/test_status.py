@@ -41,7 +41,7 @@ Code = v2.Code
         (ValueError("secret"), Code.INTERNAL_SERVER_ERROR, "the request could not be processed"),
     ],
 )
-def test_what_is_said_of_an_error(error: Exception, code: v2.Code, text: str) -> None:
+def test_status_of_an_error(error: Exception, code: v2.Code, text: str) -> None:
     assert status_of(error) == status(code, text)
 
 

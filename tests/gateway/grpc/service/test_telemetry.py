@@ -1,4 +1,4 @@
-"""Clients say who they are: settings, heartbeats, farewells, and how the broker shows them."""
+"""Clients announce themselves: settings, heartbeats, termination, and the broker's view of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_consumer_is_shown_as_any_other() -> None:
         (v2.ClientType.PULL_CONSUMER, "CONSUME_ACTIVELY"),
     ],
 )
-def test_how_a_consumer_consumes(kind: v2.ClientType, how: str) -> None:
+def test_consume_type_of_a_consumer(kind: v2.ClientType, how: str) -> None:
     service = Service()
     service.consumer(kind=kind)
     assert consumers.consumer_group(service.broker, "G").consume_type == how
@@ -208,7 +208,7 @@ def test_groups_of_lite_topics(kind: v2.ClientType, group: str, topic: str, what
 
 
 @pytest.mark.parametrize("mode,on,port", [("off", False, 0), ("on", True, 9090), ("proxy", True, 8081)])
-def test_where_metrics_go(mode: str, on: bool, port: int) -> None:
+def test_endpoint_of_metrics(mode: str, on: bool, port: int) -> None:
     from mqgateway.engine.options.messaging import MetricCollectorMode
 
     options: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""EndTransaction: how transactions end, whenever that is said, and what producers are asked."""
+"""EndTransaction: ends of transactions at any time, and checks with producers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def end(made: Service, resolution: v2.TransactionResolution, key: str = ID, **fi
 
 
 def bodies(made: Service) -> list[bytes]:
-    """What consumers of the topic see."""
+    """Return the bodies that consumers of the topic see."""
     return [one.body for one in made.memory.stored("X")]
 
 
 def asked(made: Service) -> int:
-    """The producers are asked about what is open; gives how many questions there were."""
+    """Check open transactions with the producers; return the number of checks."""
     clients, questions = made.broker.clients, 0
     for _ in range(33):
         made.memory.clock.advance(1000)
@@ -56,7 +56,7 @@ def asked(made: Service) -> int:
 
 
 @pytest.mark.parametrize("resolution,seen", [(COMMIT, [b"a"]), (ROLLBACK, []), (0, [])])
-def test_how_a_transaction_ends(resolution: v2.TransactionResolution, seen: list[bytes]) -> None:
+def test_end_of_a_transaction(resolution: v2.TransactionResolution, seen: list[bytes]) -> None:
     made = service()
     assert bodies(made) == []
     assert end(made, resolution) == v2.Code.OK
@@ -64,7 +64,7 @@ def test_how_a_transaction_ends(resolution: v2.TransactionResolution, seen: list
 
 
 def test_an_end_is_taken_after_any_time_and_a_restart() -> None:
-    """What was kept in memory is gone: the index knows."""
+    """The position in memory is lost, and found by the index."""
     made = service()
     made.memory.clock.advance(3_600_000)
     made.service.transactions._places.clear()
@@ -107,7 +107,7 @@ def test_an_answer_whose_place_is_not_kept() -> None:
     assert bodies(made) == [b"a"]
 
 
-def test_nobody_is_asked_whose_stream_is_gone() -> None:
+def test_client_without_a_stream_gets_no_check() -> None:
     made = service()
     session = made.service.sessions.known("c1")
     assert is_reachable(made.broker.clients, "X", "X")

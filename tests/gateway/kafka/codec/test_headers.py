@@ -2,7 +2,8 @@
 
 import pytest
 
-from mqgateway.gateway.kafka.codec.errors import CodecError
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.gateway.kafka.codec.headers import (
     RequestHeader,
     read_request_header,
@@ -12,7 +13,6 @@ from mqgateway.gateway.kafka.codec.headers import (
     write_request_header,
     write_response_header,
 )
-from mqgateway.gateway.kafka.codec.reader import Reader
 
 
 @pytest.mark.parametrize(

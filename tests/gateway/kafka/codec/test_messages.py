@@ -18,29 +18,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import Reader
+from mqgateway.engine.steps import run
 from mqgateway.gateway.kafka.codec.apis import APIS
-from mqgateway.gateway.kafka.codec.errors import CodecError
 from mqgateway.gateway.kafka.codec.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from mqgateway.gateway.kafka.codec.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from mqgateway.gateway.kafka.codec.messages.end_txn_marker import EndTxnMarker
-from mqgateway.gateway.kafka.codec.plans import decode, encode, read, versions
-from mqgateway.gateway.kafka.codec.reader import Reader
+from mqgateway.gateway.kafka.codec.messages.group_metadata_key import GroupMetadataKey
+from mqgateway.gateway.kafka.codec.messages.group_metadata_value import GroupMetadataValue
+from mqgateway.gateway.kafka.codec.messages.offset_commit_key import OffsetCommitKey
+from mqgateway.gateway.kafka.codec.messages.offset_commit_value import OffsetCommitValue
+from mqgateway.gateway.kafka.codec.plans import decode, encode, read, reading, versions, writing
 from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message, covers
 from tests.house.source import ROOT
 from tests.support.gateway.kafka_messages import random_message
 
 EMBEDDED = (ConsumerProtocolAssignment, ConsumerProtocolSubscription, EndTxnMarker)
+RECORDS = (GroupMetadataKey, GroupMetadataValue, OffsetCommitKey, OffsetCommitValue)
 MESSAGES: list[type[Message]] = [
     *(side for api in APIS.values() for side in (api.request, api.response)),
     *EMBEDDED,
+    *RECORDS,
 ]
-SCHEMAS = Path(
-    os.environ.get(
-        "MQGATEWAY_KAFKA_SCHEMAS",
-        Path.home() / ".m2/repository/org/apache/kafka/kafka-clients/4.4.0/kafka-clients-4.4.0.jar",
+REPOSITORY = Path.home() / ".m2/repository/org/apache/kafka"
+SCHEMAS = [
+    Path(os.environ.get(variable, REPOSITORY / name / "4.4.0" / f"{name}-4.4.0.jar"))
+    for variable, name in (
+        ("MQGATEWAY_KAFKA_SCHEMAS", "kafka-clients"),
+        ("MQGATEWAY_KAFKA_COORDINATOR_SCHEMAS", "kafka-group-coordinator"),
     )
-)
-"""The jar of Kafka's clients, or a folder with its schemas."""
+]
+"""The jars of Kafka's clients and group coordinator, or folders with their schemas."""
 PACKAGE = ROOT / "gateway" / "kafka" / "codec" / "messages"
 
 each_message = pytest.mark.parametrize("of", MESSAGES, ids=lambda of: of.__name__)
@@ -67,9 +76,11 @@ def test_generated_files_have_the_committed_digest() -> None:
     assert (Path(__file__).parent / "messages.sha256").read_text().split() == [digest]
 
 
-@pytest.mark.skipif(not SCHEMAS.exists(), reason=f"{SCHEMAS} has the schemas and is not there")
+@pytest.mark.skipif(
+    not all(path.exists() for path in SCHEMAS), reason=f"{SCHEMAS} have the schemas and are not there"
+)
 def test_script_generates_the_committed_files() -> None:
-    assert script().generated(SCHEMAS) == committed()
+    assert script().generated(*SCHEMAS) == committed()
 
 
 @each_message
@@ -81,6 +92,21 @@ def test_message_in_every_version_survives_a_round_trip(of: type[Message], rando
         data = encode(message, version)
         reader = Reader(data)
         assert read(of, reader, version) == message
+        assert reader.left() == 0
+
+
+@each_message
+@settings(max_examples=2, deadline=None)
+@given(random=st.randoms(use_true_random=False))
+def test_message_read_and_written_as_tasks_equals_the_one_at_once(of: type[Message], random: Random) -> None:
+    for version in versions(of):
+        message = random_message(of, version, random)
+        data = encode(message, version)
+        out = bytearray()
+        run(writing(out, message, version))
+        assert out == data
+        reader = Reader(data)
+        assert run(reading(of, reader, version)) == message
         assert reader.left() == 0
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.gateway.kafka.codec.errors import CodecError
+from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.gateway.kafka.codec.messages.api_versions_response import (
     ApiVersionsResponse,
     SupportedFeatureKey,

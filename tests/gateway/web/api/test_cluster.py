@@ -3,7 +3,7 @@ from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.console import console
 
 
-def test_what_the_broker_says_of_itself() -> None:
+def test_cluster_shows_the_broker() -> None:
     told = console().get("/cluster")
     assert (told["broker"], told["role"], told["brokerId"]) == ("broker-a", "master", 0)
     assert told["brokers"] is None and told["nameServers"] == [] and told["replication"] == {}

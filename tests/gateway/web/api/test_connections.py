@@ -32,7 +32,7 @@ def test_every_connection_with_who_it_is() -> None:
     assert [row["id"] for row in browser.get("/connections?sort=age&limit=1")["rows"]] == [first["id"]]
 
 
-def test_who_calls_by_grpc_is_known_by_the_address() -> None:
+def test_grpc_client_is_identified_by_its_address() -> None:
     browser = console()
     come(browser, 7)
     session = FakePeer("192.168.1.1:7")

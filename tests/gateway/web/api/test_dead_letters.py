@@ -54,7 +54,7 @@ def test_sent_again_as_new_messages(browser: ConsoleBrowser, to: str, target: st
     assert browser.get("/dead-letters")["rows"][0]["messages"] == 3
 
 
-def test_what_cannot_be_sent_is_told_of_each(browser: ConsoleBrowser) -> None:
+def test_replay_reports_the_error_of_each_message(browser: ConsoleBrowser) -> None:
     world = browser.world
     world.put("T", b"no dead letter")
     world.put("%DLQ%G", b"lost", RETRY_TOPIC="Gone")
@@ -88,7 +88,7 @@ def test_a_group_that_consumes_in_order_has_no_retries(
     assert browser.refused("POST", "/dead-letters/G/replay", given)[0] == 409
 
 
-def test_nobody_sends_where_policies_forbid_it() -> None:
+def test_replay_to_a_forbidden_topic_is_refused() -> None:
     policies = {"alice": [("Group:G", "Sub"), ("Topic:%DLQ%G", "Sub")]}
     world = ConsoleWorld(users=("alice",), policies=policies, console_roles="alice:operator")
     with_dead_letters(world)

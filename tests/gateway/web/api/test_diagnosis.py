@@ -57,7 +57,7 @@ def no_answer() -> Deferred[ClientAnswer]:
     return fail(NotAnswered("it does not answer", is_late=True))
 
 
-def test_nobody_is_there(browser: ConsoleBrowser) -> None:
+def test_group_without_members_is_diagnosed(browser: ConsoleBrowser) -> None:
     told = browser.get("/groups/G/diagnosis")
     assert (told["members"], told["behind"]) == (0, 2)
     (one,) = told["findings"]
@@ -66,7 +66,7 @@ def test_nobody_is_there(browser: ConsoleBrowser) -> None:
     assert browser.refused("GET", "/groups/none/diagnosis")[0] == 404
 
 
-def test_what_members_say_counts(browser: ConsoleBrowser) -> None:
+def test_state_of_members_is_diagnosed(browser: ConsoleBrowser) -> None:
     running = ConsumerRunningInfo(subscription_set=[SubscriptionData(topic="T", sub_string="*")])
     long_ago = browser.world.memory.clock.millis() - 120_000
     held = ProcessQueueInfo(cached_msg_count=2, last_pull_timestamp=long_ago, last_consume_timestamp=long_ago)

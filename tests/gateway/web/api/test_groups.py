@@ -72,7 +72,7 @@ def test_made_changed_and_deleted(browser: ConsoleBrowser) -> None:
     assert not browser.world.broker.tables.offsets.topics_of("G05")
 
 
-def test_what_a_member_is_doing(browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_member_reports_its_state(browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
     client = browser.world.broker.clients.consumer("G03", CONSUMER)
     assert client is not None
 

@@ -21,7 +21,7 @@ def test_parents_and_how_many_lite_topics_they_have() -> None:
     assert browser.get("/lites?search=none")["rows"] == []
 
 
-def test_how_far_groups_of_a_parent_are_behind() -> None:
+def test_lag_of_groups_of_a_parent() -> None:
     browser = chat()
     memory = browser.world.memory
     for lite, done in (("a", 1), ("b", 0)):

@@ -3,7 +3,7 @@ from tests.support.gateway.console import ConsoleBrowser, console
 
 
 def popped() -> ConsoleBrowser:
-    """Three messages of queue 0 are out, one of queue 1, and somebody waits."""
+    """Three messages of queue 0 are out, one of queue 1, and a pop of group H waits."""
     browser = console(memory=PopBroker)
     memory = browser.world.memory
     assert isinstance(memory, PopBroker)

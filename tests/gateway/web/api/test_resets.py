@@ -74,14 +74,14 @@ def test_of_a_group_that_had_no_offsets(browser: ConsoleBrowser) -> None:
         ("G", {}, 400),
     ],
 )
-def test_what_cannot_be_done(
+def test_impossible_reset_is_refused(
     browser: ConsoleBrowser, group: str, given: dict[str, object], code: int
 ) -> None:
     assert browser.refused("POST", f"/groups/{group}/reset", given)[0] == code
     assert offsets(browser) == [2, 4]
 
 
-def test_nobody_undoes_what_policies_forbid() -> None:
+def test_undo_of_a_forbidden_group_is_refused() -> None:
     policies = {"alice": [("Cluster:DefaultCluster", "Get")]}
     world = ConsoleWorld(users=("alice",), policies=policies, console_roles="alice:operator")
     world.memory.add_topic("T", queues=1)

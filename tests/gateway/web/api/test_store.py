@@ -7,7 +7,7 @@ GIB = 1 << 30
 SMALL = {"mapped_file_size_commit_log": 4096}
 
 
-def test_how_long_a_disk_lasts() -> None:
+def test_forecast_of_a_disk() -> None:
     options = StoreOptions(disk_max_used_space_ratio=75, disk_space_warning_level_ratio=90)
     options.disk_free_space_min = 5 * GIB
     assert forecast(options, 100 * GIB, 50 * GIB, GIB) == (25, 45)  # 10 GiB would be 90 %, 5 GiB count
@@ -16,7 +16,7 @@ def test_how_long_a_disk_lasts() -> None:
     assert forecast(options, 100 * GIB, 4 * GIB, 0) == (0, 0)
 
 
-def test_how_far_the_log_is() -> None:
+def test_positions_in_the_log() -> None:
     browser = console()
     world = browser.world
     world.memory.add_topic("T")

@@ -73,7 +73,7 @@ def test_made_changed_and_deleted(browser: ConsoleBrowser) -> None:
         ({"topic": "Ok", "attributes": {"message.type": "NONSENSE"}}, 409),
     ],
 )
-def test_what_cannot_be_made(browser: ConsoleBrowser, given: dict[str, object], code: int) -> None:
+def test_invalid_topic_is_refused(browser: ConsoleBrowser, given: dict[str, object], code: int) -> None:
     assert browser.refused("POST", "/topics", given)[0] == code
 
 

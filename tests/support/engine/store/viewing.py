@@ -16,7 +16,7 @@ from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import GIB, HOST, ROOT, options
 
 HOLD, RELEASE = "HOLD", "RELEASE"
-DERIVED = ("consumequeue", "batchconsumequeue", "index", "compaction")
+DERIVED = ("consumequeue", "batchconsumequeue", "index", "compaction", "producers", "queuestarts")
 
 
 class Holds(View):
@@ -131,3 +131,6 @@ class Viewed:
         other = self.rebuilt()
         assert other.store.max_physical_offset == self.store.max_physical_offset
         assert kept == [(type(view).__name__, view.state(oldest)) for view in other.store._views]
+        for queue in other.store._queues:
+            if queue.max_offset > queue.min_offset:
+                assert queue.min_offset == self.store.min_offset(queue.topic, queue.queue_id)

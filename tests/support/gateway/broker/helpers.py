@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, execute
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock, elapsed_millis
@@ -42,6 +42,7 @@ from mqgateway.gateway.codec.headers import PullMessageRequestHeader
 from mqgateway.gateway.codec.headers.send import SendMessageRequestHeaderV2
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher, RequestTable, encode_reply
+from mqgateway.gateway.remoting.turn import Turn
 
 T = TypeVar("T")
 PRODUCER = "10.0.0.1:4001"
@@ -59,7 +60,7 @@ class InlineRunner:
 
     def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
         """As `Runner`."""
-        outcome: Deferred[T] = execute(self._memory.in_turns, steps)
+        outcome: Deferred[T] = maybeDeferred(self._memory.in_turns, steps)
         return outcome
 
 
@@ -201,7 +202,9 @@ class MemoryBroker:
         self.broker.store.start()
         served = REQUESTS if requests is None else requests
         limits = limits_of_bodies(served, RemotingOptions(), self.options)
-        operations = Operations(self.broker, InlineRunner(self), is_turn=lambda: True)
+        turn = Turn()
+        turn.begin()
+        operations = Operations(self.broker, InlineRunner(self), turn=turn)
         self.context = Context(self.broker, operations)
         self.dispatcher = Dispatcher(
             self.context, served, {}, clock=self.clock, limits=limits, refusal=refusal

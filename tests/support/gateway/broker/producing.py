@@ -1,39 +1,32 @@
-"""Messages as a door that speaks no remoting hands them over."""
+"""Messages as front ends hand them over, and outcomes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import format_properties
+from mqgateway.gateway.broker.new_message import NewMessage
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class TypedMessage:
-    """A `MessageRequest` that is no header."""
-
-    topic: str = "T"
-    producer_group: str = "PG"
-    default_topic: str = "TBW102"
-    default_topic_queue_nums: int = 4
-    queue_id: int = 0
-    sys_flag: int = 0
-    born_timestamp: int = 1_699_999_999_000
-    flag: int = 0
-    properties: str | None = format_properties({"UNIQ_KEY": "K1"})
-    reconsume_times: int | None = None
-    unit_mode: bool | None = None
-    batch: bool | None = None
-    max_reconsume_times: int | None = None
+def new_message(topic: str = "T", body: bytes = b"x", **fields: Any) -> NewMessage:
+    """Return a message of a producer, with these fields instead of the usual ones."""
+    usual: dict[str, Any] = {
+        "producer_group": "PG",
+        "default_topic": "TBW102",
+        "default_topic_queue_nums": 4,
+        "queue_id": 0,
+        "born_timestamp": 1_699_999_999_000,
+        "properties": {"UNIQ_KEY": "K1"},
+    }
+    return NewMessage(topic, body, **usual | fields)
 
 
-def with_properties(topic: str = "T", **properties: str) -> TypedMessage:
-    """A message with these properties."""
-    return TypedMessage(topic, properties=format_properties(properties))
+def with_properties(topic: str = "T", **properties: str) -> NewMessage:
+    """Return a message with these properties."""
+    return new_message(topic, properties=properties)
 
 
 def outcome_of(outcome: T | Deferred[T]) -> T:

@@ -18,7 +18,6 @@ from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action, group, topic
 from mqgateway.gateway.broker.operations import (
     Delivery,
-    Fetch,
     NewMessage,
     NotAdmitted,
     OperationError,
@@ -27,6 +26,7 @@ from mqgateway.gateway.broker.operations import (
     PopOutcome,
     Principal,
     PullOutcome,
+    PullRequest,
     Receive,
     SendOutcome,
     Use,
@@ -111,8 +111,8 @@ class Requests:
 
     def pull(self, permit: Permit, words: Sequence[str]) -> Answer:
         """PULL topic group offset."""
-        fetch = Fetch(words[1], words[0], 0, int(words[2]), 32, 1000, "*", "TAG")
-        return then(self._operations.consume.pull(permit, fetch), _pulled)
+        request = PullRequest(words[1], words[0], 0, int(words[2]), 32, 1000, "*", "TAG")
+        return then(self._operations.consume.pull(permit, request), _pulled)
 
     def pop(self, permit: Permit, words: Sequence[str]) -> Answer:
         """POP topic group: bodies with their offsets and receipts."""

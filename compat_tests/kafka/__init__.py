@@ -1,0 +1,1 @@
+"""Kafka's clients and commands against two servers: Apache Kafka, and ours."""

@@ -1,0 +1,62 @@
+"""Run a suite by hand: all of it, or the tests whose names have a word."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from compat_tests.kafka.suites import franz, librdkafka
+from compat_tests.kafka.suites.outcomes import differences, load, recorded, save
+from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.support.servers import Settings
+
+SUITES = {suite.NAME: suite for suite in (franz, librdkafka)}
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m compat_tests.kafka.suites", description=__doc__)
+    parser.add_argument("server", help="apache or ours, which is started; or host:port of one that runs")
+    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("words", nargs="*", help="run only tests whose names have one of these")
+    parser.add_argument("--record", action="store_true", help="write what came of the tests to the table")
+    arguments = parser.parse_args()
+    suite = SUITES[arguments.suite]
+    work = Path(tempfile.mkdtemp(prefix="kafka-suite-"))
+    log = work / f"{suite.NAME}.log"
+    print(f"output in {log}", flush=True)
+    suite.build()
+    with running(arguments.server, work, suite.SETTINGS) as address:
+        began = time.monotonic()
+        outcomes = suite.outcomes(address, arguments.words, log)
+        seconds = time.monotonic() - began
+    expected = load(suite.NAME)
+    for outcome in sorted({*outcomes.values()}):
+        print(f"{sum(one == outcome for one in outcomes.values())} {outcome}")
+    print(f"{seconds:.0f} s")
+    if arguments.record:
+        save(suite.NAME, recorded(expected, outcomes))
+        return
+    if arguments.words:
+        expected = {name: entry for name, entry in expected.items() if name in outcomes}
+    lines = differences(expected, outcomes)
+    print("\n".join(lines))
+    sys.exit(1 if lines else 0)
+
+
+@contextmanager
+def running(server: str, work: Path, settings: Settings) -> Iterator[str]:
+    """Start a server if it is one of the two kinds; yield its address."""
+    if server not in ("apache", "ours"):
+        yield server
+        return
+    with KafkaServer(server, work, settings if server == "ours" else {}) as started:
+        yield started.address
+
+
+main()

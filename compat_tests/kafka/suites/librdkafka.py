@@ -1,0 +1,89 @@
+"""The tests of librdkafka that need a server; each runs in a process of its own.
+
+Those against its mock cluster, of share consumers, and of what this server cannot have (several brokers, TLS
+and SASL of the test's own set-up) are not in the table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TextIO
+
+from compat_tests.kafka.suites.outcomes import FAILED, LEFT, PASSED, SKIPPED, load
+from compat_tests.support.artifacts import cache_folder, made, run
+
+NAME = "librdkafka"
+REPOSITORY, VERSION = "https://github.com/confluentinc/librdkafka", "v2.15.0"
+PATIENCE = 3
+"""Factor of the tests' own timeouts, for a busy machine."""
+BROKER_VERSION = "4.4.0"
+TIMEOUT = 300
+AT_ONCE = 4
+"""Tests at once: they wait more than they work."""
+SETTINGS: dict[str, str] = {}
+
+_SKIPPED = re.compile(r"\| *SKIPPED *\|")
+
+
+def build() -> Path:
+    """Return the folder of the sources, with the compiled tests. Git fetches them by their tag."""
+    return made(cache_folder() / f"kafka-suite-{NAME}-{VERSION}", _build)
+
+
+def _build(aside: Path) -> None:
+    run(["git", "clone", "-q", "--depth", "1", "--branch", VERSION, REPOSITORY, str(aside)])
+    run(["./configure", "--disable-gssapi", "--disable-curl"], aside)
+    for folder, target in (("src", "all"), ("src-cpp", "all"), ("tests", "test-runner")):
+        run(["make", "-j2", "-C", folder, target], aside)
+
+
+def outcomes(address: str, words: Sequence[str], log: Path) -> dict[str, str]:
+    """Run the tests of the table, or those that begin with a word; return what came of them."""
+    runner = build() / "tests"
+    config = log.with_suffix(".conf")
+    config.write_text(f"bootstrap.servers={address}\ntest.timeout.multiplier={PATIENCE}\n")
+    names = [name for name, entry in load(NAME).items() if entry.outcome != LEFT]
+    if words:
+        names = [name for name in load(NAME) if name.startswith(tuple(words))]
+    with log.open("w") as output, ThreadPoolExecutor(AT_ONCE) as threads:
+        found = zip(names, threads.map(lambda name: _run(runner, name, config), names), strict=True)
+        return dict(_written(name, *ended, output) for name, ended in found)
+
+
+def _written(name: str, outcome: str, text: str, output: TextIO) -> tuple[str, str]:
+    output.write(f"{text}\n=== {name}: {outcome}\n")
+    output.flush()
+    return name, outcome
+
+
+def _run(runner: Path, name: str, config: Path) -> tuple[str, str]:
+    """Run one test; return what came of it, and its output."""
+    env = {
+        **os.environ,
+        "TESTS": name,
+        "TEST_KAFKA_VERSION": BROKER_VERSION,
+        "RDKAFKA_TEST_CONF": str(config),
+        "LD_LIBRARY_PATH": f"{runner.parent / 'src'}:{runner.parent / 'src-cpp'}",
+    }
+    command = ["./test-runner", "-p1", "-Q", "-E"]
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=runner,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as expired:
+        return FAILED, (expired.output or b"").decode(errors="replace")
+    text = ended.stdout.decode(errors="replace")
+    if ended.returncode:
+        return FAILED, text
+    return SKIPPED if _SKIPPED.search(text) else PASSED, text

@@ -1,0 +1,1 @@
+"""Servers, client programs, commands, and requests by hand, for the scenarios."""

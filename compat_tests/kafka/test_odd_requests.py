@@ -1,0 +1,62 @@
+"""Odd requests to both servers: answers are compared field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from compat_tests.kafka.support.odd_requests import CLOSED, SILENT, Odd, contents, frames, outcome, versions
+from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.wire import Connection, create_topic
+
+if TYPE_CHECKING:
+    from compat_tests.kafka.conftest import Servers
+
+GROUPS = {"frames": lambda topic: frames(), "versions": lambda topic: versions(), "contents": contents}
+
+MAY_DIFFER = ("error_message", "log_start_offset")
+
+
+def test_server_survives_odd_requests(server: KafkaServer, name: str) -> None:
+    create_topic(server.address, name)
+    with Connection(server.address) as other:
+        answers = {odd.title: outcome(server.address, odd) for odd in chain(frames(), versions())}
+        assert other.api_versions()
+    assert answers["size above the limit"] == answers["negative size"] == CLOSED
+    assert {one for title, one in answers.items() if title.startswith("unknown key")} == {CLOSED}
+    wrong = [odd.title for odd in versions() if answers[odd.title] != CLOSED]
+    assert not wrong
+
+
+def test_refused_contents_have_answers(server: KafkaServer, name: str) -> None:
+    create_topic(server.address, name)
+    answers = {odd.title: outcome(server.address, odd) for odd in contents(name)}
+    assert not [title for title, one in answers.items() if one in (CLOSED, SILENT)]
+
+
+def comparable(answer: Any) -> Any:
+    """Return an answer without what may differ: ours has a message for every error, and the log start offset
+    only where the batch was stored; partitions come in any order."""
+    if isinstance(answer, dict):
+        return {name: comparable(one) for name, one in answer.items() if name not in MAY_DIFFER}
+    if isinstance(answer, list | tuple):
+        return sorted(map(comparable, answer), key=repr)
+    return answer
+
+
+@pytest.mark.both_servers
+@pytest.mark.parametrize("group", GROUPS)
+def test_both_servers_answer_alike(servers: Servers, name: str, group: str) -> None:
+    requests: Callable[[str], Iterator[Odd]] = GROUPS[group]
+    addresses = [servers.get(kind).address for kind in ("apache", "ours")]
+    for address in addresses:
+        create_topic(address, name)
+    differing = {}
+    for odd in requests(name):
+        apaches, ours = (comparable(outcome(address, odd)) for address in addresses)
+        if apaches != ours:
+            differing[odd.title] = (apaches, ours)
+    assert not differing

@@ -1,0 +1,119 @@
+"""Settings of Kafka's port and groups.
+
+Standard: `SocketServerConfigs`, `ServerLogConfigs`, `GroupCoordinatorConfig` of Apache Kafka.
+"""
+
+from mqgateway.engine.options import checks
+from mqgateway.engine.options.option import INT_MAX, Effect, option
+from mqgateway.engine.options.option_set import Options
+
+
+class KafkaOptions(Options):
+    """Port of Kafka's protocol, limits of its connections, topics that its clients make, and their groups."""
+
+    kafka_port: int = option(
+        0,
+        "Port for Kafka clients. 0: no Kafka. `mqgateway serve` uses 9092.",
+        high=65535,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_advertised_address: str = option(
+        "",
+        "Address of this broker for Kafka clients (`advertised.listeners`): host:port, or `client` for the "
+        "address that each client used. Empty: brokerIP1 and kafkaPort.",
+        ours=True,
+        check=checks.address_or(9092, "client"),
+    )
+    kafka_node_id: int = option(
+        1,
+        "Id of this broker for Kafka clients (`node.id`).",
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_num_partitions: int = option(
+        1,
+        "Number of partitions of a topic that a Kafka client makes without a number (`num.partitions`).",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+    )
+    kafka_max_request_size: int = option(
+        100 * 1024**2,
+        "Maximum size of a request of a Kafka client (`socket.request.max.bytes`). The connection of a "
+        "larger one is closed.",
+        unit="bytes",
+        low=1024,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_max_requests_in_flight: int = option(
+        100,
+        "Maximum number of requests of one Kafka connection that wait for their answers; while there are as "
+        "many, the connection is not read.",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_connections_max_idle_millis: int = option(
+        600_000,
+        "Time without requests after which a Kafka connection is closed (`connections.max.idle.ms`).",
+        unit="ms",
+        low=1000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_initial_rebalance_delay_millis: int = option(
+        3000,
+        "Time that a new group waits for more members (`group.initial.rebalance.delay.ms`).",
+        unit="ms",
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_min_session_timeout_millis: int = option(
+        6000,
+        "Shortest session timeout of a member of a group (`group.min.session.timeout.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_max_session_timeout_millis: int = option(
+        1_800_000,
+        "Longest session timeout of a member of a group (`group.max.session.timeout.ms`).",
+        unit="ms",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_max_size: int = option(
+        10_000,
+        "Maximum number of members of a group (`group.max.size`).",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_offsets_retention_minutes: int = option(
+        10_080,
+        "Time after which offsets of a group without members are removed (`offsets.retention.minutes`).",
+        unit="min",
+        low=1,
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_offset_metadata_max_bytes: int = option(
+        4096,
+        "Maximum length of the metadata of a committed offset (`offset.metadata.max.bytes`).",
+        unit="bytes",
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )

@@ -1,0 +1,202 @@
+"""The state of idempotent producers: which batch a queue takes, knows already, or refuses.
+
+For each queue and producer it has the epoch and the last five batches. A producer sends a batch again when
+the answer was lost; it gets the offset of the first time then. A producer that is not known may begin with
+any sequence, as its state may have expired. A state expires some time after its last batch was stored, so
+that it is a function of the log and of the time. Kafka: `ProducerStateManager`, `ProducerStateEntry`,
+`ProducerAppendInfo`.
+
+An entry is bytes: epoch i2, then the batches, oldest first, each
+
+    first sequence i4, last sequence i4, last offset i8, end of its record in the log i8, store time i8 (ms)
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from mqgateway.engine.producers.batch import SEQUENCE_MAX, ProducerBatch
+
+BATCHES_KEPT: Final = 5
+"""Kafka: `ProducerStateEntry.NUM_BATCHES_TO_RETAIN`."""
+
+Key = tuple[str, int, int]
+"""Topic, queue and producer id."""
+
+_EPOCH: Final = struct.Struct(">h")
+_BATCH: Final = struct.Struct(">iiqqq")
+_ENTRY_MAX: Final = _EPOCH.size + BATCHES_KEPT * _BATCH.size
+
+
+class StoredBatch(NamedTuple):
+    """A batch that a queue has. Its record ends at `end` of the log and was stored at `stored`, ms."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+    end: int
+    stored: int
+
+
+class Duplicate(NamedTuple):
+    """The queue has the batch: its first offset, and what was stored."""
+
+    base_offset: int
+    stored: StoredBatch
+
+
+class Refusal(Enum):
+    """A reason to take no batch."""
+
+    OUT_OF_ORDER = "the sequence does not follow the producer's last batch"
+    OLD_EPOCH = "the producer has a newer epoch"
+
+
+Verdict = Duplicate | Refusal | None
+"""None: the batch is new, and follows."""
+
+
+class ProducerFigures(NamedTuple):
+    """Figures of a producer of a queue, for administrators. `last_time` is in ms."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    last_time: int
+
+
+def epoch_of(entry: bytes) -> int:
+    """Return the producer's epoch."""
+    return int(_EPOCH.unpack_from(entry)[0])
+
+
+def batches_of(entry: bytes) -> list[StoredBatch]:
+    """Return the batches, oldest first."""
+    return [StoredBatch(*fields) for fields in _BATCH.iter_unpack(entry[_EPOCH.size :])]
+
+
+def last_of(entry: bytes) -> StoredBatch:
+    """Return the newest batch."""
+    return StoredBatch(*_BATCH.unpack_from(entry, len(entry) - _BATCH.size))
+
+
+def judge(entry: bytes | None, batch: ProducerBatch) -> Verdict:
+    """Decide on a batch, given the state of its producer, None for an unknown one."""
+    if entry is None:
+        return None
+    epoch = epoch_of(entry)
+    if batch.epoch < epoch:
+        return Refusal.OLD_EPOCH
+    if batch.epoch > epoch:
+        return None if batch.first_sequence == 0 else Refusal.OUT_OF_ORDER
+    if batch.first_sequence == last_of(entry).last_sequence + 1 & SEQUENCE_MAX:
+        return None
+    last_sequence = batch.last_sequence
+    for stored in batches_of(entry):
+        if stored.first_sequence == batch.first_sequence and stored.last_sequence == last_sequence:
+            return Duplicate(stored.last_offset - batch.count + 1, stored)
+    return Refusal.OUT_OF_ORDER
+
+
+def advance(entry: bytes | None, batch: ProducerBatch, end: int, stored: int) -> bytes:
+    """Return the state after a batch of the log, whatever it was before."""
+    added = _BATCH.pack(batch.first_sequence, batch.last_sequence, batch.last_offset, end, stored)
+    if entry is None or epoch_of(entry) != batch.epoch:
+        return _EPOCH.pack(batch.epoch) + added
+    if len(entry) < _ENTRY_MAX:
+        return entry + added
+    return entry[: _EPOCH.size] + entry[_EPOCH.size + _BATCH.size :] + added
+
+
+class Producers:
+    """The states of all producers, those first whose last batch is oldest.
+
+    `entries` says what has been dispatched; `expect` adds what is in the log and waits for that, so that
+    `check` knows of each batch as soon as it is written. At most `limit` producers are kept; a state expires
+    `expires_after` ms after its last batch.
+    """
+
+    def __init__(self, limit: int, expires_after: int) -> None:
+        self.limit = limit
+        self.expires_after = expires_after
+        self.entries: dict[Key, bytes] = {}
+        self._expected: dict[Key, bytes] = {}
+
+    def check(self, topic: str, queue_id: int, batch: ProducerBatch, now: int) -> Verdict:
+        """Decide on a batch that is to be appended to a queue at `now`, ms."""
+        key = topic, queue_id, batch.producer_id
+        entry = self._expected.get(key) or self.entries.get(key)
+        if entry is not None and self._is_expired(entry, now):
+            entry = None
+        return judge(entry, batch)
+
+    def expect(self, topic: str, queue_id: int, batch: ProducerBatch, end: int, stored: int) -> None:
+        """Take note of a batch that was written and will be dispatched."""
+        key = topic, queue_id, batch.producer_id
+        entry = self._expected.get(key) or self.entries.get(key)
+        self._expected[key] = self._after(entry, batch, end, stored)
+
+    def expect_nothing(self) -> None:
+        """Forget the batches that were to be dispatched."""
+        self._expected.clear()
+
+    def add(self, topic: str, queue_id: int, batch: ProducerBatch, end: int, stored: int) -> None:
+        """Take a batch of the log. If the queue began again, as its topic was deleted, what it had is
+        forgotten."""
+        key = topic, queue_id, batch.producer_id
+        entry = self.entries.pop(key, None)
+        if entry is not None and last_of(entry).last_offset >= batch.last_offset:
+            entry = None
+        self.entries[key] = self._after(entry, batch, end, stored)
+        expected = self._expected.get(key)
+        if expected is not None and last_of(expected).end <= end:
+            del self._expected[key]
+        if len(self.entries) > self.limit:
+            del self.entries[next(iter(self.entries))]
+
+    def _after(self, entry: bytes | None, batch: ProducerBatch, end: int, stored: int) -> bytes:
+        if entry is not None and self._is_expired(entry, stored):
+            entry = None
+        return advance(entry, batch, end, stored)
+
+    def _is_expired(self, entry: bytes, now: int) -> bool:
+        return now - last_of(entry).stored >= self.expires_after
+
+    def expire(self, now: int) -> None:
+        """Forget the producers that have stored nothing for long. Store times ascend, but for a clock that
+        was set."""
+        for key in [key for key, entry in self.entries.items() if self._is_expired(entry, now)]:
+            del self.entries[key]
+
+    def forget_topic(self, topic: str) -> bool:
+        """Forget the producers of a topic; return True if there were any."""
+        before = len(self.entries)
+        self.entries = {key: entry for key, entry in self.entries.items() if key[0] != topic}
+        self._expected = {key: entry for key, entry in self._expected.items() if key[0] != topic}
+        return len(self.entries) < before
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.entries.clear()
+        self._expected.clear()
+
+    def figures(self, topic: str, now: int) -> Mapping[int, list[ProducerFigures]]:
+        """Return the producers of each queue of a topic that has any."""
+        found: dict[int, list[ProducerFigures]] = {}
+        for (name, queue_id, producer_id), entry in self.entries.items():
+            if name == topic and not self._is_expired(entry, now):
+                last = last_of(entry)
+                figures = ProducerFigures(producer_id, epoch_of(entry), last.last_sequence, last.stored)
+                found.setdefault(queue_id, []).append(figures)
+        return found
+
+    def since(self, oldest: int, now: int) -> Iterator[tuple[Key, int, list[StoredBatch]]]:
+        """Yield epoch and batches of each producer that has not expired, of records at `oldest` of the log or
+        later."""
+        for key, entry in self.entries.items():
+            batches = [batch for batch in batches_of(entry) if batch.end > oldest]
+            if batches and not self._is_expired(entry, now):
+                yield key, epoch_of(entry), batches

@@ -1,0 +1,92 @@
+"""Bytes of the records of queues, counted once: each look adds what came since and subtracts what went."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from mqgateway.engine.steps import Steps
+from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
+from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
+
+_UNITS_A_STEP: Final = 4096
+"""Units whose sizes are added up at a time."""
+
+
+class _Counted(NamedTuple):
+    """The units from `first` on and before `end` have records of `total` bytes."""
+
+    queue: AnyQueue
+    first: int
+    end: int
+    total: int
+
+
+class QueueSizes:
+    """Sizes of the queues of one store, of those that are asked for."""
+
+    def __init__(self, queues: ConsumeQueues) -> None:
+        self._queues = queues
+        self._counted: dict[tuple[str, int], _Counted] = {}
+
+    def start_for(self, topic: str, queue_id: int, size: int) -> Steps[int]:
+        """Return the offset from which on a queue has at least `size` bytes of records, but not more by a
+        whole record; 0 for an unknown queue. Raises `OSError`."""
+        queue = self._queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        counted = yield from self._count(queue)
+        number, total = counted.first, counted.total
+        while number < counted.end and total > size:
+            sizes = _sizes(queue, number, min(_UNITS_A_STEP, counted.end - number))
+            for one in sizes:
+                if total - one < size:
+                    break
+                total -= one
+                number += 1
+            else:
+                if sizes:
+                    yield
+                    continue
+            break
+        self._counted[topic, queue_id] = _Counted(queue, number, counted.end, total)
+        return queue.offset_of(number) if number < queue.end else queue.max_offset
+
+    def keep(self, topics: set[str]) -> None:
+        """Forget the sizes of all other topics."""
+        self._counted = {key: value for key, value in self._counted.items() if key[0] in topics}
+
+    def _count(self, queue: AnyQueue) -> Steps[_Counted]:
+        """Return the size of all that a queue has now."""
+        first, end = queue.number_of(queue.min_offset), queue.end
+        counted = self._counted.pop((queue.topic, queue.queue_id), None)
+        is_usable = (
+            counted is not None
+            and counted.queue is queue
+            and queue.first <= counted.first <= first <= counted.end <= end
+        )
+        if counted is None or not is_usable:
+            counted = _Counted(queue, first, first, 0)
+        gone = yield from _total(queue, counted.first, first)
+        more = yield from _total(queue, counted.end, end)
+        return _Counted(queue, first, end, counted.total - gone + more)
+
+
+def _total(queue: AnyQueue, number: int, end: int) -> Steps[int]:
+    total = 0
+    while number < end:
+        sizes = _sizes(queue, number, min(_UNITS_A_STEP, end - number))
+        if not sizes:
+            break
+        total += sum(sizes)
+        number += len(sizes)
+        yield
+    return total
+
+
+def _sizes(queue: AnyQueue, number: int, count: int) -> list[int]:
+    """Return the sizes of the records of up to `count` units; those of lost records are 0."""
+    size = queue.unit_size
+    data = queue.read(number, count)
+    rows = struct.iter_unpack(f"{PLACE.format}{size - PLACE.size}x", data[: len(data) - len(data) % size])
+    return [0 if length == BLANK_PLACE[1] else length for _, length in rows]

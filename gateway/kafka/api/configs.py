@@ -1,0 +1,361 @@
+"""DescribeConfigs, IncrementalAlterConfigs, AlterConfigs: settings of topics and of the broker.
+
+Settings of a topic are those of `engine.tables.kafka_configs`. Of the broker's settings those are shown that
+clients and tools read; two can be changed. Standard: `ConfigHelper`, `ConfigAdminManager`,
+`ConfigurationControlManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from mqgateway.engine.options import BrokerOptions, Setting, StoreOptions
+from mqgateway.engine.steps import Steps, mapped
+from mqgateway.engine.tables.kafka_configs import (
+    KAFKA_CONFIGS,
+    LIST,
+    MAX_MESSAGE_BYTES,
+    MIN_IN_SYNC,
+    PREFIX,
+    kafka_config,
+)
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages import alter_configs_response as altered
+from mqgateway.gateway.kafka.codec.messages import incremental_alter_configs_response as incremental
+from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from mqgateway.gateway.kafka.codec.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from mqgateway.gateway.kafka.creation import Refusal, check_configs
+from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.rights import on_cluster, on_topic
+from mqgateway.gateway.kafka.topics import Topic, Topics
+
+DESCRIBE_CONFIGS, ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 32, 33, 44
+TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
+TOPIC_SOURCE, STATIC_SOURCE, DEFAULT_SOURCE = 1, 4, 5
+SET, DELETE, APPEND, SUBTRACT = range(4)
+TYPES = {"boolean": 1, "string": 2, "int": 3, "long": 5, "double": 6, "list": 7}
+
+CHANGEABLE = {
+    "auto.create.topics.enable": "autoCreateTopicEnable",
+    "num.partitions": "kafkaNumPartitions",
+}
+"""Settings of the broker that Kafka clients can change, with our names."""
+
+
+class Shown(NamedTuple):
+    """A setting of the broker as it is shown."""
+
+    value: str
+    kind: str
+    meaning: str
+
+
+class Configs:
+    """Settings of one broker and its topics."""
+
+    def __init__(self, operations: Operations, topics: Topics, node: Node) -> None:
+        self._operations = operations
+        self._topics = topics
+        self._node = node
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {
+            DESCRIBE_CONFIGS: self.describe,
+            ALTER_CONFIGS: self.alter,
+            INCREMENTAL_ALTER_CONFIGS: self.alter_incrementally,
+        }
+
+    def describe(self, call: Call, request: DescribeConfigsRequest) -> Steps[DescribeConfigsResponse]:
+        """Answer DescribeConfigs."""
+        results = yield from mapped(
+            lambda resource: self._describe(call, resource, request), request.resources, 1
+        )
+        return DescribeConfigsResponse(results=results)
+
+    def _describe(
+        self, call: Call, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+    ) -> DescribeConfigsResult:
+        kind, name = resource.resource_type, resource.resource_name
+        try:
+            if kind == TOPIC_RESOURCE:
+                rows = list(self._topic_rows(call, name))
+            elif kind == BROKER_RESOURCE:
+                rows = list(self._broker_rows(call, name))
+            else:
+                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except Refusal as refusal:
+            return DescribeConfigsResult(refusal.code, str(refusal), kind, name)
+        wanted = None if resource.configuration_keys is None else set(resource.configuration_keys)
+        configs = []
+        for row in rows:
+            if wanted is not None and row.name not in wanted:
+                continue
+            if not request.include_synonyms:
+                row.synonyms = ()
+            if not request.include_documentation:
+                row.documentation = None
+            configs.append(row)
+        return DescribeConfigsResult(0, None, kind, name, configs)
+
+    def _topic_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+        topic = self._topic(call, name, Use.QUERY, Action.GET)
+        attributes = topic.config.attributes
+        for config in KAFKA_CONFIGS.values():
+            default = self._default(config.name)
+            own = attributes.get(PREFIX + config.name)
+            synonyms = []
+            if config.synonym:
+                synonyms.append(DescribeConfigsSynonym(config.synonym, default, DEFAULT_SOURCE))
+            if own is not None:
+                synonyms.insert(0, DescribeConfigsSynonym(config.name, own, TOPIC_SOURCE))
+            yield DescribeConfigsResourceResult(
+                config.name,
+                default if own is None else own,
+                False,
+                DEFAULT_SOURCE if own is None else TOPIC_SOURCE,
+                False,
+                synonyms,
+                TYPES[config.kind],
+                config.meaning,
+            )
+
+    def _default(self, name: str) -> str:
+        """Return the default of a topic's setting, which may be the broker's."""
+        if name == "retention.ms":
+            return str(self._operations.store_options.file_reserved_time * 3_600_000)
+        if name == MIN_IN_SYNC:
+            return str(self._operations.store_options.min_in_sync_replicas)
+        return kafka_config({}, name)
+
+    def _broker_rows(self, call: Call, name: str) -> Iterator[DescribeConfigsResourceResult]:
+        self._check_broker(call, name, Use.QUERY, Action.GET)
+        if not name:
+            return  # nothing is set for all brokers of a cluster together
+        options, store_options = self._operations.options, self._operations.store_options
+        shown = broker_settings(options, store_options, self._node, call)
+        for key, (value, kind, meaning) in shown.items():
+            yield DescribeConfigsResourceResult(
+                key,
+                value,
+                key not in CHANGEABLE,
+                STATIC_SOURCE,
+                False,
+                [DescribeConfigsSynonym(key, value, STATIC_SOURCE)],
+                TYPES[kind],
+                meaning,
+            )
+
+    def alter(self, call: Call, request: AlterConfigsRequest) -> Steps[altered.AlterConfigsResponse]:
+        """Answer AlterConfigs: what is not named gets its default."""
+        results = []
+        for resource in request.resources:
+            yield
+            kind, name = resource.resource_type, resource.resource_name
+            changes = {config.name: config.value for config in resource.configs}
+            code, text = self._try(call, kind, name, changes, request.validate_only, replaces=True)
+            results.append(altered.AlterConfigsResourceResponse(code, text, kind, name))
+        return altered.AlterConfigsResponse(responses=results)
+
+    def alter_incrementally(
+        self, call: Call, request: IncrementalAlterConfigsRequest
+    ) -> Steps[incremental.IncrementalAlterConfigsResponse]:
+        """Answer IncrementalAlterConfigs: what is not named stays as it is."""
+        results = []
+        for resource in request.resources:
+            yield
+            kind, name = resource.resource_type, resource.resource_name
+            try:
+                changes = self._changes(kind, name, resource)
+                code, text = self._try(call, kind, name, changes, request.validate_only, replaces=False)
+            except Refusal as refusal:
+                code, text = refusal.code, str(refusal)
+            results.append(incremental.AlterConfigsResourceResponse(code, text, kind, name))
+        return incremental.IncrementalAlterConfigsResponse(responses=results)
+
+    def _changes(self, kind: int, name: str, resource: AlterConfigsResource) -> dict[str, str | None]:
+        """Return the new values; None is the default. Raises `Refusal`."""
+        changes: dict[str, str | None] = {}
+        topic = self._topics.find(name) if kind == TOPIC_RESOURCE else None
+        for config in resource.configs:
+            key, operation, value = config.name, config.config_operation, config.value
+            if key in changes:
+                text = f"Error due to duplicate config keys: {key}"
+                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            if operation not in (SET, DELETE, APPEND, SUBTRACT):
+                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unknown operation type {operation}")
+            if operation != DELETE and value is None:
+                text = f"Null value not supported for : {key}"
+                raise Refusal(ErrorCode.INVALID_REQUEST, text)
+            if operation in (APPEND, SUBTRACT):
+                known = KAFKA_CONFIGS.get(key)
+                word = "append" if operation == APPEND else "subtract"
+                if known is None or known.kind != LIST:
+                    text = f"Config value {word} is not allowed for config key: {key}"
+                    raise Refusal(ErrorCode.INVALID_CONFIG, text)
+                before = kafka_config(topic.config.attributes if topic else {}, key)
+                value = _changed_list(before, value or "", operation)
+            changes[key] = None if operation == DELETE else value
+        return changes
+
+    def _try(
+        self,
+        call: Call,
+        kind: int,
+        name: str,
+        changes: Mapping[str, str | None],
+        only_check: bool,
+        *,
+        replaces: bool,
+    ) -> tuple[ErrorCode, str | None]:
+        try:
+            if kind == TOPIC_RESOURCE:
+                self._change_topic(call, name, changes, only_check, replaces)
+            elif kind == BROKER_RESOURCE:
+                self._change_broker(call, name, changes, only_check)
+            else:
+                raise Refusal(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
+        except Refusal as refusal:
+            return refusal.code, str(refusal)
+        except OperationError as error:
+            return ErrorCode.INVALID_CONFIG, error.message
+        return ErrorCode.NONE, None
+
+    def _change_topic(
+        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
+    ) -> None:
+        topic = self._topic(call, name, Use.ADMINISTER, Action.UPDATE)
+        check_configs(changes, self._operations.store_options.max_message_size)
+        if only_check:
+            return
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.UPDATE))
+        attributes = topic.config.attributes
+        values = dict.fromkeys(_own(attributes)) | dict(changes) if replaces else dict(changes)
+        wanted = {f"+{PREFIX}{key}": value for key, value in values.items() if value is not None}
+        gone = {
+            f"-{PREFIX}{key}": ""
+            for key, value in values.items()
+            if value is None and PREFIX + key in attributes
+        }
+        config = replace(topic.config, attributes=wanted | gone)
+        self._operations.administration.put_topic(permit, config)
+
+    def _change_broker(
+        self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool
+    ) -> None:
+        self._check_broker(call, name, Use.CONFIGURE, Action.UPDATE)
+        fixed = [key for key in changes if key not in CHANGEABLE]
+        if fixed:
+            text = f"Cannot update these configs dynamically: Set({', '.join(sorted(fixed))})"
+            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+        permit = call.admit(Use.CONFIGURE, on_cluster(self._operations, Action.UPDATE))
+        before = broker_settings(BrokerOptions(), StoreOptions(), self._node, call)
+        if not only_check:
+            settings = [
+                Setting(CHANGEABLE[key], before[key].value if value is None else value)
+                for key, value in changes.items()
+            ]
+            self._operations.administration.change_settings(permit, settings)
+
+    def _topic(self, call: Call, name: str, use: Use, action: Action) -> Topic:
+        """Return a topic that the client may see or change. Raises `Refusal`."""
+        topic = self._topics.find(name)
+        if topic is None:
+            text = "This server does not host this topic-partition."
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        try:
+            call.admit(use, on_topic(topic.store_name, action))
+        except NotAdmitted as error:
+            raise Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, str(error)) from None
+        return topic
+
+    def _check_broker(self, call: Call, name: str, use: Use, action: Action) -> None:
+        if name and name != str(self._node.id):
+            text = f"Unexpected broker id, expected {self._node.id} or empty string, but received {name}"
+            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+        try:
+            call.admit(use, on_cluster(self._operations, action))
+        except NotAdmitted as error:
+            raise Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, str(error)) from None
+
+
+def broker_settings(
+    options: BrokerOptions, store_options: StoreOptions, node: Node, call: Call
+) -> dict[str, Shown]:
+    """Return the settings of the broker that clients and tools read, by Kafka's names.
+
+    The advertised listener is that of the client of the call.
+    """
+    auto_create = str(options.auto_create_topic_enable).lower()
+    return {
+        "advertised.listeners": Shown(
+            node.advertised_listener(call), "list", "Addresses that the broker gives to clients."
+        ),
+        "auto.create.topics.enable": Shown(auto_create, "boolean", "Create a topic that a client uses."),
+        "connections.max.idle.ms": Shown(
+            str(options.kafka_connections_max_idle_millis), "long", "Time until an idle connection is closed."
+        ),
+        "default.replication.factor": Shown("1", "int", "Replicas of a new topic."),
+        "group.initial.rebalance.delay.ms": Shown(
+            str(options.kafka_group_initial_rebalance_delay_millis),
+            "int",
+            "Time that a new group waits for members.",
+        ),
+        "group.max.session.timeout.ms": Shown(
+            str(options.kafka_group_max_session_timeout_millis), "int", "Longest session of a member."
+        ),
+        "group.max.size": Shown(str(options.kafka_group_max_size), "int", "Most members of a group."),
+        "group.min.session.timeout.ms": Shown(
+            str(options.kafka_group_min_session_timeout_millis), "int", "Shortest session of a member."
+        ),
+        "listeners": Shown(node.listener, "list", "Addresses on which the broker listens."),
+        "message.max.bytes": Shown(kafka_config({}, MAX_MESSAGE_BYTES), "int", "Maximum size of a batch."),
+        MIN_IN_SYNC: Shown(
+            str(store_options.min_in_sync_replicas), "int", "Replicas in sync that acks=all needs."
+        ),
+        "node.id": Shown(str(node.id), "int", "Id of this broker."),
+        "num.partitions": Shown(str(options.kafka_num_partitions), "int", "Partitions of a new topic."),
+        "offset.metadata.max.bytes": Shown(
+            str(options.kafka_offset_metadata_max_bytes), "int", "Longest metadata of an offset."
+        ),
+        "offsets.retention.minutes": Shown(
+            str(options.kafka_offsets_retention_minutes),
+            "int",
+            "Time that offsets of an empty group are kept.",
+        ),
+        "socket.request.max.bytes": Shown(
+            str(options.kafka_max_request_size), "int", "Maximum size of a request."
+        ),
+    }
+
+
+def _own(attributes: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of the settings that a topic has itself."""
+    return (name for name in KAFKA_CONFIGS if PREFIX + name in attributes)
+
+
+def _changed_list(before: str, value: str, operation: int) -> str:
+    words = [word for word in before.split(",") if word]
+    named = [word.strip() for word in value.split(",") if word.strip()]
+    if operation == APPEND:
+        return ",".join(dict.fromkeys([*words, *named]))
+    return ",".join(word for word in words if word not in named)

@@ -1,0 +1,196 @@
+"""Fetch: batches from partitions. Standard: `KafkaApis.handleFetchRequest`, `ReplicaManager.fetchMessages`.
+
+Batches are given whole. A partition that can be read gives at least one, even if it is larger than the limits
+of the request, as long as nothing else was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Final, cast
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.steps import PART, Steps, in_parts, run
+from mqgateway.gateway.broker.operations import Operations, Permit, Use
+from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, Position, ReadBatches
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.apis import FETCH
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchPartition, FetchRequest
+from mqgateway.gateway.kafka.codec.messages.fetch_response import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from mqgateway.gateway.kafka.codec.schema import Records
+from mqgateway.gateway.kafka.errors import error_code
+from mqgateway.gateway.kafka.fetch_sessions import (
+    NO_SESSION,
+    Context,
+    Key,
+    Seen,
+    SessionError,
+    Sessions,
+    TopicName,
+)
+from mqgateway.gateway.kafka.node import LEADER_EPOCH
+from mqgateway.gateway.kafka.rights import READING
+from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
+
+SESSION_SINCE: Final = 7
+TOPIC_ID_SINCE: Final = 13
+READ_COMMITTED: Final = 1
+BYTES_MAX: Final = 16 * 1024 * 1024
+"""Bytes of one answer; a client that wants more asks again."""
+WAIT_MAX: Final = 2**31 - 1
+
+Data = tuple[Key, PartitionData]
+
+
+class Fetch:
+    """Reads of one broker."""
+
+    def __init__(self, operations: Operations, topics: Topics) -> None:
+        self._batches = operations.batches
+        self._runner = operations.runner
+        self._topics = topics
+        self._sessions = Sessions()
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {FETCH: self.fetch}
+
+    def fetch(self, call: Call, request: FetchRequest) -> Answer | Steps[Answer]:
+        """Answer Fetch once there are enough bytes, or its time is up."""
+        by_id = call.version >= TOPIC_ID_SINCE
+        if call.version < SESSION_SINCE:
+            request.session_id, request.session_epoch = NO_SESSION, -1
+        try:
+            context = self._sessions.context(request, by_id, call.now)
+        except SessionError as error:
+            return FetchResponse(error_code=error.code, session_id=request.session_id)
+        steps = self._fetch(call, request, context, by_id)
+        return run(steps) if len(context.partitions) <= READ_AT_ONCE else steps
+
+    def _fetch(self, call: Call, request: FetchRequest, context: Context, by_id: bool) -> Steps[Answer]:
+        sorted_out = _Sorted(context, request.isolation_level == READ_COMMITTED)
+        permit: Permit | None = None
+        topics: dict[TopicName, Admitted | ErrorCode] = {}
+        for part in in_parts(context.partitions):
+            for key, partition in part:
+                name = key[0]
+                if name not in topics:
+                    topic_id = name.id if by_id else None
+                    topics[name] = self._topics.admitted(call, Use.PULL, READING, name.name, topic_id)
+                found = topics[name]
+                if isinstance(found, ErrorCode):
+                    sorted_out.refused.append((key, _refused(key[1], found)))
+                    continue
+                topic, permit = found
+                sorted_out.add(topic, key, partition)
+            yield
+        if permit is None or not sorted_out.positions:
+            return (yield from _answer(sorted_out, ()))
+        outcome = self._batches.fetch(
+            permit,
+            sorted_out.positions,
+            max(0, request.min_bytes),
+            min(max(1, request.max_bytes), BYTES_MAX),
+            0 if sorted_out.refused else max(0, request.max_wait_ms),
+        )
+        if isinstance(outcome, Deferred):
+            return outcome.addCallback(self._waited, sorted_out, call)
+        return (yield from _answer(sorted_out, outcome))
+
+    def _waited(self, found: Sequence[ReadBatches], wanted: _Sorted, call: Call) -> Answer:
+        """Return the answer for what came after a wait."""
+        steps = _answer(wanted, found)
+        if len(found) <= READ_AT_ONCE:
+            return run(steps)
+        return self._runner.run(f"fetch {call.connection.address}", steps)
+
+
+class _Sorted:
+    """The partitions of a request: those that are refused, with their answers, and those to read."""
+
+    __slots__ = ("context", "is_committed", "keys", "positions", "refused")
+
+    def __init__(self, context: Context, is_committed: bool) -> None:
+        self.context = context
+        self.is_committed = is_committed
+        self.refused: list[Data] = []
+        self.positions: list[Position] = []
+        self.keys: list[Key] = []
+
+    def add(self, topic: Topic, key: Key, partition: FetchPartition) -> None:
+        """Sort a partition of a topic that the client may read."""
+        problem = _problem(topic, partition)
+        if problem is not None:
+            self.refused.append((key, problem))
+            return
+        limit = max(1, partition.partition_max_bytes)
+        self.positions.append(Position(topic.store_name, key[1], partition.fetch_offset, limit))
+        self.keys.append(key)
+
+
+def _problem(topic: Topic, partition: FetchPartition) -> PartitionData | None:
+    """Return the answer for a partition that cannot be read, None if it can."""
+    number = partition.partition
+    if not 0 <= number < topic.partitions:
+        return _refused(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.current_leader_epoch > LEADER_EPOCH:
+        return _refused(number, ErrorCode.UNKNOWN_LEADER_EPOCH)
+    if partition.last_fetched_epoch > LEADER_EPOCH:
+        return PartitionData(number, 0, -1, diverging_epoch=EpochEndOffset(LEADER_EPOCH, 0), records=b"")
+    return None
+
+
+def _refused(number: int, code: ErrorCode) -> PartitionData:
+    return PartitionData(number, code, -1, records=b"")
+
+
+def _data(number: int, read: ReadBatches, is_committed: bool) -> PartitionData:
+    """Return the answer for a partition that was read."""
+    if read.error is not None:
+        code = error_code(read.error, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return _refused(number, code)
+    if read.is_out_of_range:
+        return _refused(number, ErrorCode.OFFSET_OUT_OF_RANGE)
+    ends = read.ends
+    return PartitionData(
+        number,
+        0,
+        ends.high_watermark,
+        ends.last_stable,
+        ends.log_start,
+        aborted_transactions=() if is_committed else None,
+        records=cast(Records, read.spans),  # its encoder takes pieces
+    )
+
+
+def _answer(wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchResponse]:
+    """Return the answer: in an incremental session, only partitions with news."""
+    context, is_committed = wanted.context, wanted.is_committed
+    by_topic: dict[TopicName, list[PartitionData]] = {}
+    with_records: list[Key] = []
+    read = ((key, _data(key[1], one, is_committed)) for key, one in zip(wanted.keys, found, strict=True))
+    for number, (key, partition) in enumerate(chain(wanted.refused, read), 1):
+        has_records = bool(partition.records)
+        seen = Seen(partition.high_watermark, partition.log_start_offset)
+        if context.needs(key, seen, has_records or partition.error_code != 0):
+            by_topic.setdefault(key[0], []).append(partition)
+        if has_records:
+            with_records.append(key)
+        if not number % PART:
+            yield
+    context.last(with_records)
+    return FetchResponse(
+        session_id=NO_SESSION if context.session is None else context.session.id,
+        responses=[
+            FetchableTopicResponse(name.name, name.id, partitions) for name, partitions in by_topic.items()
+        ],
+    )

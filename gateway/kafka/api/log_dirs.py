@@ -1,0 +1,76 @@
+"""DescribeLogDirs: bytes of partitions and of the file system. Standard: `ReplicaManager.describeLogDirs`.
+
+All partitions are in one folder, that of the store. A partition's size is that of its records in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import NotAdmitted, Operations, Use
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_request import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from mqgateway.gateway.kafka.rights import on_cluster
+from mqgateway.gateway.kafka.topics import Topic, Topics
+
+DESCRIBE_LOG_DIRS: Final = 35
+
+
+class LogDirs:
+    """The folder of one broker."""
+
+    def __init__(self, operations: Operations, topics: Topics) -> None:
+        self._operations = operations
+        self._topics = topics
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {DESCRIBE_LOG_DIRS: self.describe}
+
+    def describe(self, call: Call, request: DescribeLogDirsRequest) -> Steps[Answer]:
+        """Answer DescribeLogDirs, once the sizes are added up."""
+        try:
+            permit = call.admit(Use.QUERY, on_cluster(self._operations, Action.GET))
+        except NotAdmitted:
+            return DescribeLogDirsResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        wanted: list[tuple[Topic, int]] = []
+        for part in in_parts(self._wanted(request.topics)):
+            wanted += (
+                (topic, number)
+                for topic, numbers in part
+                for number in numbers
+                if 0 <= number < topic.partitions
+            )
+            yield
+        queues = [(topic.store_name, number) for topic, number in wanted]
+
+        def answer(sizes: Sequence[int]) -> DescribeLogDirsResponse:
+            partitions: dict[str, list[DescribeLogDirsPartition]] = {}
+            for (topic, number), size in zip(wanted, sizes, strict=True):
+                partitions.setdefault(topic.name, []).append(DescribeLogDirsPartition(number, size))
+            total, free = self._operations.storage.usage()
+            topics = [DescribeLogDirsTopic(name, found) for name, found in partitions.items()]
+            folder = self._operations.storage.folder
+            return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, folder, topics, total, free)])
+
+        return self._operations.storage.sizes(permit, queues).addCallback(answer)
+
+    def _wanted(self, topics: Sequence[DescribableLogDirTopic] | None) -> list[tuple[Topic, Sequence[int]]]:
+        if topics is None:
+            return [(topic, range(topic.partitions)) for topic in self._topics]
+        named = [(self._topics.find(wanted.topic), wanted.partitions) for wanted in topics]
+        return [(topic, numbers) for topic, numbers in named if topic is not None]

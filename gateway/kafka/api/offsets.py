@@ -1,0 +1,310 @@
+"""Committed offsets: OffsetCommit, OffsetFetch, OffsetDelete.
+
+Standard: `KafkaApis`, `OffsetMetadataManager`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from mqgateway.engine.steps import Steps, in_parts, mapped
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import Use
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.api.groups import GroupAccess, failed
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.offset_delete_request import OffsetDeleteRequest
+from mqgateway.gateway.kafka.codec.messages.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
+from mqgateway.gateway.kafka.codec.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
+from mqgateway.gateway.kafka.coordinator.commits import SLICE, OffsetBatch
+from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
+from mqgateway.gateway.kafka.coordinator.records import NEVER, Committed, OffsetKey
+from mqgateway.gateway.kafka.rights import READING, VISIBLE, shows_topic
+from mqgateway.gateway.kafka.topics import Topic, Topics
+
+OFFSET_COMMIT, OFFSET_FETCH, OFFSET_DELETE = 8, 9, 47
+IDS_SINCE = 10
+"""Version of OffsetCommit and OffsetFetch from which topics have ids instead of names."""
+GROUPS_SINCE = 8
+"""Version of OffsetFetch from which many groups may be asked for."""
+GROUP_ERROR_SINCE = 2
+"""Version of OffsetFetch from which a group has an error code, besides its partitions."""
+INVALID_OFFSET = -1
+LONG_MAX = 2**63 - 1
+
+Wanted = tuple[str, bytes, Sequence[int]]
+"""A topic by name or id, and partitions of it."""
+
+
+class OffsetRequests:
+    """Requests about the offsets of groups."""
+
+    def __init__(self, coordinator: Coordinator, access: GroupAccess, topics: Topics) -> None:
+        self._coordinator = coordinator
+        self._access = access
+        self._topics = topics
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {OFFSET_COMMIT: self.commit, OFFSET_FETCH: self.fetch, OFFSET_DELETE: self.delete}
+
+    def _topic(self, call: Call, name: str, topic_id: bytes) -> Topic | ErrorCode:
+        """Return a topic that the client may read, or the reason why not."""
+        by_id = topic_id if call.version >= IDS_SINCE else None
+        place = self._topics.admitted(call, Use.QUERY, READING, name, by_id)
+        return place if isinstance(place, ErrorCode) else place[0]
+
+    # Commit
+
+    def commit(self, call: Call, request: OffsetCommitRequest) -> Steps[Answer]:
+        """Answer OffsetCommit once the records of all offsets are durable."""
+        error = self._access.error(call, request.group_id, Action.SUB)
+        if error:
+            return _committed(request, [[error] * len(topic.partitions) for topic in request.topics])
+        topics = yield from mapped(
+            lambda topic: self._topic(call, topic.name, topic.topic_id), request.topics
+        )
+        if any(isinstance(topic, Topic) for topic in topics):
+            error = self._access.create_error(request.group_id)
+        answer = yield from self._commit(call, request, topics, error)
+        return answer
+
+    def _commit(
+        self,
+        call: Call,
+        request: OffsetCommitRequest,
+        topics: Sequence[Topic | ErrorCode],
+        refused: ErrorCode,
+    ) -> Steps[Message | Deferred[Message]]:
+        """Commit the offsets of a request: check some at a time, then the member, then write all of them.
+
+        What is wrong with one offset does not concern the others.
+        """
+        errors: list[list[ErrorCode]] = [[] for _ in topics]
+        batch = OffsetBatch()
+        checked: list[tuple[int, int, ErrorCode]] = []
+        places = [
+            (row, partition) for row, topic in enumerate(request.topics) for partition in topic.partitions
+        ]
+        for part in in_parts(places, SLICE):
+            for row, partition in part:
+                topic = topics[row]
+                if isinstance(topic, ErrorCode):
+                    errors[row].append(topic)
+                elif not 0 <= partition.partition_index < topic.partitions:
+                    errors[row].append(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                else:
+                    code = refused or self._prepare(call, request, topic, partition, batch)
+                    checked.append((row, len(errors[row]), code))
+                    errors[row].append(code)
+            yield
+        commits = self._coordinator.commits
+        error = refused
+        if not error and checked:
+            error = commits.error(request, call.version)
+        if not error and not commits.has_room(len(batch.offsets)):
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+        def answer(failure: Failure | None) -> Message:
+            general = error if failure is None else failed(failure)
+            for row, column, code in checked:
+                errors[row][column] = code if code and not error else general
+            return _committed(request, errors)
+
+        return commits.commit(OffsetBatch() if error else batch).addBoth(answer)
+
+    def _prepare(
+        self,
+        call: Call,
+        request: OffsetCommitRequest,
+        topic: Topic,
+        partition: OffsetCommitRequestPartition,
+        batch: OffsetBatch,
+    ) -> ErrorCode:
+        """Add the commit of a partition, or return what is wrong with it."""
+        offset, metadata = partition.committed_offset, partition.committed_metadata
+        if self._coordinator.commits.is_too_large(metadata):
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        if offset < 0:
+            return ErrorCode.INVALID_REQUEST
+        retention = request.retention_time_ms
+        expires = NEVER if retention < 0 else min(call.now + retention, LONG_MAX)
+        epoch = partition.committed_leader_epoch
+        key = OffsetKey(request.group_id, topic.name, partition.partition_index)
+        batch.add(key, Committed(offset, epoch, metadata or "", call.now, expires, topic.id))
+        return ErrorCode.NONE
+
+    # Fetch
+
+    def fetch(self, call: Call, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+        """Answer OffsetFetch. There are no transactions yet, so that every offset is stable."""
+        if call.version >= GROUPS_SINCE:
+            groups = []
+            for group in request.groups:
+                asked: list[Wanted] | None = None
+                if group.topics is not None:
+                    asked = [(one.name, one.topic_id, one.partition_indexes) for one in group.topics]
+                groups.append((yield from self._fetch_group(call, group.group_id, asked)))
+            return OffsetFetchResponse(groups=groups)
+        wanted: list[Wanted] | None = None
+        if request.topics is not None:
+            wanted = [(one.name, NO_UUID, one.partition_indexes) for one in request.topics]
+        found = yield from self._fetch_group(call, request.group_id, wanted)
+        if found.error_code and call.version < GROUP_ERROR_SINCE:
+            found.topics = [
+                OffsetFetchResponseTopics(name, NO_UUID, [_unknown(one, found.error_code) for one in numbers])
+                for name, _, numbers in wanted or ()
+            ]
+        return OffsetFetchResponse(topics=_old(found.topics), error_code=found.error_code)
+
+    def _fetch_group(
+        self, call: Call, group_id: str, wanted: Sequence[Wanted] | None
+    ) -> Steps[OffsetFetchResponseGroup]:
+        yield
+        error = self._access.error(call, group_id, Action.GET, Action.SUB)
+        if error:
+            return OffsetFetchResponseGroup(group_id, (), error)
+        if wanted is None:
+            topics = yield from self._fetch_all(call, group_id)
+        else:
+            topics = []
+            for one in wanted:
+                topics.append((yield from self._fetch_topic(call, group_id, *one)))
+        return OffsetFetchResponseGroup(group_id, topics)
+
+    def _fetch_all(self, call: Call, group_id: str) -> Steps[list[OffsetFetchResponseTopics]]:
+        places: dict[str, list[int]] = {}
+        for key in self._coordinator.shared.keys(group_id):
+            places.setdefault(key.topic, []).append(key.partition)
+        answers = []
+        for name, numbers in places.items():
+            yield
+            topic = self._topics.find(name)
+            if topic is not None and shows_topic(call, topic.store_name):
+                answers.append((yield from self._offsets(group_id, topic, numbers)))
+        return answers
+
+    def _fetch_topic(
+        self, call: Call, group_id: str, name: str, topic_id: bytes, numbers: Sequence[int]
+    ) -> Steps[OffsetFetchResponseTopics]:
+        yield
+        by_id = topic_id if call.version >= IDS_SINCE else None
+        place = self._topics.admitted(call, Use.QUERY, VISIBLE, name, by_id)
+        if isinstance(place, ErrorCode):
+            # A name that is unknown has no offsets; that is no error.
+            error = ErrorCode.NONE if place is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else place
+            return OffsetFetchResponseTopics(name, topic_id, [_unknown(one, error) for one in numbers])
+        return (yield from self._offsets(group_id, place[0], numbers))
+
+    def _offsets(
+        self, group_id: str, topic: Topic, numbers: Iterable[int]
+    ) -> Steps[OffsetFetchResponseTopics]:
+        def offset(number: int) -> OffsetFetchResponsePartitions:
+            known = self._coordinator.commits.committed(OffsetKey(group_id, topic.name, number))
+            if known is None:
+                return _unknown(number)
+            return OffsetFetchResponsePartitions(number, known.offset, known.leader_epoch, known.metadata)
+
+        partitions = yield from mapped(offset, numbers)
+        return OffsetFetchResponseTopics(topic.name, topic.id, partitions)
+
+    # Delete
+
+    def delete(self, call: Call, request: OffsetDeleteRequest) -> Steps[Answer]:
+        """Answer OffsetDelete: offsets in topics that the group does not subscribe to are deleted."""
+        group_id = request.group_id
+        error = self._access.error(call, group_id, Action.DELETE)
+        if not error and not group_id:
+            error = ErrorCode.INVALID_GROUP_ID
+        if error:
+            return OffsetDeleteResponse(error_code=error)
+        group = self._coordinator.groups.get(group_id)
+        error = self._coordinator.commits.delete_error(group_id, group)
+        if error:
+            return OffsetDeleteResponse(error_code=error)
+        keys: list[OffsetKey] = []
+        answers = []
+        for wanted in request.topics:
+            yield
+            topic = self._topic(call, wanted.name, NO_UUID)
+            reason = topic if isinstance(topic, ErrorCode) else ErrorCode.NONE
+            if not reason and group is not None and group.subscribes_to(wanted.name):
+                reason = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            numbers = [one.partition_index for one in wanted.partitions]
+            partitions = [OffsetDeleteResponsePartition(number, reason) for number in numbers]
+            answers.append(OffsetDeleteResponseTopic(wanted.name, partitions))
+            if not reason:
+                keys += (OffsetKey(group_id, wanted.name, number) for number in numbers)
+        offsets = yield from mapped(self._coordinator.commits.committed, keys)
+        known = [key for key, offset in zip(keys, offsets, strict=True) if offset is not None]
+        done: Deferred[Message] = self._coordinator.commits.delete(known).addCallbacks(
+            lambda _: OffsetDeleteResponse(topics=answers),
+            lambda failure: OffsetDeleteResponse(error_code=failed(failure)),
+        )
+        return done
+
+
+def _committed(request: OffsetCommitRequest, errors: Sequence[Sequence[ErrorCode]]) -> OffsetCommitResponse:
+    """Return the answer to a commit, with an error code for each partition."""
+
+    def answered(topic: OffsetCommitRequestTopic, codes: Sequence[ErrorCode]) -> OffsetCommitResponseTopic:
+        partitions = [
+            OffsetCommitResponsePartition(partition.partition_index, code)
+            for partition, code in zip(topic.partitions, codes, strict=True)
+        ]
+        return OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions)
+
+    topics = [answered(topic, codes) for topic, codes in zip(request.topics, errors, strict=True)]
+    return OffsetCommitResponse(topics=topics)
+
+
+def _unknown(number: int, error: int = ErrorCode.NONE) -> OffsetFetchResponsePartitions:
+    """Return a partition without an offset."""
+    return OffsetFetchResponsePartitions(number, INVALID_OFFSET, -1, "", error)
+
+
+def _old(topics: Iterable[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopic]:
+    """Return topics as versions have them that know one group only."""
+    return [
+        OffsetFetchResponseTopic(
+            topic.name,
+            [
+                OffsetFetchResponsePartition(
+                    one.partition_index,
+                    one.committed_offset,
+                    one.committed_leader_epoch,
+                    one.metadata,
+                    one.error_code,
+                )
+                for one in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]

@@ -1,0 +1,238 @@
+"""Produce: batches into partitions. Standard: `KafkaApis.handleProduceRequest`, `ReplicaManager`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.python.failure import Failure
+
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.mapping import PropertiesTooLarge
+from mqgateway.engine.steps import Steps, in_parts
+from mqgateway.gateway.broker.operations import Operations, Permit, Use
+from mqgateway.gateway.broker.operations.batches import (
+    Appended,
+    BatchTooLarge,
+    NotEnoughReplicas,
+    OldEpoch,
+    OutOfOrder,
+)
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.apis import PRODUCE
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.produce_request import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from mqgateway.gateway.kafka.codec.messages.produce_response import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from mqgateway.gateway.kafka.errors import error_code
+from mqgateway.gateway.kafka.rights import WRITING
+from mqgateway.gateway.kafka.topics import Topic, Topics
+from mqgateway.gateway.kafka.validation import BatchRefused, Rules, checked, rules_of
+
+ALL: Final = -1
+ACKS: Final = (ALL, 0, 1)
+TOPIC_ID_SINCE: Final = 13
+AT_ONCE: Final = 200
+"""Topics and partitions of a request that is carried out at once."""
+RULES_KEPT: Final = 1000
+"""Topics whose rules are kept."""
+ADMIN_CLIENT: Final = "__admin_client"
+"""Client id that may write to internal topics, as with Apache Kafka."""
+
+Outcome = PartitionProduceResponse | Deferred[PartitionProduceResponse]
+
+
+class _Place(NamedTuple):
+    """A topic that the client may write, with the permit and the rules for it."""
+
+    topic: Topic
+    permit: Permit
+    rules: Rules
+
+
+class Produce:
+    """Appends of one broker."""
+
+    def __init__(self, operations: Operations, topics: Topics) -> None:
+        self._batches = operations.batches
+        self._topics = topics
+        self._rules: dict[str, tuple[Topic, Rules]] = {}
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {PRODUCE: self.produce}
+
+    def produce(self, call: Call, request: ProduceRequest) -> Answer | Steps[Answer]:
+        """Answer Produce once every partition has its batch, or an error; acks 0 has no answer."""
+        if sum([1 + len(wanted.partition_data) for wanted in request.topic_data]) > AT_ONCE:
+            return self._produce_many(call, request)
+        topics: list[TopicProduceResponse] = []
+        waiting: list[Deferred[PartitionProduceResponse]] = []
+        for wanted in request.topic_data:
+            place = self._place(call, wanted, request)
+            responses: list[PartitionProduceResponse] = []
+            self._append_all(call, place, wanted.partition_data, request, responses, waiting)
+            topics.append(TopicProduceResponse(wanted.name, wanted.topic_id, responses))
+        return _outcome(call, request, topics, waiting)
+
+    def _produce_many(self, call: Call, request: ProduceRequest) -> Steps[Answer]:
+        """Do the same as a cooperative task."""
+        topics: list[TopicProduceResponse] = []
+        waiting: list[Deferred[PartitionProduceResponse]] = []
+        for wanted in request.topic_data:
+            place = self._place(call, wanted, request)
+            responses: list[PartitionProduceResponse] = []
+            for part in in_parts(wanted.partition_data):
+                self._append_all(call, place, part, request, responses, waiting)
+                yield
+            topics.append(TopicProduceResponse(wanted.name, wanted.topic_id, responses))
+        return _outcome(call, request, topics, waiting)
+
+    def _append_all(
+        self,
+        call: Call,
+        place: _Place | ErrorCode,
+        partitions: Sequence[PartitionProduceData],
+        request: ProduceRequest,
+        responses: list[PartitionProduceResponse],
+        waiting: list[Deferred[PartitionProduceResponse]],
+    ) -> None:
+        """Append the batches of partitions; add their answers, and those that come later to `waiting`."""
+        for data in partitions:
+            outcome = self._append(call, place, data, request)
+            if isinstance(outcome, Deferred):
+                position = len(responses)
+                responses.append(PartitionProduceResponse(data.index))
+                waiting.append(outcome)
+                outcome.addCallback(partial(_fill, responses, position))
+            else:
+                responses.append(outcome)
+
+    def _place(self, call: Call, wanted: TopicProduceData, request: ProduceRequest) -> _Place | ErrorCode:
+        if request.acks not in ACKS:
+            return ErrorCode.INVALID_REQUIRED_ACKS
+        if request.transactional_id is not None:
+            return ErrorCode.INVALID_TXN_STATE
+        topic_id = wanted.topic_id if call.version >= TOPIC_ID_SINCE else None
+        place = self._topics.admitted(call, Use.SEND, WRITING, wanted.name, topic_id)
+        if isinstance(place, ErrorCode):
+            return place
+        topic, permit = place
+        if topic.is_internal and call.client_id != ADMIN_CLIENT:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        known = self._rules.get(topic.name)
+        if known is None or known[0] is not topic:
+            if len(self._rules) >= RULES_KEPT:
+                self._rules.clear()
+            known = self._rules[topic.name] = topic, rules_of(topic)
+        return _Place(topic, permit, known[1])
+
+    def _append(
+        self, call: Call, place: _Place | ErrorCode, data: PartitionProduceData, request: ProduceRequest
+    ) -> Outcome:
+        if isinstance(place, ErrorCode):
+            return _refused(data.index, place, None)
+        topic, permit, rules = place
+        if not 0 <= data.index < topic.partitions:
+            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+        try:
+            batch = checked(memoryview(data.records or b""), rules, call.version, call.now)
+            outcome = self._batches.append(
+                permit, topic.store_name, data.index, batch, is_all=request.acks == ALL
+            )
+        except Exception as error:
+            return _failed(data.index, error)
+        time = call.now if rules.has_log_append_time else -1
+        if isinstance(outcome, Deferred):
+            return outcome.addCallbacks(
+                _appended, _failed_later, callbackArgs=(data.index, time), errbackArgs=(data.index,)
+            )
+        return _appended(outcome, data.index, time)
+
+
+def _fill(
+    responses: list[PartitionProduceResponse], position: int, response: PartitionProduceResponse
+) -> PartitionProduceResponse:
+    responses[position] = response
+    return response
+
+
+def _outcome(
+    call: Call,
+    request: ProduceRequest,
+    topics: Sequence[TopicProduceResponse],
+    waiting: Sequence[Deferred[PartitionProduceResponse]],
+) -> Answer:
+    """Return the answer, once nothing of it is waited for."""
+    answer = ProduceResponse(topics)
+    if not waiting:
+        return _answered(call, request, answer)
+    done: Deferred[Any] = gatherResults(waiting, consumeErrors=True)
+    return done.addCallback(_all_answered, call, request, answer)
+
+
+def _all_answered(
+    _: object, call: Call, request: ProduceRequest, answer: ProduceResponse
+) -> ProduceResponse | None:
+    return _answered(call, request, answer)
+
+
+def _answered(call: Call, request: ProduceRequest, answer: ProduceResponse) -> ProduceResponse | None:
+    """Return the answer; with acks 0 there is none, and an error closes the connection."""
+    if request.acks != 0:
+        return answer
+    for topic in answer.responses:
+        for partition in topic.partition_responses:
+            if partition.error_code:
+                name = ErrorCode(partition.error_code).name
+                call.connection.close(f"it produced with acks=0, which failed with {name}")
+                return None
+    return None
+
+
+def _appended(appended: Appended, index: int, time: int) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index, 0, appended.base_offset, time, appended.log_start_offset)
+
+
+def _failed_later(failure: Failure, index: int) -> PartitionProduceResponse:
+    error = failure.value
+    return _failed(index, error if isinstance(error, Exception) else RuntimeError(str(error)))
+
+
+def _failed(index: int, error: Exception) -> PartitionProduceResponse:
+    if isinstance(error, BatchRefused):
+        return _refused(index, error.code, str(error), error.records)
+    if isinstance(error, PropertiesTooLarge):
+        records = [BatchIndexAndErrorMessage(error.index, str(error))]
+        return _refused(index, ErrorCode.INVALID_RECORD, str(error), records)
+    if isinstance(error, CodecError):
+        return _refused(index, ErrorCode.INVALID_RECORD, str(error))
+    if isinstance(error, BatchTooLarge):
+        return _refused(index, ErrorCode.MESSAGE_TOO_LARGE, error.message)
+    if isinstance(error, NotEnoughReplicas):
+        return _refused(index, ErrorCode.NOT_ENOUGH_REPLICAS, error.message)
+    if isinstance(error, OutOfOrder):
+        return _refused(index, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, error.message)
+    if isinstance(error, OldEpoch):
+        return _refused(index, ErrorCode.INVALID_PRODUCER_EPOCH, error.message)
+    return _refused(index, error_code(error, ErrorCode.TOPIC_AUTHORIZATION_FAILED), str(error))
+
+
+def _refused(
+    index: int,
+    code: ErrorCode,
+    message: str | None,
+    records: Sequence[BatchIndexAndErrorMessage] = (),
+) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index, code, -1, record_errors=records, error_message=message)

@@ -1,0 +1,240 @@
+"""CreateTopics, DeleteTopics, CreatePartitions. Standard: `ReplicationControlManager`, `KafkaApis`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from twisted.internet.defer import Deferred, DeferredList
+
+from mqgateway.engine.steps import Steps, mapped
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.kafka.api import Answer, Handlers
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from mqgateway.gateway.kafka.codec.messages.create_partitions_response import (
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from mqgateway.gateway.kafka.codec.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from mqgateway.gateway.kafka.codec.messages.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+from mqgateway.gateway.kafka.codec.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
+    DeletableTopicResult,
+    DeleteTopicsResponse,
+)
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Message
+from mqgateway.gateway.kafka.creation import Creation, Refusal
+from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.rights import on_topic, shows_topic
+from mqgateway.gateway.kafka.topics import Topics
+
+CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
+DEFAULT, TOPIC = 5, 1
+"""Sources of a setting: Kafka's default, the topic itself."""
+
+
+class TopicRequests:
+    """Changes of topics."""
+
+    def __init__(self, operations: Operations, topics: Topics, node: Node, creation: Creation) -> None:
+        self._operations = operations
+        self._topics = topics
+        self._node = node
+        self._creation = creation
+
+    def handlers(self) -> Handlers:
+        """Return the functions by API key."""
+        return {
+            CREATE_TOPICS: self.create,
+            DELETE_TOPICS: self.delete,
+            CREATE_PARTITIONS: self.add_partitions,
+        }
+
+    def create(self, call: Call, request: CreateTopicsRequest) -> Steps[Answer]:
+        """Answer CreateTopics, once the name servers know the topics."""
+        times = Counter(topic.name for topic in request.topics)
+        known: list[Deferred[None]] = []
+        results: list[CreatableTopicResult] = []
+        for wanted in request.topics:
+            yield
+            if times[wanted.name] > 1:
+                message = "Duplicate topic name."
+                results.append(CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.INVALID_REQUEST, message))
+                continue
+            results.append(self._create(call, wanted, request.validate_only, known))
+        return _after(known, CreateTopicsResponse(topics=results))
+
+    def _create(
+        self, call: Call, wanted: CreatableTopic, only_check: bool, known: list[Deferred[None]]
+    ) -> CreatableTopicResult:
+        configs = {config.name: config.value for config in wanted.configs}
+        try:
+            partitions = self._partitions_of(wanted)
+            self._creation.check(wanted.name, partitions, configs)
+            if not only_check:
+                known.append(self._creation.create(call, wanted.name, partitions, configs))
+        except Refusal as refusal:
+            return CreatableTopicResult(wanted.name, NO_UUID, refusal.code, str(refusal))
+        except NotAdmitted as error:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return CreatableTopicResult(wanted.name, NO_UUID, code, str(error))
+        except OperationError as error:
+            code = ErrorCode.INVALID_TOPIC_EXCEPTION
+            return CreatableTopicResult(wanted.name, NO_UUID, code, error.message)
+        topic = self._topics.find(wanted.name)
+        return CreatableTopicResult(
+            wanted.name,
+            NO_UUID if topic is None else topic.id,
+            num_partitions=partitions,
+            replication_factor=1,
+            configs=[
+                CreatableTopicConfigs(
+                    name, configs.get(name) or config.default, False, _source(name, configs)
+                )
+                for name, config in KAFKA_CONFIGS.items()
+            ],
+        )
+
+    def _partitions_of(self, wanted: CreatableTopic) -> int:
+        """Return the number of partitions. Raises `Refusal` for replicas that this broker cannot have."""
+        if wanted.assignments:
+            self._check_assignments(wanted)
+            return len(wanted.assignments)
+        if wanted.replication_factor not in (-1, 1):
+            text = (
+                "Replication factor must be larger than 0, or -1 to use the default value."
+                if wanted.replication_factor < 1
+                else f"Unable to replicate the partition {wanted.replication_factor} time(s): The target "
+                f"replication factor of {wanted.replication_factor} cannot be reached because only 1 "
+                "broker(s) are registered or some brokers have all their log directories cordoned."
+            )
+            raise Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, text)
+        if wanted.num_partitions == -1:
+            return self._operations.options.kafka_num_partitions
+        return wanted.num_partitions
+
+    def _check_assignments(self, wanted: CreatableTopic) -> None:
+        if wanted.num_partitions != -1 or wanted.replication_factor != -1:
+            text = "A manual partition assignment was specified, but partitions or replicas were given too."
+            raise Refusal(ErrorCode.INVALID_REQUEST, text)
+        numbers = sorted(each.partition_index for each in wanted.assignments)
+        if numbers != list(range(len(numbers))):
+            text = "partitions should be a consecutive 0-based integer sequence"
+            raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        for each in wanted.assignments:
+            if tuple(each.broker_ids) != (self._node.id,):
+                text = f"The manual partition assignment includes brokers other than {self._node.id}."
+                raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+
+    def delete(self, call: Call, request: DeleteTopicsRequest) -> Steps[Answer]:
+        """Answer DeleteTopics, once the name servers have no routes of the topics."""
+        withdrawn: list[Deferred[None]] = []
+        wanted: Sequence[DeleteTopicState] = request.topics or [
+            DeleteTopicState(name) for name in request.topic_names
+        ]
+        results = yield from mapped(lambda each: self._delete(call, each, withdrawn), wanted, 1)
+        return _after(withdrawn, DeleteTopicsResponse(responses=results))
+
+    def _delete(
+        self, call: Call, wanted: DeleteTopicState, withdrawn: list[Deferred[None]]
+    ) -> DeletableTopicResult:
+        if wanted.name is not None and wanted.topic_id != NO_UUID:
+            text = "Topic name and topic ID can not both be specified."
+            return DeletableTopicResult(wanted.name, wanted.topic_id, ErrorCode.INVALID_REQUEST, text)
+        if wanted.name is not None:
+            topic = self._topics.find(wanted.name)
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        else:
+            topic = self._topics.by_id(wanted.topic_id)
+            unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        if topic is None or not shows_topic(call, topic.store_name):
+            text = (
+                "This server does not host this topic-partition."
+                if wanted.name is not None
+                else "This server does not host this topic ID."
+            )
+            return DeletableTopicResult(wanted.name, wanted.topic_id, unknown, text)
+        try:
+            permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.DELETE))
+            self._operations.administration.delete_topic(permit, topic.store_name)
+            withdrawn.append(self._operations.administration.withdraw_topic(permit, topic.store_name))
+        except NotAdmitted as error:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return DeletableTopicResult(topic.name, topic.id, code, str(error))
+        except OperationError as error:
+            return DeletableTopicResult(topic.name, topic.id, ErrorCode.INVALID_REQUEST, error.message)
+        return DeletableTopicResult(topic.name, topic.id)
+
+    def add_partitions(self, call: Call, request: CreatePartitionsRequest) -> Steps[Answer]:
+        """Answer CreatePartitions, once the name servers know the topics."""
+        times = Counter(topic.name for topic in request.topics)
+        known: list[Deferred[None]] = []
+        results: list[CreatePartitionsTopicResult] = []
+        for wanted in request.topics:
+            yield
+            try:
+                if times[wanted.name] > 1:
+                    raise Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+                self._add_partitions(call, wanted, request.validate_only, known)
+                results.append(CreatePartitionsTopicResult(wanted.name))
+            except Refusal as refusal:
+                results.append(CreatePartitionsTopicResult(wanted.name, refusal.code, str(refusal)))
+            except NotAdmitted as error:
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                results.append(CreatePartitionsTopicResult(wanted.name, code, str(error)))
+            except OperationError as error:
+                code = ErrorCode.INVALID_PARTITIONS
+                results.append(CreatePartitionsTopicResult(wanted.name, code, error.message))
+        return _after(known, CreatePartitionsResponse(results=results))
+
+    def _add_partitions(
+        self, call: Call, wanted: CreatePartitionsTopic, only_check: bool, known: list[Deferred[None]]
+    ) -> None:
+        topic = self._topics.find(wanted.name)
+        if topic is None:
+            text = "This server does not host this topic-partition."
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
+        permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.UPDATE))
+        if wanted.count == topic.partitions:
+            text = f"Topic already has {topic.partitions} partition(s)."
+            raise Refusal(ErrorCode.INVALID_PARTITIONS, text)
+        if wanted.count < topic.partitions:
+            text = (
+                f"The topic {topic.name} currently has {topic.partitions} partition(s); {wanted.count} would "
+                "not be an increase."
+            )
+            raise Refusal(ErrorCode.INVALID_PARTITIONS, text)
+        if wanted.assignments is not None:
+            new = [tuple(each.broker_ids) for each in wanted.assignments]
+            if new != [(self._node.id,)] * (wanted.count - topic.partitions):
+                text = f"Each new partition needs an assignment to broker {self._node.id}."
+                raise Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        if not only_check:
+            config = replace(
+                topic.config, read_queue_nums=wanted.count, write_queue_nums=wanted.count, attributes={}
+            )
+            known.append(self._operations.administration.put_topic(permit, config))
+
+
+def _source(name: str, configs: dict[str, str | None]) -> int:
+    return DEFAULT if configs.get(name) is None else TOPIC
+
+
+def _after(known: list[Deferred[None]], answer: Message) -> Answer:
+    """Return the answer, but not before all name servers know."""
+    if all(each.called for each in known):
+        return answer
+    return cast("Deferred[Message]", DeferredList(known).addCallback(lambda _: answer))

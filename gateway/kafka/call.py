@@ -1,0 +1,54 @@
+"""A request of a Kafka client, and what its functions are given."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mqgateway.gateway.access.asker import Asker
+from mqgateway.gateway.access.needs import Need
+from mqgateway.gateway.broker.operations import ClientConnection, Operations, Permit, Principal, Use
+from mqgateway.gateway.kafka.codec.apis import APIS
+from mqgateway.gateway.kafka.codec.headers import RequestHeader
+
+
+class Address(NamedTuple):
+    """A host and a port."""
+
+    host: str
+    port: int
+
+
+class Call:
+    """One request. `now` is the wall time of its arrival, ms; `local` is the address that the client used."""
+
+    __slots__ = ("_operations", "connection", "header", "local", "now")
+
+    def __init__(
+        self, header: RequestHeader, connection: ClientConnection, local: Address, operations: Operations
+    ) -> None:
+        self.header = header
+        self.connection = connection
+        self.local = local
+        self.now = operations.clock.millis()
+        self._operations = operations
+
+    @property
+    def version(self) -> int:
+        """Version of the API."""
+        return self.header.version
+
+    @property
+    def client_id(self) -> str:
+        """The name that the client gives itself; empty for none."""
+        return self.header.client_id or ""
+
+    def admit(self, use: Use, *needs: Need) -> Permit:
+        """Admit a part of the request that needs these rights. Raises `NotAdmitted`, `OperationError`.
+
+        A connection has no user yet: with access control on, nothing is admitted.
+        """
+        principal = Principal(self.connection, self._credentials)
+        return self._operations.gate.admit(principal, use, lambda: needs)
+
+    def _credentials(self) -> Asker:
+        return Asker(None, lambda _: False, self.connection.address, APIS[self.header.key].name)

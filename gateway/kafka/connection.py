@@ -1,0 +1,389 @@
+"""One connection of a Kafka client.
+
+A request is a frame: its size in four bytes, then as many bytes. Requests are carried out as they come, and
+their answers leave in the same order. One read is a turn, as with the remoting protocol: all requests that it
+brings are carried out, then the store has its turn, then everything is written at once.
+
+While as many requests wait for answers as the settings allow, or the peer does not read its answers, the
+connection is not read. A long request, which is a cooperative task, holds up those behind it.
+Source: `SocketServer`, `KafkaChannel`.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IHandshakeListener
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
+from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
+
+from mqgateway.engine.message import pack_host
+from mqgateway.gateway.kafka.call import Address
+from mqgateway.gateway.kafka.codec.fetch import Piece
+from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused, Reply
+from mqgateway.gateway.remoting.addresses import format_address, host_and_port
+from mqgateway.gateway.remoting.pending_input import PendingInput
+from mqgateway.gateway.remoting.protocol import Terms as RemotingTerms
+from mqgateway.gateway.runtime.loop import Transport
+
+log = logging.getLogger(__name__)
+
+_SIZE: Final = struct.Struct(">i")
+_WRITTEN_TOGETHER: Final = 128 * 1024
+"""Bytes that the transport is given at a time: it copies them, which is fast while they are few, and sends as
+many in a call."""
+_HEADER_MIN: Final = 10
+"""Bytes of the smallest request: key, version, correlation id, and no client id."""
+
+
+@dataclass
+class Terms:
+    """Values and services that the Kafka connections of a server share. Sizes in bytes, times in seconds."""
+
+    dispatcher: Dispatcher
+    remoting: RemotingTerms
+    pending: PendingInput
+    request_limit: int
+    in_flight_limit: int
+    idle_seconds: float
+
+
+class _Slot:
+    """The place of an answer in the order of answers."""
+
+    __slots__ = ("data", "is_ready", "waiting")
+
+    def __init__(self) -> None:
+        self.data: Reply = None
+        self.is_ready = False
+        self.waiting: Deferred[Reply] | None = None
+
+
+class KafkaConnection:
+    """See `Conversing`, and `ClientConnection`, which operations are given.
+
+    `on_made` and `on_gone` are called when it begins and when it has ended.
+    """
+
+    transport: Transport  # there is one whenever we are called
+
+    def __init__(
+        self,
+        terms: Terms,
+        on_made: Callable[[KafkaConnection], None],
+        on_gone: Callable[[KafkaConnection], None],
+    ) -> None:
+        self._terms = terms
+        self._on_made = on_made
+        self._on_gone = on_gone
+        self._ip = ""
+        self._local = Address("", 0)
+        self.address = ""
+        self.host_bytes = b"\0" * 8
+        self.is_open = False
+        self.is_secure = False
+        self.last_request = ""
+        self._buffer = bytearray()
+        self._slots: deque[_Slot] = deque()
+        self._long: _Slot | None = None  # of the request that holds up others
+        self._output: deque[Piece] = deque()  # what the transport has not been given
+        self._unsent = 0
+        self._is_full = False  # the transport's buffer
+        self._is_reading = True
+        self._is_serving = False
+        self._has_output = False  # the turn will have it written
+        self._is_ending = False  # no request is accepted any more
+        self._was_read = True  # since the idle sweep looked last
+        self._silent_since = 0.0
+        self._lost: list[Callable[[KafkaConnection], None]] = []
+        self._settled: Deferred[None] | None = None
+
+    # Called by Twisted and by the server
+
+    def set_address(self, ip: str, port: int) -> None:
+        """See `Conversing`."""
+        self._ip = ip
+        self.address, self.host_bytes = format_address(ip, port), pack_host(ip, port)
+
+    def handshakeCompleted(self) -> None:
+        """See `Conversing`."""
+        self.is_secure = True
+
+    def makeConnection(self, transport: Transport) -> None:
+        """See `Conversing`."""
+        self.transport = transport
+        if not self.address:
+            self.set_address(*host_and_port(transport.getPeer()))
+        self._local = Address(*host_and_port(transport.getHost()))
+        no_delay = getattr(transport, "setTcpNoDelay", None)  # TCP only
+        if no_delay is not None:
+            no_delay(True)
+        self.is_open = True
+        transport.registerProducer(self, True)
+        self._on_made(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        """See `Conversing`."""
+        if not self.is_open:
+            return
+        self._was_read = True
+        self._buffer += data
+        self._serve()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """See `Conversing`: requests that wait are cancelled."""
+        self.is_open = False
+        self._release_input()
+        slots, self._slots = list(self._slots), deque()
+        for slot in slots:
+            if slot.waiting is not None:
+                slot.waiting.cancel()
+        self._check_settled()
+        callbacks, self._lost = self._lost, []
+        for callback in callbacks:
+            callback(self)
+        self._on_gone(self)
+
+    def pauseProducing(self) -> None:
+        """The transport's buffer is full: from now on what is written is counted."""
+        self._is_full = True
+
+    def resumeProducing(self) -> None:
+        """Everything that the transport was given has gone out."""
+        self._is_full = False
+        self._write_output()
+        if not self._is_full:
+            self._unsent = 0
+            self._resume()
+
+    def stopProducing(self) -> None:
+        """The transport has ended; `connectionLost` follows."""
+
+    def close(self, reason: str) -> None:
+        """See `Conversing`."""
+        if not self.is_open:
+            return
+        if reason:
+            log.info("%s is closed: %s", self.address, reason)
+        self.flush()
+        self.transport.write(b"".join(self._output))
+        self.is_open = False
+        # A transport with a paused producer would wait for it, and not close.
+        self.transport.unregisterProducer()
+        self.transport.loseConnection()
+
+    def is_idle(self, now: float, limit: float) -> bool:
+        """See `Conversing`; the limit is the protocol's own. A request that waits is no silence."""
+        if self._was_read or self._slots or not self.is_open:
+            self._was_read = False
+            self._silent_since = now
+            return False
+        return now - self._silent_since >= self._terms.idle_seconds
+
+    def quiet(self, now: float) -> float:
+        """See `Conversing`."""
+        return 0.0 if self._was_read else now - self._silent_since
+
+    def settled(self) -> Deferred[None]:
+        """See `Conversing`: no request is accepted any more."""
+        self._is_ending = True
+        if not self._slots or not self.is_open:
+            return succeed(None)
+        self._settled = Deferred()
+        return self._settled
+
+    def say_refused(self, peer: str, reason: str) -> None:
+        """See `Conversing`."""
+        remoting = self._terms.remoting
+        unsaid = remoting.notices.say(f"Kafka: {reason}", remoting.reactor.seconds())
+        if unsaid is not None:
+            more = f" ({unsaid} more like this were not logged)" if unsaid else ""
+            log.warning("%s is disconnected: %s%s", peer, reason, more)
+
+    def on_lost(self, callback: Callable[[KafkaConnection], None]) -> None:
+        """See `ClientConnection`."""
+        if self.is_open:
+            self._lost.append(callback)
+        else:
+            callback(self)
+
+    def cut_off(self, reason: str) -> None:
+        """See `Keeper`."""
+        log.warning("%s is disconnected: %s", self.address, reason)
+        self._buffer.clear()
+        self.abort()
+
+    def abort(self) -> None:
+        """Break it."""
+        self.is_open = False
+        self.transport.abortConnection()
+
+    # Requests
+
+    def _serve(self) -> None:
+        """Carry out the requests that the buffer has, as a turn."""
+        if self._is_serving:
+            return
+        turn = self._terms.remoting.turn
+        is_ours = turn.begin()
+        self._is_serving = True
+        try:
+            self._carry_out_frames()
+        except Refused as refused:
+            self.say_refused(self.address, str(refused))
+            self._end_with_what_is_ready()
+        except Exception:
+            log.exception("%s is disconnected: a request failed", self.address)
+            self._end_with_what_is_ready()
+        finally:
+            self._is_serving = False
+            if is_ours:
+                turn.end()
+        if self.is_open:
+            self._terms.pending.set(self, self._ip, len(self._buffer), anew=False)
+            self._pause_or_resume()
+
+    def _carry_out_frames(self) -> None:
+        buffer, begin, limit = self._buffer, 0, self._terms.request_limit
+        try:
+            while self.is_open and not self._is_ending and len(buffer) - begin >= _SIZE.size:
+                [size] = _SIZE.unpack_from(buffer, begin)
+                if not _HEADER_MIN <= size <= limit:
+                    raise Refused(
+                        f"a request of {size} bytes, when {_HEADER_MIN} to {limit} are allowed "
+                        "(kafkaMaxRequestSize)"
+                    )
+                end = begin + _SIZE.size + size
+                if len(buffer) < end or self._is_over_limit():
+                    break
+                frame = bytes(memoryview(buffer)[begin + _SIZE.size : end])
+                begin = end
+                self._carry_out(frame)
+        finally:
+            del buffer[:begin]
+
+    def _carry_out(self, frame: bytes) -> None:
+        self.last_request, reply, is_long = self._terms.dispatcher.dispatch(frame, self, self._local)
+        if isinstance(reply, Deferred):
+            slot = _Slot()
+            self._slots.append(slot)
+            slot.waiting = reply
+            if is_long:
+                self._long = slot
+            reply.addCallbacks(self._fill, self._fail, callbackArgs=(slot,), errbackArgs=(slot,))
+        elif reply is not None:
+            slot = _Slot()
+            self._slots.append(slot)
+            self._fill(reply, slot)
+
+    def _fill(self, reply: Reply, slot: _Slot) -> None:
+        slot.data = reply
+        slot.waiting = None
+        slot.is_ready = True
+        if self.is_open and self._slots and self._slots[0].is_ready:
+            self._write_soon()
+        if self._long is slot:
+            self._long = None
+            self._resume()
+
+    def _fail(self, failure: Failure, slot: _Slot) -> None:
+        slot.waiting = None
+        if not self.is_open or isinstance(failure.value, CancelledError):
+            return
+        if isinstance(failure.value, Refused):
+            self.say_refused(self.address, str(failure.value))
+        else:
+            log.error("%s is disconnected: a request failed: %s", self.address, failure.getTraceback())
+        self._end_with_what_is_ready()
+
+    def _end_with_what_is_ready(self) -> None:
+        self._buffer.clear()
+        self.close("")
+
+    # Answers
+
+    def _write_soon(self) -> None:
+        if not self._has_output:
+            self._has_output = True
+            if not self._terms.remoting.turn.add(self):
+                self.flush()
+
+    def flush(self) -> None:
+        """Write the answers that are ready, in order; see `Speaker`."""
+        self._has_output = False
+        if not self.is_open:
+            return
+        total = 0
+        while self._slots and self._slots[0].is_ready:
+            data = self._slots.popleft().data
+            if data is not None:
+                size = sum(map(len, data))
+                total += size
+                self._output.append(_SIZE.pack(size))
+                self._output += data
+        if total:
+            self._write_output()
+            self._count_unsent(total)
+        self._check_settled()
+        if not self._is_reading and self.is_open:
+            self._resume()
+
+    def _write_output(self) -> None:
+        """Give the transport answers until it is full."""
+        output = self._output
+        while output and not self._is_full:
+            pieces = [output.popleft()]
+            size = len(pieces[0])
+            while output and size + len(output[0]) <= _WRITTEN_TOGETHER:
+                size += len(output[0])
+                pieces.append(output.popleft())
+            self.transport.write(b"".join(pieces))  # it takes nothing but bytes
+
+    def _count_unsent(self, size: int) -> None:
+        if not self._is_full:
+            return
+        self._unsent += size
+        limit = self._terms.remoting.unsent_limit
+        if self._unsent > limit:
+            self.cut_off(f"it leaves {self._unsent} bytes of answers unread, maxUnsentBytes allows {limit}")
+
+    # Flow
+
+    def _is_over_limit(self) -> bool:
+        return (
+            self._long is not None
+            or len(self._slots) >= self._terms.in_flight_limit
+            or self._unsent > self._terms.remoting.high_water_mark
+        )
+
+    def _pause_or_resume(self) -> None:
+        if self._is_over_limit() and self._is_reading:
+            self._is_reading = False
+            self.transport.pauseProducing()
+
+    def _resume(self) -> None:
+        """Continue with what was read, then with reading."""
+        if self._is_reading or not self.is_open or self._is_over_limit():
+            return
+        self._is_reading = True
+        self.transport.resumeProducing()
+        self._serve()
+
+    def _release_input(self) -> None:
+        self._buffer.clear()
+        self._terms.pending.set(self, self._ip, 0, anew=False)
+
+    def _check_settled(self) -> None:
+        if self._settled is not None and (not self._slots or not self.is_open):
+            settled, self._settled = self._settled, None
+            settled.callback(None)
+
+
+classImplements(KafkaConnection, IHandshakeListener)

@@ -1,0 +1,146 @@
+"""The coordinator of classic groups: requests, time, and what survives a restart."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.coordinator.commits import Commits, Runner
+from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group_table import GroupTable
+from mqgateway.gateway.kafka.coordinator.journal import Journal
+from mqgateway.gateway.kafka.coordinator.membership import Membership
+from mqgateway.gateway.kafka.coordinator.offsets import Offsets
+from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten, OffsetsLog
+from mqgateway.gateway.kafka.coordinator.rebalance import Rebalances
+from mqgateway.gateway.kafka.coordinator.records import OffsetKey, read_group, read_key, read_offset
+from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator.shared_offsets import SharedOffsets
+
+log = logging.getLogger(__name__)
+
+LOAD_STEP = 200
+"""Records that are read from the log at a time."""
+TICK_STEPS = 100
+"""Groups that a tick looks after."""
+FOLLOW_INTERVAL = 5000
+"""Interval at which the log follows the shared table, ms."""
+
+
+class Coordinator:
+    """Groups and their offsets. `new_id` returns the random part of a member's id.
+
+    `retention` returns for how long the log keeps its records, ms. `run_steps` runs cooperative tasks one
+    after another.
+    """
+
+    def __init__(
+        self,
+        settings: GroupSettings,
+        clock: Clock,
+        records: OffsetsLog,
+        shared: SharedOffsets,
+        *,
+        new_id: Callable[[], str],
+        retention: Callable[[], int],
+        run_steps: Runner[None],
+    ) -> None:
+        self.settings = settings
+        self.is_loaded = False
+        self.groups = GroupTable(settings)
+        self.offsets = Offsets()
+        self.shared = shared
+        self._clock = clock
+        self._retention = retention
+        self._journal = Journal(records)
+        self._deadlines = Deadlines()
+        self._rebalances = Rebalances(settings, clock, self.groups, self._deadlines, self._journal)
+        self.membership = Membership(settings, clock, self.groups, self._rebalances, new_id)
+        self.commits = Commits(
+            settings, clock, self.groups, self._rebalances, self._journal, self.offsets, shared, run_steps
+        )
+        self._works: dict[str, Iterator[None]] = {}
+        now = elapsed_millis(clock)
+        self._follow_due = now + FOLLOW_INTERVAL
+        self._expire_due = now + settings.expiry_interval
+
+    def unload(self) -> None:
+        """Forget all groups: this broker does not coordinate them, or has to read them again."""
+        self.is_loaded = False
+        for group in self.groups:
+            self._rebalances.abandon(group)
+        self.groups.clear()
+        self.commits.abandon()
+        self.offsets.clear()
+        self._journal.abandon(NotWritten(ErrorCode.NOT_COORDINATOR, "this broker is not the coordinator"))
+        self._deadlines.clear()
+        self._works.clear()
+
+    def load(self) -> Iterator[bool]:
+        """Read the log in steps; yield True if nothing can be done at once, because the log is not there yet.
+
+        Before it is read, no request is answered.
+        """
+        for number, record in enumerate(self._journal.load()):
+            if record is None:
+                yield True
+                continue
+            try:
+                self._replay(*record)
+            except CodecError as error:
+                log.warning("a record of groups and offsets is skipped: %s", error)
+            if number % LOAD_STEP == LOAD_STEP - 1:
+                yield False
+        for group in self.groups:
+            for member in group.members.values():
+                self._rebalances.expect(group, member)
+            self._restore(group.id)
+            yield False
+        self.is_loaded = True
+        log.info("%d groups and %d offsets were read", len(self.groups), len(self.offsets))
+
+    def _replay(self, key: bytes, value: bytes | None) -> None:
+        place = read_key(key)
+        if isinstance(place, OffsetKey):
+            if value is None:
+                self.offsets.remove(place)
+            else:
+                self.offsets.put(place, read_offset(value))
+                self.groups.find_or_create(place.group, self._clock.millis())
+        elif place is not None:
+            self.groups.discard(place)
+            if value is not None:
+                self.groups.put(read_group(place, value, self.groups.tally))
+
+    def _restore(self, group_id: str) -> None:
+        """Enter offsets in the shared table, whose file may be older than the log."""
+        for key in self.offsets.keys(group_id):
+            committed = self.offsets.get(key)
+            if committed is None or not self.commits.is_current(key.topic, committed):
+                continue
+            try:
+                if self.shared.get(key) != committed.offset:
+                    self.shared.put(key, committed.offset)
+            except NotWritten as error:
+                log.warning("the offset of %s is not restored: %s", key, error)
+
+    def tick(self) -> None:
+        """Do what is due."""
+        if not self.is_loaded:
+            return
+        now = elapsed_millis(self._clock)
+        self._deadlines.run(now)
+        self._journal.refresh(self._clock.millis(), self._retention() // 2)
+        if now >= self._follow_due:
+            self._follow_due = now + FOLLOW_INTERVAL
+            self._works.setdefault("follow", self.commits.follow())
+        if now >= self._expire_due:
+            self._expire_due = now + self.settings.expiry_interval
+            self._works.setdefault("expire", self.commits.expire())
+        for name, work in tuple(self._works.items()):
+            if sum(1 for _ in islice(work, TICK_STEPS)) < TICK_STEPS:
+                del self._works[name]

@@ -1,0 +1,117 @@
+"""Topics that Kafka clients make: their checks, and their configuration.
+
+Standard: `ReplicationControlManager.createTopic`, `Topic.validate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.access.policies import Action
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
+from mqgateway.gateway.kafka.call import Call
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.ids import new_id, text_of_id
+from mqgateway.gateway.kafka.rights import on_topic
+from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
+
+
+class Refusal(Exception):
+    """A topic or a setting that is refused, with Kafka's code."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Creation:
+    """Makes topics in one broker."""
+
+    def __init__(self, operations: Operations, topics: Topics) -> None:
+        self._operations = operations
+        self._topics = topics
+
+    def check(self, name: str, partitions: int, configs: Mapping[str, str | None]) -> None:
+        """Check a topic that is to be made. Raises `Refusal`."""
+        problem = name_problem(name)
+        if problem is not None:
+            raise Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        if self._operations.topics.get(store_name(name)) is not None:
+            raise Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        other = self._topics.colliding(name)
+        if other is not None:
+            raise Refusal(
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                f"Topic '{name}' collides with existing topic: {other.name}",
+            )
+        if partitions < 1:
+            raise Refusal(
+                ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
+            )
+        check_configs(configs, self._operations.store_options.max_message_size)
+
+    def create(
+        self, call: Call, name: str, partitions: int, configs: Mapping[str, str | None]
+    ) -> Deferred[None]:
+        """Make a topic; the outcome fires once the name servers know it.
+
+        Raises `NotAdmitted`, `OperationError` and `Refusal`.
+        """
+        permit = call.admit(Use.ADMINISTER, on_topic(store_name(name), Action.CREATE))
+        return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
+
+    def create_for_client(self, call: Call, name: str) -> ErrorCode:
+        """Make a topic that a client uses before it exists, and return the error if that is not possible."""
+        options = self._operations.options
+        if not options.auto_create_topic_enable:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        try:
+            self.check(name, options.kafka_num_partitions, {})
+            self.create(call, name, options.kafka_num_partitions, {})
+        except Refusal as refusal:
+            return refusal.code
+        except NotAdmitted:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        except OperationError:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return ErrorCode.NONE
+
+
+def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> TopicConfig:
+    """Return the configuration that makes a topic, by Kafka's name; its attributes are changes."""
+    attributes = {
+        "+queue.type": "BatchCQ",
+        f"+{MESSAGE_FORMAT}": KAFKA_FORMAT,
+        f"+{KAFKA_TOPIC_ID}": text_of_id(new_id()),
+    }
+    attributes |= {f"+{PREFIX}{key}": value for key, value in configs.items() if value is not None}
+    return TopicConfig(store_name(name), partitions, partitions, attributes=attributes)
+
+
+def check_configs(configs: Mapping[str, str | None], max_message_size: int) -> None:
+    """Check settings of a topic; None stands for the default. Raises `Refusal`.
+
+    `max_message_size` is the broker's setting in bytes. The store holds no larger batch, whatever a topic
+    says.
+    """
+    for name, value in configs.items():
+        config = KAFKA_CONFIGS.get(name)
+        if config is None:
+            raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+        problem = None if value is None else config.problem(value)
+        if (
+            name == MAX_MESSAGE_BYTES
+            and value is not None
+            and problem is None
+            and int(value) > max_message_size
+        ):
+            problem = f"Value must be no more than {max_message_size}, the broker's maxMessageSize"
+        if problem is not None:
+            raise Refusal(
+                ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"
+            )

@@ -1,0 +1,232 @@
+"""A frame to a request, its function, and the answer back to bytes.
+
+A request of an unknown API or version ends the connection, as with Apache Kafka; so does one that cannot be
+decoded. ApiVersions is answered in version 0 instead, so that the client can try an older one.
+A long request is decoded, carried out and answered as a cooperative task.
+Source: `RequestContext`, `KafkaApis.handle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol, cast
+
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.record_batches.errors import CodecError
+from mqgateway.engine.record_batches.reader import Reader
+from mqgateway.engine.steps import Steps
+from mqgateway.gateway.broker.operations import ClientConnection, Operations
+from mqgateway.gateway.kafka.api import Answer, Handler, Handlers
+from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.codec import fetch, produce
+from mqgateway.gateway.kafka.codec.apis import API_VERSIONS, APIS, FETCH, PRODUCE
+from mqgateway.gateway.kafka.codec.fetch import Piece
+from mqgateway.gateway.kafka.codec.headers import RequestHeader, read_request_header, write_response_header
+from mqgateway.gateway.kafka.codec.messages.fetch_response import FetchResponse
+from mqgateway.gateway.kafka.codec.messages.produce_response import ProduceResponse
+from mqgateway.gateway.kafka.codec.plans import encode_into, read, reading, writing
+from mqgateway.gateway.kafka.codec.schema import Message
+
+Reply = Sequence[Piece] | None
+"""The pieces of a frame without its size; None if the request has no answer."""
+LONG_FRAME: Final = 8192
+"""Bytes of a request that is decoded as a cooperative task: more than a thousand partitions have. Produce is
+decoded at once, as its records stay as they are."""
+ELEMENTS_MAX: Final = {PRODUCE: 20_000, FETCH: 30_000}
+"""Topics and partitions of a request, by API key; `reader.ELEMENTS_MAX` for any other."""
+FIRST_STEPS: Final = 16
+"""Steps of a cooperative task that are done at once; most requests have no more."""
+
+
+class Outcome(NamedTuple):
+    """The name of an API, and the reply. `is_long`: later requests of the connection wait for this one."""
+
+    api: str
+    reply: Reply | Deferred[Reply]
+    is_long: bool = False
+
+
+class Refused(Exception):
+    """A request that ends its connection; the text is the reason."""
+
+
+class Noted(Protocol):
+    """Is notified of requests that were answered."""
+
+    def __call__(self, api: str, seconds: float) -> None:
+        """Record the time that an answer took."""
+        ...
+
+
+class Dispatcher:
+    """The functions of the APIs over a broker. `noted` is notified of answers, `seconds` is the time."""
+
+    def __init__(
+        self,
+        operations: Operations,
+        handlers: Handlers,
+        *,
+        seconds: Callable[[], float],
+        noted: Noted | None = None,
+    ) -> None:
+        self._operations = operations
+        self._handlers = handlers
+        self._seconds = seconds
+        self._noted = noted
+
+    def dispatch(self, frame: bytes | memoryview, connection: ClientConnection, local: Address) -> Outcome:
+        """Carry out the request in a frame. Raises `Refused`; the reply may fail with it too."""
+        began = self._seconds()
+        reader = Reader(frame)
+        try:
+            header = read_request_header(reader)
+        except CodecError as error:
+            raise _undecodable(error) from error
+        version = self._version(header)
+        handler = self._handlers[header.key]
+        request = _Request(Call(header, connection, local, self._operations), version, began)
+        reader.elements = ELEMENTS_MAX.get(header.key, reader.elements)
+        if len(frame) > LONG_FRAME and header.key != PRODUCE:
+            return self._begin(request, _long(request, reader, handler))
+        try:
+            message = _read(reader, header.key, version)
+        except CodecError as error:
+            raise _undecodable(error) from error
+        answer = handler(request.call, message)
+        if isinstance(answer, Generator):
+            return self._begin(request, answer)
+        return Outcome(request.api, self._reply(request, answer))
+
+    def _version(self, header: RequestHeader) -> int:
+        """Return the version of request and answer. Raises `Refused` if there is none."""
+        api = APIS.get(header.key)
+        if api is None or header.key not in self._handlers:
+            name = "unknown" if api is None else api.name
+            raise Refused(f"API {header.key} ({name}) is not supported")
+        if api.is_supported(header.version):
+            return header.version
+        if header.key == API_VERSIONS:
+            return 0
+        raise Refused(
+            f"version {header.version} of {api.name} is not supported, only {api.oldest} to {api.latest}"
+        )
+
+    def _begin(self, request: _Request, steps: Steps[Answer]) -> Outcome:
+        """Take the first steps of a cooperative task, and leave the others to the runner."""
+        try:
+            for _ in range(FIRST_STEPS):
+                next(steps)
+        except StopIteration as end:
+            return Outcome(request.api, self._reply(request, end.value))
+        rest = self._operations.runner.run(request.lane, self._rest(request, steps))
+        return Outcome(request.api, rest, is_long=True)
+
+    def _rest(self, request: _Request, steps: Steps[Answer]) -> Steps[Reply | Deferred[Reply]]:
+        """Take the other steps, as long as the client is connected, and encode the answer the same way."""
+        answer: Answer = yield from _while_open(steps, request.call.connection)
+        if isinstance(answer, Deferred):
+            return answer.addCallback(
+                lambda message: self._operations.runner.run(request.lane, self._encoding(request, message))
+            )
+        return (yield from self._encoding(request, answer))
+
+    def _encoding(self, request: _Request, message: Message | None) -> Steps[Reply]:
+        if message is None:
+            return None
+        out = request.begin_answer()
+        pieces: Sequence[Piece] = (out,)
+        if isinstance(message, FetchResponse):
+            pieces = yield from fetch.writing(out, message, request.version)
+        else:
+            yield from writing(out, message, request.version)
+        self._note(request)
+        return pieces
+
+    def _reply(self, request: _Request, answer: Answer) -> Reply | Deferred[Reply]:
+        if isinstance(answer, Deferred):
+            return answer.addCallback(self._encoded, request)
+        return self._encoded(answer, request)
+
+    def _encoded(self, message: Message | None, request: _Request) -> Reply:
+        if message is None:
+            return None
+        out = request.begin_answer()
+        pieces: Sequence[Piece] = (out,)
+        if isinstance(message, FetchResponse):
+            pieces = fetch.write_response(out, message, request.version)
+        elif isinstance(message, ProduceResponse):
+            produce.write_response(out, message, request.version)
+        else:
+            encode_into(out, message, request.version)
+        self._note(request)
+        return pieces
+
+    def _note(self, request: _Request) -> None:
+        if self._noted is not None:
+            self._noted(request.api, self._seconds() - request.began)
+
+
+class _Request(NamedTuple):
+    """A request that is carried out. `began` is the time of its arrival, seconds."""
+
+    call: Call
+    version: int
+    began: float
+
+    @property
+    def api(self) -> str:
+        """The name of its API."""
+        return APIS[self.call.header.key].name
+
+    @property
+    def lane(self) -> str:
+        """The lane of its cooperative task."""
+        return f"Kafka {self.api}"
+
+    def begin_answer(self) -> bytearray:
+        """Return the header of the answer."""
+        out = bytearray()
+        header = self.call.header
+        write_response_header(out, header.key, self.version, header.correlation_id)
+        return out
+
+
+def _long(request: _Request, reader: Reader, handler: Handler) -> Steps[Answer]:
+    """Decode a request and carry it out."""
+    try:
+        message = yield from reading(APIS[request.call.header.key].request, reader, request.version)
+    except CodecError as error:
+        raise _undecodable(error) from error
+    answer = handler(request.call, message)
+    if isinstance(answer, Generator):
+        answer = yield from answer
+    return answer
+
+
+def _while_open(steps: Steps[Answer], connection: ClientConnection) -> Steps[Answer]:
+    """Take the steps; end with None once the connection has ended."""
+    while connection.is_open:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(Answer, end.value)
+        yield
+    steps.close()
+    return None
+
+
+def _read(reader: Reader, key: int, version: int) -> Message:
+    by_hand = _READERS.get(key)
+    return read(APIS[key].request, reader, version) if by_hand is None else by_hand(reader, version)
+
+
+def _undecodable(error: CodecError) -> Refused:
+    """Return the refusal of a request that cannot be decoded."""
+    return Refused(f"a request cannot be decoded: {error}")
+
+
+_READERS: Final[Mapping[int, Callable[[Reader, int], Message]]] = {
+    PRODUCE: produce.read_request,
+    FETCH: fetch.read_request,
+}

@@ -1,0 +1,63 @@
+"""This broker as Kafka clients see it: the id of its node and of its cluster, and its address."""
+
+from __future__ import annotations
+
+from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.ids import named_id, text_of_id
+from mqgateway.gateway.remoting.addresses import format_address
+
+CLIENT = "client"
+LEADER_EPOCH = 0
+"""The only leader epoch: leadership does not move yet."""
+
+
+class Node:
+    """The one node of the cluster. `advertised` is the host that the broker gives to clients.
+
+    `host` is the interface on which it listens, empty for all of them. With `requires_tls` plain connections
+    are refused; otherwise the port serves both.
+    """
+
+    def __init__(
+        self,
+        operations: Operations,
+        advertised: str,
+        port: int,
+        *,
+        host: str = "",
+        requires_tls: bool = False,
+    ) -> None:
+        self._options = operations.options
+        self._advertised = Address(advertised, port)
+        self._listening = Address(host, port)
+        self._protocol = "SSL" if requires_tls else "PLAINTEXT"
+
+    @property
+    def id(self) -> int:
+        """The id of the node."""
+        return self._options.kafka_node_id
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster: the same for all brokers of a RocketMQ cluster."""
+        return text_of_id(named_id(f"cluster {self._options.broker_cluster_name}"))
+
+    @property
+    def listener(self) -> str:
+        """The listener as Kafka writes it: `PLAINTEXT://0.0.0.0:9092`."""
+        return f"{self._protocol}://{format_address(*self._listening)}"
+
+    def advertised_listener(self, call: Call) -> str:
+        """Return the listener with the address that the client of a call is given."""
+        return f"{self._protocol}://{format_address(*self.address(call))}"
+
+    def address(self, call: Call) -> Address:
+        """Return the address at which the client of a call is to reach this broker."""
+        setting = self._options.kafka_advertised_address
+        if setting == CLIENT:
+            return call.local
+        if not setting:
+            return self._advertised
+        host, _, port = setting.rpartition(":")
+        return Address(host.strip("[]"), int(port))

@@ -1,0 +1,186 @@
+"""Kafka's protocol as a broker serves it: its port, its time, and what is loaded when.
+
+Nothing of it is loaded before the first connection, which waits until a worker has imported the modules. A
+broker that has groups of Kafka loads them once it is ready, as time passes for the groups.
+Connections are those of the remoting server: TLS, PROXY protocol, their number, and a stop that closes each
+once its requests are answered.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from twisted.internet.error import CannotListenError
+
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
+from mqgateway.engine.meters import LATENCY_BOUNDS, Histogram
+from mqgateway.engine.worker import Worker
+from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.loading import LoadingConnection
+from mqgateway.gateway.remoting.addresses import format_address
+from mqgateway.gateway.remoting.door import Conversing
+from mqgateway.gateway.remoting.pending_input import PendingInput
+from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.kafka.api import Handlers
+    from mqgateway.gateway.kafka.connection import KafkaConnection, Terms
+    from mqgateway.gateway.kafka.service import Service
+    from mqgateway.gateway.kafka.topics import Topics
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.1
+MODULES = ("mqgateway.gateway.kafka.connection", "mqgateway.gateway.kafka.service")
+WAITING = ("Fetch", "JoinGroup", "SyncGroup")
+"""APIs that may wait for what has not happened yet."""
+
+
+class KafkaServer:
+    """Kafka's protocol on a remoting server's connections.
+
+    `advertised` is the host that the broker gives to clients. `worker` imports modules; without one the first
+    connection does. `latency` records how long answers take. `before` is given all handlers, and returns
+    those that are served.
+    """
+
+    def __init__(
+        self,
+        operations: Operations,
+        server: RemotingServer,
+        *,
+        reactor: Reactor,
+        advertised: str,
+        worker: Worker | None = None,
+        latency: Histogram | None = None,
+        before: Callable[[Handlers, Topics], Handlers] | None = None,
+    ) -> None:
+        self._operations = operations
+        self._server = server
+        self._reactor = reactor
+        self._advertised = advertised
+        self._worker = worker
+        self._latency = latency
+        self._before = before
+        self._schedule = Schedule(reactor)
+        self._terms: Terms | None = None
+        self._service: Service | None = None
+        self._connections: set[KafkaConnection] = set()
+        self._waiting: list[LoadingConnection] = []
+        self._is_loading = False
+        self._host = ""
+        self.port = 0
+        """The port in use; 0 if it could not be opened."""
+
+    @property
+    def connection_count(self) -> int:
+        """The number of connections."""
+        return len(self._connections)
+
+    def endpoint(self, advertised: str) -> str | None:
+        """See `front_end.Running`."""
+        return f"{advertised}:{self.port}" if self.port else None
+
+    def start(self, host: str, port: int) -> None:
+        """Listen on a port (0: any free one). A port that cannot be opened is a warning in the log."""
+        self._host = host
+        try:
+            self.port = self._server.listen_for(self._connection, host, port).getHost().port
+        except CannotListenError as error:
+            log.warning("the Kafka port cannot be opened: %s; kafkaPort sets another one", error)
+        else:
+            log.info("Kafka is served at %s", format_address(host, self.port))
+        self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
+        if self._operations.topics.get(KAFKA_OFFSETS_TOPIC) is not None:
+            self._schedule.later(0, self._load)  # once the server is ready, which that would delay
+
+    def stop(self) -> None:
+        """End its time; the connections end with the remoting server's."""
+        self._schedule.stop()
+
+    def _load(self) -> None:
+        """Load the modules, once."""
+        if not self._is_loading:
+            self._is_loading = True
+            self._load_from(0)
+
+    def _load_from(self, index: int) -> None:
+        """Load one module after another, so that other work of the worker is not delayed."""
+        if self._worker is not None and index < len(MODULES):
+            name = MODULES[index]
+            self._worker.run(lambda: import_module(name), lambda _: self._load_from(index + 1))
+            return
+        self._terms = terms = self._make_terms()  # groups are read before any client commits
+        waiting, self._waiting = self._waiting, []
+        for connection in waiting:
+            connection.become(self._made(terms))
+
+    def _connection(self) -> Conversing:
+        self._load()
+        if self._terms is not None:
+            return self._made(self._terms)
+        connection = LoadingConnection(self._say_refused)
+        self._waiting.append(connection)
+        return connection
+
+    def _made(self, terms: Terms) -> KafkaConnection:
+        from mqgateway.gateway.kafka.connection import KafkaConnection
+
+        return KafkaConnection(terms, self._connections.add, self._connections.discard)
+
+    def _say_refused(self, peer: str, reason: str) -> None:
+        log.warning("%s is disconnected: %s", peer, reason)
+
+    def _make_terms(self) -> Terms:
+        from mqgateway.gateway.kafka.connection import Terms
+        from mqgateway.gateway.kafka.dispatch import Dispatcher
+        from mqgateway.gateway.kafka.node import Node
+        from mqgateway.gateway.kafka.service import Service
+
+        options, remoting = self._operations.options, self._server.terms
+        node = Node(
+            self._operations,
+            self._advertised,
+            self.port,
+            host=self._host,
+            requires_tls=self._server.requires_tls,
+        )
+        self._service = Service(self._operations, node)
+        handlers = self._service.handlers
+        dispatcher = Dispatcher(
+            self._operations,
+            handlers if self._before is None else self._before(handlers, self._service.topics),
+            seconds=self._reactor.seconds,
+            noted=None if self._latency is None else self._noted,
+        )
+        request_limit = options.kafka_max_request_size
+        return Terms(
+            dispatcher,
+            remoting,
+            PendingInput.for_messages(
+                remoting.pending_limit,
+                remoting.address_pending_limit,
+                remoting.reactor.seconds,
+                request_limit,
+            ),
+            request_limit,
+            options.kafka_max_requests_in_flight,
+            options.kafka_connections_max_idle_millis / 1000,
+        )
+
+    def _noted(self, api: str, seconds: float) -> None:
+        assert self._latency is not None
+        millis = int(seconds * 1000)
+        distribution = self._latency.of((api.lower(), "none", str(api in WAITING).lower(), "success"))
+        distribution.counts[bisect_left(LATENCY_BOUNDS, millis)] += 1
+        distribution.sum += millis
+
+    def _tick(self) -> None:
+        if self._service is not None:
+            self._service.tick()

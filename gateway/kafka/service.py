@@ -1,0 +1,51 @@
+"""The APIs of one broker, put together."""
+
+from __future__ import annotations
+
+from mqgateway.gateway.broker.operations import Operations
+from mqgateway.gateway.kafka.api import Handlers
+from mqgateway.gateway.kafka.api.configs import Configs
+from mqgateway.gateway.kafka.api.delete_records import DeleteRecords
+from mqgateway.gateway.kafka.api.fetch import Fetch
+from mqgateway.gateway.kafka.api.groups import GroupAccess, Groups
+from mqgateway.gateway.kafka.api.list_offsets import ListOffsets
+from mqgateway.gateway.kafka.api.log_dirs import LogDirs
+from mqgateway.gateway.kafka.api.metadata import Metadata
+from mqgateway.gateway.kafka.api.offsets import OffsetRequests
+from mqgateway.gateway.kafka.api.produce import Produce
+from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.topics import TopicRequests
+from mqgateway.gateway.kafka.api.versions import Versions
+from mqgateway.gateway.kafka.coordination import Coordination
+from mqgateway.gateway.kafka.creation import Creation
+from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.topics import Topics
+
+
+class Service:
+    """The functions for Kafka clients. `handlers` are the functions by API key."""
+
+    def __init__(self, operations: Operations, node: Node) -> None:
+        self.topics = topics = Topics(operations)
+        creation = Creation(operations, topics)
+        self._coordination = Coordination(operations, topics)
+        coordinator = self._coordination.coordinator
+        access = GroupAccess(operations, coordinator)
+        self.handlers: Handlers = {
+            **Versions(node, lambda: self.handlers).handlers(),
+            **Metadata(operations, topics, node, creation).handlers(),
+            **TopicRequests(operations, topics, node, creation).handlers(),
+            **Configs(operations, topics, node).handlers(),
+            **DeleteRecords(operations, topics).handlers(),
+            **LogDirs(operations, topics).handlers(),
+            **ProducerIds(operations, topics).handlers(),
+            **Produce(operations, topics).handlers(),
+            **Fetch(operations, topics).handlers(),
+            **ListOffsets(operations, topics).handlers(),
+            **Groups(operations, coordinator, access, node).handlers(),
+            **OffsetRequests(coordinator, access, topics).handlers(),
+        }
+
+    def tick(self) -> None:
+        """Do what is due; called ten times a second."""
+        self._coordination.tick()

@@ -1,0 +1,54 @@
+"""Topics that a client uses before they exist; CreateTopics is in `api/test_topics`."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.creation import Creation, Refusal, check_configs
+from mqgateway.gateway.kafka.topics import Topics
+from tests.gateway.kafka.api.test_metadata import ACCESS
+from tests.gateway.kafka.test_call import call_in
+from tests.support.gateway.kafka.client import KafkaScene, kafka_scene
+
+
+def made(scene: KafkaScene, name: str) -> ErrorCode:
+    """Return the error of a topic that is made for a client."""
+    creation = Creation(scene.operations, Topics(scene.operations))
+    return creation.create_for_client(call_in(scene), name)
+
+
+def test_a_topic_is_made_with_batches_that_stay_whole() -> None:
+    with kafka_scene() as scene:
+        assert made(scene, "a") is ErrorCode.NONE
+        topic = Topics(scene.operations).find("a")
+        assert topic is not None and topic.keeps_batches and topic.partitions == 1
+
+
+def test_a_topic_that_cannot_be_made_gives_the_reason() -> None:
+    with kafka_scene() as scene:
+        assert made(scene, "a b") is ErrorCode.INVALID_TOPIC_EXCEPTION
+    with kafka_scene(auto_create_topic_enable=False) as scene:
+        assert made(scene, "a") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    with kafka_scene(**ACCESS) as scene:
+        assert made(scene, "a") is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    with kafka_scene() as scene:
+        assert made(scene, "a" * 200) is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_settings_are_checked_with_the_words_of_kafka() -> None:
+    check_configs({"retention.ms": None, "segment.ms": "1"}, 100)
+    with pytest.raises(Refusal, match="Unknown topic config name: x"):
+        check_configs({"x": "1"}, 100)
+    with pytest.raises(Refusal, match=r"Invalid value soon for configuration retention\.ms: Not a number"):
+        check_configs({"retention.ms": "soon"}, 100)
+
+
+def test_batch_size_above_max_message_size_is_refused() -> None:
+    check_configs({"max.message.bytes": "100"}, 100)
+    check_configs({"max.message.bytes": None}, 100)
+    with pytest.raises(Refusal, match="must be no more than 100, the broker's maxMessageSize") as refused:
+        check_configs({"max.message.bytes": "101"}, 100)
+    assert refused.value.code is ErrorCode.INVALID_CONFIG
+    with pytest.raises(Refusal, match="Not a number"):
+        check_configs({"max.message.bytes": "much"}, 100)

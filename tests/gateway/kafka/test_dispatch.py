@@ -1,0 +1,74 @@
+"""Frames to requests, and answers to frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.kafka.call import Address, Call
+from mqgateway.gateway.kafka.codec.headers import RequestHeader, write_request_header
+from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRequest
+from mqgateway.gateway.kafka.codec.messages.heartbeat_response import HeartbeatResponse
+from mqgateway.gateway.kafka.codec.plans import encode_into
+from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused
+
+HEARTBEAT = 12
+
+
+class Operations:
+    """Operations, as far as a dispatcher needs them."""
+
+    clock = ManualClock()
+
+
+def frame(version: int = 4) -> bytes:
+    """Return a heartbeat."""
+    out = bytearray()
+    write_request_header(out, RequestHeader(HEARTBEAT, version, 7, "me"))
+    encode_into(out, HeartbeatRequest("group", 1, "member"), version)
+    return bytes(out)
+
+
+def dispatched(data: bytes, handler: Any, noted: Any = None) -> Any:
+    """Return what a dispatcher makes of a frame."""
+    operations: Any = Operations()
+    times = iter(range(10))
+    dispatcher = Dispatcher(operations, {HEARTBEAT: handler}, seconds=lambda: float(next(times)), noted=noted)
+    connection: Any = None
+    return dispatcher.dispatch(data, connection, Address("10.0.0.1", 9092))
+
+
+def test_a_handler_gets_the_call_and_its_request_and_the_answer_is_encoded() -> None:
+    seen: list[tuple[Call, HeartbeatRequest]] = []
+
+    def handler(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
+        seen.append((call, request))
+        return HeartbeatResponse(error_code=27)
+
+    times: list[tuple[str, float]] = []
+    name, reply, _ = dispatched(frame(), handler, lambda api, seconds: times.append((api, seconds)))
+    [(call, request)] = seen
+    assert (name, call.version, call.client_id, call.local.port) == ("Heartbeat", 4, "me", 9092)
+    assert request == HeartbeatRequest("group", 1, "member")
+    assert b"".join(reply) == bytes.fromhex("00000007 00 00000000 001b 00") and times == [("Heartbeat", 1.0)]
+
+
+def test_an_answer_may_come_later_or_never() -> None:
+    later: Deferred[HeartbeatResponse] = Deferred()
+    _, reply, _ = dispatched(frame(0), lambda call, request: later)
+    replies: list[list[bytes]] = []
+    reply.addCallback(replies.append)
+    later.callback(HeartbeatResponse())
+    assert [b"".join(each) for each in replies] == [bytes.fromhex("00000007 0000")]
+    assert dispatched(frame(), lambda call, request: None) == ("Heartbeat", None, False)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", frame()[:-3], b"\0\3" + frame()[2:], frame()[:3] + b"\x7f" + frame()[4:]]
+)
+def test_a_frame_that_is_no_supported_request_is_refused(data: bytes) -> None:
+    with pytest.raises(Refused):
+        dispatched(data, lambda call, request: None)

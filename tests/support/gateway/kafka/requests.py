@@ -1,0 +1,93 @@
+"""Requests of Kafka clients, and batches for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqgateway.engine.record_batches.batches import Batch, batches, build_batch
+from mqgateway.engine.record_batches.records import Record
+from mqgateway.gateway.kafka.codec.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from mqgateway.gateway.kafka.codec.messages.produce_request import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from mqgateway.gateway.kafka.codec.schema import NO_UUID
+from tests.support.gateway.kafka.client import KafkaClient
+
+NAME_ONLY = 12
+"""Version of Produce and Fetch that names topics."""
+
+
+def batch_of_values(*values: bytes, now: int, **fields: Any) -> bytearray:
+    """Return a batch of records with these values."""
+    records = [Record(b"k", value, (), 0, number) for number, value in enumerate(values)]
+    return build_batch(records, base_timestamp=now, **fields)
+
+
+def produce_request(
+    topic: str,
+    data: bytes | bytearray | None,
+    *,
+    partition: int = 0,
+    acks: int = -1,
+    topic_id: bytes = NO_UUID,
+) -> ProduceRequest:
+    """Return a request with one batch."""
+    one = PartitionProduceData(partition, None if data is None else bytes(data))
+    return ProduceRequest(None, acks, 1000, [TopicProduceData(topic, topic_id, [one])])
+
+
+def produced(client: KafkaClient, request: ProduceRequest, version: int = NAME_ONLY) -> Any:
+    """Return the answer for the one partition of a request."""
+    [topic] = client.ask(request, version).responses
+    [partition] = topic.partition_responses
+    return partition
+
+
+def fetch_request(
+    topic: str,
+    offset: int,
+    *,
+    partition: int = 0,
+    max_wait: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 20,
+    partition_bytes: int = 1 << 20,
+    topic_id: bytes = NO_UUID,
+    **more: Any,
+) -> FetchRequest:
+    """Return a request for one partition, without a session."""
+    wanted = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=partition_bytes)
+    return FetchRequest(
+        max_wait_ms=max_wait,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        session_epoch=-1,
+        topics=[FetchTopic(topic, topic_id, [wanted])],
+        **more,
+    )
+
+
+def fetched(client: KafkaClient, request: FetchRequest, version: int = NAME_ONLY) -> Any:
+    """Return the answer for the one partition of a request."""
+    [topic] = client.ask(request, version).responses
+    [partition] = topic.partitions
+    return partition
+
+
+def batches_in(partition: Any) -> list[Batch]:
+    """Return the batches of an answer, checked."""
+    found = list(batches(bytes(partition.records or b"")))
+    for batch in found:
+        batch.check_crc()
+    return found
+
+
+def values_in(partition: Any) -> list[tuple[int, bytes]]:
+    """Return offsets and values of the records of an answer."""
+    return [
+        (batch.base_offset + record.offset_delta, bytes(record.value or b""))
+        for batch in batches_in(partition)
+        for record in batch.records()
+    ]
