@@ -1,17 +1,14 @@
-"""All messages in all versions: round trips, an oracle, malformed bytes, and the files of the generator."""
+"""All messages in all versions: round trips, an oracle, malformed bytes, and a digest of the files."""
 
 import dataclasses
 import datetime
 import enum
 import hashlib
 import importlib
-import importlib.util
 import io
-import os
 import uuid
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -41,28 +38,9 @@ MESSAGES: list[type[Message]] = [
     *EMBEDDED,
     *RECORDS,
 ]
-REPOSITORY = Path.home() / ".m2/repository/org/apache/kafka"
-SCHEMAS = [
-    Path(os.environ.get(variable, REPOSITORY / name / "4.4.0" / f"{name}-4.4.0.jar"))
-    for variable, name in (
-        ("MQGATEWAY_KAFKA_SCHEMAS", "kafka-clients"),
-        ("MQGATEWAY_KAFKA_COORDINATOR_SCHEMAS", "kafka-group-coordinator"),
-    )
-]
-"""The jars of Kafka's clients and group coordinator, or folders with their schemas."""
 PACKAGE = ROOT / "gateway" / "kafka" / "codec" / "messages"
 
 each_message = pytest.mark.parametrize("of", MESSAGES, ids=lambda of: of.__name__)
-
-
-def script() -> ModuleType:
-    """The generator."""
-    path = ROOT / "scripts" / "kafka_messages.py"
-    spec = importlib.util.spec_from_file_location("kafka_messages", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def committed() -> dict[str, str]:
@@ -74,13 +52,6 @@ def test_generated_files_have_the_committed_digest() -> None:
     texts = (f"{name}\n{text}" for name, text in sorted(committed().items()))
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()
     assert (Path(__file__).parent / "messages.sha256").read_text().split() == [digest]
-
-
-@pytest.mark.skipif(
-    not all(path.exists() for path in SCHEMAS), reason=f"{SCHEMAS} have the schemas and are not there"
-)
-def test_script_generates_the_committed_files() -> None:
-    assert script().generated(*SCHEMAS) == committed()
 
 
 @each_message
