@@ -8,8 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-QUICK = ("--hypothesis-profile", "quick")
-FULL = ("--hypothesis-profile", "full")
+PATIENCE = "--timeout=300"
+"""Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
+QUICK = ("--hypothesis-profile", "quick", PATIENCE)
+FULL = ("--hypothesis-profile", "full", PATIENCE)
 
 COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers", "shells", "browser", "long"
 """Groups of programs, by which `machine` installs what is missing."""
