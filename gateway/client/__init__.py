@@ -36,8 +36,10 @@ All of that is pure. Then, with Deferreds over `gateway.remoting`:
     served        what brokers ask of clients
     begin_times   where a group begins in time; `locks` on queues that are consumed in order
     arguments     checks of what programs pass; `send_arguments` those of sends
-    loop          the thread that `blocking` and `aio` run the core in (`blocking_face`, `aio_face`, and the
-                  consumers beside); `signals` end what waits there
+    loop          the thread that `blocking` and `aio` run the core in (bases in `blocking_face`, `aio_face`);
+                  `signals` end what waits there
+    blocking_classes, aio_classes
+                  generated from the core's classes by `scripts/client_apis.py`
 """
 
 from importlib import import_module

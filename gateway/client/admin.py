@@ -69,7 +69,7 @@ class Admin:
 
     @as_deferred
     async def ask(self, question: Question[T], broker: str, timeout: float | None = None) -> T:
-        """Ask a broker: the master of that name, or whoever is at `host:port`; `timeout` in seconds.
+        """Ask a broker: the master of that name, or the one at `host:port`; `timeout` in seconds.
 
         Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
         """
@@ -163,7 +163,7 @@ class Admin:
     async def reset_offsets(
         self, group: str, topic: str, timestamp: int | datetime
     ) -> dict[MessageQueue, int]:
-        """Let a group go on from a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
+        """Move a group to a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
         `groups.EARLIEST`) in all queues of a topic; the new offsets."""
         millis = arguments.search_millis("timestamp", timestamp)
         topic = with_namespace(self.options.namespace, arguments.text("topic", topic))

@@ -1,32 +1,39 @@
-"""The base of all asyncio APIs of the core: live in the client's thread, start, close, await it."""
+"""The bases of all asyncio APIs of the core: live in the client's thread, start, close, await it.
+
+Their other methods are in `aio_classes`, which is generated.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from twisted.internet.defer import Deferred, execute
 
-from mqgateway.gateway.client.arguments import refuse
+from mqgateway.gateway.client import listening, push
+from mqgateway.gateway.client.arguments import with_name_servers
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NotRunning, trimmed
+from mqgateway.gateway.client.listening import Context, Outcome
 from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import ReceivedMessage
+from mqgateway.gateway.client.signals import on_sigterm
 
 C = TypeVar("C", bound=Any)
 P = ParamSpec("P")
+PushCore = TypeVar("PushCore", bound=push.PushConsumer)
 T = TypeVar("T")
+
+Listener = Callable[[Sequence[ReceivedMessage], Context], Coroutine[Any, Any, Outcome]]
 
 
 class Face(Generic[C]):
     """Base of the asyncio APIs: lives in the client's loop, starts, closes."""
 
     def __init__(self, make: Callable[..., C], *, namesrv: str | None, settings: Mapping[str, Any]) -> None:
-        if namesrv is not None:
-            settings = {"namesrv_addr": namesrv, **settings}
-        if namesrv is not None and not isinstance(namesrv, str):
-            refuse("namesrv", namesrv, 'pass text, as "127.0.0.1:9876"; several joined by ";"')
+        settings = with_name_servers(namesrv, settings)
         self._loop = Loop.shared()
         try:
             self._core: C = self._loop.do(lambda: make(**settings))
@@ -105,6 +112,62 @@ class Face(Generic[C]):
             return outcome
 
         return call
+
+
+class Listening(Face[PushCore]):
+    """A consumer whose listener runs on the caller's loop, and that can be waited for."""
+
+    def __init__(
+        self, make: Callable[..., PushCore], *, namesrv: str | None, settings: Mapping[str, Any]
+    ) -> None:
+        self._closed = asyncio.Event()
+        super().__init__(make, namesrv=namesrv, settings=settings)
+
+    def _for_core(self, listener: Listener) -> listening.Listener:
+        """Return the listener as the core calls it; one that cannot be called is refused there."""
+        if not callable(listener):
+            return listener
+        check_coroutine_function(listener)
+        return self._on_callers_loop(listener)
+
+    async def wait(self) -> None:
+        """Wait until it is closed by another task, or SIGTERM comes to a program that has nothing else to do
+        then; what stands after it, as the end of `async with`, closes the consumer cleanly."""
+        loop = asyncio.get_running_loop()
+        with on_sigterm(lambda: loop.call_soon_threadsafe(self._closed.set)):
+            await self._closed.wait()
+
+    async def close(self) -> None:
+        """Stop and leave the group."""
+        await super().close()
+        self._closed.set()
+
+
+class Iterated(Face[C]):
+    """A consumer that is gone through one message after the other, as `async for message in consumer`.
+
+    The loop ends when the consumer is closed, or after the message that it is at when SIGTERM comes to a
+    program that has nothing else to do then; what stands after it, as the end of `async with`, closes the
+    consumer. A message counts as handled when the loop asks for the next one, or ends without an exception.
+    """
+
+    def __aiter__(self) -> AsyncIterator[ReceivedMessage]:
+        return self.messages()
+
+    async def messages(self) -> AsyncIterator[ReceivedMessage]:
+        """Return this consumer as an iterator."""
+        with on_sigterm(self._end):
+            while (hand := await self._call(self._core.take)) is not None:
+                for message in hand:
+                    yield message
+
+    def _end(self) -> None:
+        self._loop.post(self._core.end_iteration)
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self._do(self._core.handled)
+        await self.close()
 
 
 def check_coroutine_function(listener: Callable[..., Any]) -> None:

@@ -40,6 +40,23 @@ def of_type(name: str, value: Any, kind: type[T], right: str) -> T:
     return value
 
 
+def with_methods(name: str, value: Any, *methods: str) -> None:
+    """Raises `BadArgument` unless the value is an object with these methods."""
+    right = f"pass an object with the methods {' and '.join(methods)}"
+    for method in methods:
+        if not callable(getattr(value, method, None)):
+            refuse(name, value, f"{right}, not without {method}")
+
+
+def with_name_servers(namesrv: str | None, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings with the name servers that were given beside them. Raises `BadArgument`."""
+    if namesrv is None:
+        return settings
+    if not isinstance(namesrv, str):
+        refuse("namesrv", namesrv, 'pass text, as "127.0.0.1:9876"; several joined by ";"')
+    return {"namesrv_addr": namesrv, **settings}
+
+
 def text(name: str, value: Any) -> str:
     """Return the value if it is text. Raises `BadArgument`."""
     return of_type(name, value, str, "text")

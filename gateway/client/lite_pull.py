@@ -216,7 +216,7 @@ class LitePullConsumer(GroupConsumer):
             assigned.is_paused = True
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Go on with them."""
+        """Continue to pull from them."""
         for assigned in self._those(queues):
             assigned.is_paused = False
 
@@ -226,7 +226,7 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Go on with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
+        """Continue with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
         offset."""
         assigned = self._assigned_one(queue)
         arguments.whole("offset", offset)
@@ -242,12 +242,12 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Go on with its oldest message."""
+        """Continue with its oldest message."""
         await self.seek(queue, await self.client.calls.min_offset(self._assigned_one(queue).queue))
 
     @as_deferred
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Go on with what will come."""
+        """Continue with new messages."""
         await self.seek(queue, await self.client.calls.max_offset(self._assigned_one(queue).queue))
 
     # Offsets
@@ -269,7 +269,7 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def committed(self, queue: MessageQueue) -> int:
-        """How far a queue was committed, here or by the group before; -1 for never."""
+        """Return the offset of a queue committed here, or by the group before; -1 if there is none."""
         self._check_running()
         known = self.offsets.get(self._full(queue))
         return known if known > NONE else await self.stored_offset(self._full(queue))

@@ -154,7 +154,7 @@ class Producer:
         """Store a message; `timeout` in seconds for all tries together.
 
         With `queue`, or a `selector` that is given the queues, the message and the `argument`, it goes there
-        and is tried once. Fails with `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
+        and is tried once. Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
         `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
         """
         try:
@@ -173,7 +173,7 @@ class Producer:
         """Store messages of one topic together, in as many batches as their size asks for, one after the
         other.
 
-        Fails as `send`; what came before the failure is stored.
+        Raises as `send`; what came before the failure is stored.
         """
         try:
             self._check_running()
@@ -198,7 +198,7 @@ class Producer:
         selector: Selector | None = None,
         argument: Any = None,
     ) -> None:
-        """Send a message and do not wait; nobody learns whether it was stored. Raises `BadArgument`,
+        """Send a message and do not wait; it is never known whether it was stored. Raises `BadArgument`,
         `NoRoute`, `NoBroker`."""
         self._check_running()
         check_send(message, queue, selector, argument)
@@ -254,7 +254,7 @@ class Producer:
         argument: Any = None,
         timeout: float | None = None,
     ) -> ReceivedMessage:
-        """Send a message and wait for the reply of who consumes it; `timeout` in seconds for both.
+        """Send a message and wait for its consumer's reply; `timeout` in seconds for both.
 
         Raises `ReplyTimedOut`, and what `send` raises.
         """

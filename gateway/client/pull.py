@@ -121,7 +121,7 @@ class PullConsumer(GroupConsumer):
 
     @as_deferred
     async def committed(self, queue: MessageQueue) -> int:
-        """How far the group has consumed a queue; -1 when it never has."""
+        """Return the group's committed offset of a queue; -1 if there is none."""
         self._check_running()
         return await self.stored_offset(self._full(queue))
 

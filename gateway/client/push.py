@@ -160,7 +160,7 @@ class PushConsumer(GroupConsumer):
         self.is_paused = True
 
     def resume(self) -> None:
-        """Go on."""
+        """Continue to pull."""
         self.is_paused = False
         self.client.rebalance_soon()
 

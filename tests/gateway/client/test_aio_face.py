@@ -11,6 +11,7 @@ import pytest
 
 from mqgateway.gateway.client.aio import (
     LitePullConsumer,
+    Producer,
     PushConsumer,
     TransactionProducer,
 )
@@ -18,7 +19,7 @@ from mqgateway.gateway.client.errors import BadArgument, NotRunning
 from mqgateway.gateway.client.listening import Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage, TransactionState
 from tests.support.gateway.client.cluster import NAMESRV, Cluster, queue_of
-from tests.support.gateway.client.facing import here, run
+from tests.support.gateway.client.facing import here, run, until
 
 FIRST = "CONSUME_FROM_FIRST_OFFSET"
 
@@ -84,5 +85,24 @@ def test_a_listener_needs_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
         consumer = PushConsumer("G", listener, NAMESRV, **here(cluster))
         with pytest.raises(NotRunning):
             consumer._on_callers_loop(listener)()
+
+    run(monkeypatch, work)
+
+
+def test_a_listener_that_is_cancelled_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(cluster: Cluster) -> None:
+        got: list[int] = []
+
+        async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None:
+            got.append(messages[0].reconsume_times)
+            if len(got) == 1:
+                raise asyncio.CancelledError
+
+        consumer = PushConsumer("G", listener, NAMESRV, **here(cluster), consume_from_where=FIRST)
+        await consumer.subscribe("T")
+        async with consumer, Producer("P", NAMESRV, **here(cluster)) as producer:
+            await producer.send(Message("T", "a"))
+            await until(cluster, lambda: got == [0, 1])
+        cluster.watch.complaints.clear()
 
     run(monkeypatch, work)

@@ -99,3 +99,18 @@ def test_mapping_is_a_mapping() -> None:
     assert arguments.mapping("m", {"a": 1}, "a mapping") == {"a": 1}
     with pytest.raises(BadArgument, match="m=5: pass a mapping, not int"):
         arguments.mapping("m", 5, "a mapping")
+
+
+def test_object_without_a_method_is_refused() -> None:
+    arguments.with_methods("text", "", "upper", "lower")
+    with pytest.raises(
+        BadArgument, match="text='': pass an object with the methods upper and none, not without none"
+    ):
+        arguments.with_methods("text", "", "upper", "none")
+
+
+def test_name_servers_are_a_setting() -> None:
+    assert arguments.with_name_servers(None, {"a": 1}) == {"a": 1}
+    assert arguments.with_name_servers("h:1", {"a": 1}) == {"namesrv_addr": "h:1", "a": 1}
+    with pytest.raises(BadArgument, match="namesrv=5: pass text"):
+        arguments.with_name_servers(5, {})  # type: ignore[arg-type]

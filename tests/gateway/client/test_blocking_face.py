@@ -1,9 +1,9 @@
-"""Errors of the blocking APIs name argument, value and remedy at the call, without our frames."""
+"""The bases of the blocking APIs: errors at the call, without our frames; waiting, sends that do not wait."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +21,9 @@ from mqgateway.gateway.client.blocking import (
     TransactionProducer,
 )
 from mqgateway.gateway.client.errors import BadArgument, ClientError, NotRunning
-from mqgateway.gateway.client.message import Message
+from mqgateway.gateway.client.listening import Context
+from mqgateway.gateway.client.loop import Loop
+from mqgateway.gateway.client.message import Message, ReceivedMessage
 from mqgateway.gateway.client.selectors import by_hash
 from mqgateway.gateway.client.subscriptions import Sql
 from tests.support.gateway.client.cluster import NAMESRV, queue_of
@@ -43,6 +45,7 @@ MADE: dict[str, tuple[Callable[..., Any], str]] = {
     "url": (lambda **more: Producer("P", "http://a:1", **more), "namesrv_addr=http://a:1: pass host:port"),
     "no port": (lambda **more: Producer("P", "localhost", **more), "namesrv_addr=localhost"),
     "type": (lambda **more: Producer("P", NAMESRV, send_msg_timeout="5", **more), "send_msg_timeout='5'"),
+    "setting": (lambda **more: Producer("P", NAMESRV, no_such_thing=1, **more), "no_such_thing"),
     "secret": (
         lambda **more: Producer("P", NAMESRV, secret_key=b"hidden", **more),
         r"secret_key=\*+: pass str",
@@ -180,3 +183,42 @@ def test_cause_of_an_error_is_kept_without_our_frames(monkeypatch: pytest.Monkey
             producer.send(Message("Nowhere", "x"))
         cluster.mend(9876)
     assert isinstance(failed.value.__cause__, ClientError) and failed.value.__cause__.__traceback__ is None
+
+
+def test_coroutine_function_cannot_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def listener(messages: Sequence[ReceivedMessage], context: Context) -> None: ...
+
+    error = r"listener is a coroutine function.*mqgateway\.aio"
+    with faced(monkeypatch) as cluster, pytest.raises(BadArgument, match=error):
+        PushConsumer("G", listener, NAMESRV, **here(cluster))  # type: ignore[arg-type]
+
+
+def test_wait_ends_when_the_consumer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster:
+        consumer = PushConsumer("G", listen, NAMESRV, **here(cluster))
+        consumer.subscribe("T")
+        assert consumer.start() is consumer
+        assert not consumer.wait(0)
+        consumer.close()
+        assert consumer.wait(0) and Loop.shared().pools[0].stopped  # type: ignore[attr-defined]
+
+
+def test_sends_that_do_not_wait_have_futures(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster, Producer("P", NAMESRV, **here(cluster)) as producer:
+        cluster.make_topic("T", queues=1)
+        assert producer.send_async(Message("T", "a")).result().queue.topic == "T"
+        assert len(producer.send_batch_async([Message("T", "b")]).result()) == 1
+
+
+def test_delivery_is_reported_with_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    with faced(monkeypatch) as cluster, Producer("P", NAMESRV, **here(cluster)) as producer:
+        cluster.make_topic("T", queues=1)
+        told: list[Any] = []
+        good, bad = Message("T", "good"), Message("T", "")
+        producer.send_async(good, on_delivery=lambda *said: told.append(said))
+        producer.send_async(bad, on_delivery=lambda *said: told.append(said))
+        several = [Message("T", "a"), Message("T", "b")]
+        producer.send_batch_async(several, on_delivery=lambda *said: told.append(said))
+        assert told[0][0] is good and told[0][1].queue.topic == "T" and told[0][2] is None
+        assert told[1][:2] == (bad, None) and isinstance(told[1][2], BadArgument)
+        assert told[2][0] is several and len(told[2][1]) == 1 and told[2][2] is None

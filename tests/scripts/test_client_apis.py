@@ -1,0 +1,13 @@
+"""The blocking and the asyncio classes of the client are those that the script generates from the core."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.client_apis import generated
+
+
+def test_script_generates_the_committed_files() -> None:
+    pytest.importorskip("ruff")
+    for path, text in generated().items():
+        assert path.read_text() == text, f"{path.name}: run scripts/client_apis.py"
