@@ -144,28 +144,21 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.container.children import launcher
     from mqgateway.gateway.container.service import ContainerService
+    from mqgateway.gateway.runtime.service import Runtime
 
     def make(reactor: Any) -> ObservedService:
-        clock, disk = SystemClock(), RealDisk()
+        runtime = Runtime(reactor, SystemClock(), RealDisk())
         service = ContainerService(
-            settings.container,
-            settings.remoting,
-            settings.tls,
-            settings=settings.options,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
+            settings.options,
+            runtime,
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
             default_name=socket.gethostname() or "DEFAULT_BROKER",
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
             logs={"form": output, "level": level, "folder": log_folder(given)},
         )
-        bound_to = settings.remoting.bind_address
-        observation = Observation(
-            settings.container, reactor=reactor, clock=clock, disk=disk, bound_to=bound_to
-        )
+        observation = Observation(settings.container, runtime, bound_to=settings.remoting.bind_address)
         observation.container(service)
-        return ObservedService(service, observation)
+        return ObservedService(runtime, service, observation)
 
     def started(running: Any) -> None:
         service = running.service

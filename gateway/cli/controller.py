@@ -123,7 +123,7 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.remoting.dispatch import Hook
-    from mqgateway.gateway.remoting.tls import ServerTls
+    from mqgateway.gateway.runtime.service import Runtime
 
     try:
         check_controller_start(settings)
@@ -131,29 +131,14 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
         fail(str(error).splitlines(), output)
 
     def make(reactor: Any) -> ObservedService:
-        clock, disk = SystemClock(), RealDisk()
-        observation = Observation(
-            settings.controller,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
-            bound_to=settings.remoting.bind_address,
-        )
+        runtime = Runtime(reactor, SystemClock(), RealDisk())
+        observation = Observation(settings.controller, runtime, bound_to=settings.remoting.bind_address)
 
         def make_service(hooks: Sequence[Hook]) -> ControllerService:
-            return ControllerService(
-                settings.controller,
-                remoting=settings.remoting,
-                reactor=reactor,
-                clock=clock,
-                disk=disk,
-                settings=settings.options,
-                tls=ServerTls(settings.tls, disk),
-                hooks=hooks,
-            )
+            return ControllerService(settings.options, runtime, hooks=hooks)
 
         service = observation.controller(make_service, settings.controller)
-        return ObservedService(service, observation)
+        return ObservedService(runtime, service, observation)
 
     def started(running: Any) -> None:
         service = running.service

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, TlsMode
@@ -391,3 +392,29 @@ def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(
     both.broker.recovery_seconds, both.broker.recovered = None, 0.42
     assert both.status == "recovering, 42% of the log read"
     loop.wait_for(both.stop())
+
+
+@pytest.mark.parametrize("port", [NAMESRV_PORT, BROKER_PORT, 9878])
+def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(tmp_path: Path, port: int) -> None:
+    """The broker's, the name server's or the controller's: metrics, ports and locks are free again."""
+    loop = Loop()
+    loop.taken.add(port)
+
+    def both() -> Both:
+        namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, healthPort=8081)
+        namesrv.options.apply(
+            from_flags({"enableControllerInNamesrv": "true", "controllerDLegerPeers": "n0-10.0.0.1:9878"})
+        )
+        return Both(loop, namesrv, broker, began=0.0)
+
+    failed = both()
+    failure = loop.wait_for(failed.start())
+    failure.trap(CannotListenError)
+    assert not loop.ports
+    assert not [call for call in loop.getDelayedCalls() if call.active()]
+    assert loop.wait_for(failed.stop()) is None
+    loop.taken.clear()
+    again = both()
+    assert loop.wait_for(again.start()) is None
+    loop.wait_for(again.stop())
+    assert not loop.ports
