@@ -14,6 +14,8 @@
 A service registers for each thing how it ends, before it begins it; ends of what has not begun do nothing.
 A stop, and a start that fails, run them in one order: the ends registered by `_on_stop`, the timers, the
 threads, then the ends registered by `_on_close`. Of each list, the end that was registered last is first.
+Threads finish their work, and what is done with its results, so that files are written by nobody else when
+they are closed.
 """
 
 from __future__ import annotations
@@ -106,11 +108,12 @@ class Service(ABC):
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Close what a constructor has opened if the rest of the construction fails."""
+        """Close what a constructor has opened if the rest of the construction fails: at once, as the caller
+        waits for nothing."""
         try:
             yield
         except Exception:
-            self._end().addErrback(_log_failed_undo)
+            _run_last_first([*self._close_ends, *self._thread_stops()]).addErrback(_log_failed_undo)
             raise
 
     def _undo(self, cause: Failure) -> Deferred[Failure]:
@@ -119,21 +122,28 @@ class Service(ABC):
     def _end(self) -> Deferred[None]:
         """Run all ends once; fires when they have been run, for every caller."""
         if self._ended is None:
-            threads = [worker.stop for worker in self._threads]
-            ends = [*self._close_ends, *threads, self._schedule.stop, *self._stop_ends]
             self._ended = Deferred()
-            Deferred.fromCoroutine(_run_last_first(ends)).chainDeferred(self._ended)
+            settles = [worker.settle for worker in self._threads]
+            ends = [*self._close_ends, *self._thread_stops(), *settles, self._schedule.stop]
+            _run_last_first([*ends, *self._stop_ends]).chainDeferred(self._ended)
         ended: Deferred[None] = Deferred()
         # The first caller gets the failure, if there is one.
         self._ended.addBoth(ended.callback)
         return ended
 
+    def _thread_stops(self) -> list[End]:
+        return [worker.stop for worker in self._threads]
 
-async def _run_last_first(ends: list[End]) -> None:
+
+def _run_last_first(ends: list[End]) -> Deferred[None]:
     """Run ends, each after the one before; one that fails keeps no other from running.
 
-    Raises the first error.
+    Fails with the first error.
     """
+    return Deferred.fromCoroutine(_run_each(ends))
+
+
+async def _run_each(ends: list[End]) -> None:
     first: Exception | None = None
     while ends:
         try:

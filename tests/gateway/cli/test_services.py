@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import queue
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -395,13 +396,18 @@ def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(
 
 
 @pytest.mark.parametrize("port", [NAMESRV_PORT, BROKER_PORT, 9878])
-def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(tmp_path: Path, port: int) -> None:
-    """The broker's, the name server's or the controller's: metrics, ports and locks are free again."""
-    loop = Loop()
+def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(
+    tmp_path: Path, port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The broker's, the name server's or the controller's: metrics, ports, threads and locks."""
+    loop, threads = Loop(), threading.active_count()
     loop.taken.add(port)
 
+    user = '{"username":"root","password":"secret"}'
+    options = {"healthPort": 8081, "authenticationEnabled": "true", "initAuthenticationUser": user}
+
     def both() -> Both:
-        namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, healthPort=8081)
+        namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, **options)
         namesrv.options.apply(
             from_flags({"enableControllerInNamesrv": "true", "controllerDLegerPeers": "n0-10.0.0.1:9878"})
         )
@@ -411,6 +417,8 @@ def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(tmp_path: 
     failure = loop.wait_for(failed.start())
     failure.trap(CannotListenError)
     assert not loop.ports
+    assert threading.active_count() == threads
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
     assert not [call for call in loop.getDelayedCalls() if call.active()]
     assert loop.wait_for(failed.stop()) is None
     loop.taken.clear()

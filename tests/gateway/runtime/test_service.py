@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +19,17 @@ from tests.support.gateway.remoting.pair import Net
 
 
 class Loop(Net):
-    """A reactor in memory that threads call at once."""
+    """A reactor in memory; what threads call waits for `hear`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.from_threads: queue.Queue[tuple[Callable[..., Any], tuple[Any, ...]]] = queue.Queue()
 
     def callFromThread(self, callable: Callable[..., Any], /, *args: Any) -> None:
+        self.from_threads.put((callable, args))
+
+    def hear(self) -> None:
+        callable, args = self.from_threads.get(timeout=10)
         callable(*args)
 
 
@@ -60,9 +69,13 @@ class Sample(Service):
         return end
 
     @property
+    def loop(self) -> Loop:
+        assert isinstance(self._runtime.reactor, Loop)
+        return self._runtime.reactor
+
+    @property
     def timers(self) -> int:
-        loop: Any = self._runtime.reactor
-        return len(loop.getDelayedCalls())
+        return len(self.loop.getDelayedCalls())
 
 
 def outcome(of: Deferred[None]) -> list[Any]:
@@ -98,8 +111,28 @@ def test_timers_and_threads_end_before_files_are_closed() -> None:
     service = Sample([], ends={"port": note, "file": note})
     service.start()
     service._worker.run(lambda: None, lambda _: None)
-    service.stop()
+    stopped = outcome(service.stop())
+    for _ in range(3):
+        assert stopped == []
+        service.loop.hear()
+    assert stopped == [None]
     assert counts == [(1, 1), (0, 0)]
+
+
+def test_files_are_closed_when_nothing_of_the_worker_is_left_to_do() -> None:
+    """What a result leads to may be further work, as for a table that changed while it was written."""
+    notes: list[str] = []
+    service = Sample(notes)
+    service.start()
+
+    def work(name: str) -> None:
+        service._worker.run(lambda: None, lambda _: notes.append(name))
+
+    service._worker.run(lambda: None, lambda _: work("again"))
+    stopped = outcome(service.stop())
+    while not stopped:
+        service.loop.hear()
+    assert notes == ["begin", "member", "port", "again", "file", "lock"]
 
 
 def test_a_worker_that_was_given_is_not_ended() -> None:
