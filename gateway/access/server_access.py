@@ -49,7 +49,7 @@ class ServerAccess:
         self.control: AccessControl | None = None
         """The checks of requests; None where there are none."""
         self.sign: Callable[[RemotingCommand], None] | None = settings.sign
-        """What signs the requests of this server to others, if anything."""
+        """The function that signs the requests of this server to others, if they are signed."""
         if not settings.is_on:
             return
         tables = AccessTables(disk, folder, clock, worker, settings.seal) if shared is None else shared

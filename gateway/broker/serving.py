@@ -1,4 +1,4 @@
-"""What answers on the ports of a broker: its access control, its request functions, its dispatchers."""
+"""The request side of a broker's ports: access control, request functions, dispatchers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 
 
 def access_control(on: Environment, settings: AccessSettings, pause: Pause) -> AccessControl | None:
-    """Users and policies, once anybody asks for them."""
+    """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
@@ -40,7 +40,7 @@ def access_control(on: Environment, settings: AccessSettings, pause: Pause) -> A
 def guarded(
     broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
 ) -> tuple[Admission | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
-    """The access control there is, what is answered behind it, and what stands before that."""
+    """Return the access control if there is any, the table of request functions, and the hooks before it."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
@@ -58,7 +58,7 @@ def dispatchers(
     clock: Clock,
     hooks: Sequence[Hook],
 ) -> tuple[Dispatcher, Dispatcher]:
-    """What answers on the main port, and on the fast one."""
+    """Return the dispatchers of the main port and of the fast one."""
     broker = context.broker
     fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
 
@@ -84,7 +84,7 @@ def dispatchers(
 
 
 def end_of_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], None]:
-    """What follows the requests of one read: what they left to be stored is, then all is made readable."""
+    """Return the function to call after each read: it stores what the requests left, then makes all readable."""
     settle = broker.pop.gathered.settle
 
     def settle_and_dispatch() -> None:

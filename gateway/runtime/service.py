@@ -14,8 +14,8 @@
 A service registers for each thing how it ends, before it begins it; ends of what has not begun do nothing.
 A stop, and a start that fails, run them in one order: the ends registered by `_on_stop`, the timers, the
 threads, then the ends registered by `_on_close`. Of each list, the end that was registered last is first.
-Threads finish their work, and what is done with its results, so that files are written by nobody else when
-they are closed.
+Threads finish their work, and what is done with its results, so that a file has no other writer when it is
+closed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ End = Callable[[], object]
 
 @dataclass(frozen=True)
 class Runtime:
-    """What a service uses of its process. Without `worker` each service has a thread of its own."""
+    """The parts of a process that a service uses. Without `worker` each service has a thread of its own."""
 
     reactor: Reactor
     clock: Clock

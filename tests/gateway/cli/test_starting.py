@@ -1,4 +1,4 @@
-"""What commands that run one server have in common, with settings that are small."""
+"""Commands that run one server read or print its settings, and report that it is up."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_timers_and_threads_end_before_files_are_closed() -> None:
 
 
 def test_files_are_closed_when_nothing_of_the_worker_is_left_to_do() -> None:
-    """What a result leads to may be further work, as for a table that changed while it was written."""
+    """A result may lead to further work, as for a table that changed while it was written."""
     notes: list[str] = []
     service = Sample(notes)
     service.start()
