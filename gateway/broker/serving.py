@@ -84,7 +84,7 @@ def dispatchers(
 
 
 def end_of_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], None]:
-    """Return the function to call after each read: it stores what the requests left, then makes all readable."""
+    """Return the function to call after each read: it stores what requests left, and makes all readable."""
     settle = broker.pop.gathered.settle
 
     def settle_and_dispatch() -> None:
