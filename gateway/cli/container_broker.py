@@ -106,6 +106,8 @@ class ContainedBroker(Service):
             running.stop()
 
     def _up(self, _: object) -> None:
+        if self.is_ending:
+            return
         self.front_ends = start_front_ends(
             [one for one in FRONT_ENDS if one.is_for_clients],
             self.broker,
