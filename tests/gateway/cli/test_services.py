@@ -429,7 +429,7 @@ def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(
 
 
 def test_a_stop_during_the_start_leaves_no_front_end(tmp_path: Path) -> None:
-    """The start waits for a name server that does not answer, and goes on while the broker stops."""
+    """The start waits for a name server that does not answer while the broker stops."""
     loop = Loop()
     loop.unreachable.add(NAMESRV_PORT)
     settings = broker_settings(tmp_path, namesrvAddr=f"10.0.0.9:{NAMESRV_PORT}", consolePort=8088)
