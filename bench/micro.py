@@ -41,6 +41,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, decode_command, enc
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.codec.frame import FrameCutter
 from mqgateway.gateway.metrics.observed import ObservedBroker
+from mqgateway.gateway.runtime.service import Runtime
 
 TOPIC = "bench"
 HOST = pack_host("127.0.0.1", 10911)
@@ -234,14 +235,8 @@ class Server:
         reactor: Any = Loop()
         self.reactor = reactor
         self.service = BrokerService(
-            options,
-            store_options,
-            RemotingOptions(),
-            TlsOptions(),
-            reactor=reactor,
-            clock=clock,
-            disk=RealDisk(),
-            worker=InlineWorker(),
+            OptionSet(options, RemotingOptions(), store_options, TlsOptions()),
+            Runtime(reactor, clock, RealDisk(), InlineWorker()),
         )
         ObservedBroker(self.service, options, meters, RealDisk())
         self.service.start()

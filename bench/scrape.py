@@ -29,7 +29,7 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message
 from mqgateway.engine.meters import Meters
-from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.steps import run_for
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
@@ -37,6 +37,7 @@ from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroker
 from mqgateway.gateway.metrics.pusher import PIECE_SECONDS
+from mqgateway.gateway.runtime.service import Runtime
 
 QUEUES = 4
 
@@ -60,15 +61,10 @@ def broker(folder: Path, topics: int, groups: int) -> Callable[[], ObservedBroke
         broker_ip1="127.0.0.1", broker_ip2="127.0.0.1", broker_name="broker-a", metrics_exporter_type="PROM"
     )
     reactor: Any = Loop()
+    store = StoreOptions(store_path_root_dir=str(folder / "broker"), mapped_file_size_consume_queue=20 * 1000)
     service = BrokerService(
-        options,
-        StoreOptions(store_path_root_dir=str(folder / "broker"), mapped_file_size_consume_queue=20 * 1000),
-        RemotingOptions(),
-        TlsOptions(),
-        reactor=reactor,
-        clock=SystemClock(),
-        disk=RealDisk(),
-        worker=InlineWorker(),
+        OptionSet(options, RemotingOptions(), store, TlsOptions()),
+        Runtime(reactor, SystemClock(), RealDisk(), InlineWorker()),
     )
     meters = Meters(options.metrics_otel_cardinality_limit)
     ObservedBroker(service, options, meters, RealDisk())  # from now on is counted

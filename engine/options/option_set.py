@@ -6,7 +6,7 @@ them, as in RocketMQ.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options.option import BadValue, Option, Value, closest, format_value, options_of
@@ -77,6 +77,9 @@ class _Place(NamedTuple):
     targets: list[Options]
 
 
+T = TypeVar("T", bound=Options)
+
+
 class OptionSet:
     """Options objects as one table of properties; see `apply`, `get`, `set` and `effective`.
 
@@ -84,6 +87,7 @@ class OptionSet:
     """
 
     def __init__(self, *objects: Options) -> None:
+        self._objects = objects
         self._places: dict[str, _Place] = {}
         self._old_names: dict[str, str] = {}
         self._loose: dict[str, Value] = {}
@@ -101,6 +105,13 @@ class OptionSet:
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
+
+    def part(self, kind: type[T]) -> T:
+        """Return the options object of a class. Raises `LookupError` if there is none."""
+        for one in self._objects:
+            if isinstance(one, kind):
+                return one
+        raise LookupError(f"the settings have no {kind.__name__}")
 
     def names(self) -> list[str]:
         """Return the names of all properties."""

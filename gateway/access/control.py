@@ -13,11 +13,9 @@ from functools import partial
 from typing import Any, Final
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.steps import Steps, in_parts
-from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.administration import Administration
 from mqgateway.gateway.access.allowed import Allowed, Watched
 from mqgateway.gateway.access.asker import Asker
@@ -25,7 +23,7 @@ from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.access.memory import Outcomes
-from mqgateway.gateway.access.needs import Fields, Need, Row, needs_in
+from mqgateway.gateway.access.needs import Fields, Need
 from mqgateway.gateway.access.resources import (
     BY_BODY,
     BY_RECORD,
@@ -275,29 +273,3 @@ def _unknown(name: str | None, user: User | None) -> str:
     if user is None:
         return f"User:{name} is not found."
     return f"User:{name} is disabled." if user.is_disabled else ""
-
-
-def control_of_server(
-    settings: AccessSettings,
-    options: AccessOptions,
-    table: Mapping[int, Row],
-    *,
-    disk: Disk,
-    folder: str,
-    clock: Clock,
-    worker: Worker | None,
-    pause: Pause,
-    shared: AccessTables | None = None,
-) -> AccessControl | None:
-    """The access control of a server that is no broker; None where nobody is asked who they are.
-
-    Its users and policies are loaded from `folder`, or are the `shared` ones of another server of this
-    process, which loads them. Raises `ConfigError`.
-    """
-    if not settings.is_on:
-        return None
-    tables = AccessTables(disk, folder, clock, worker, settings.seal) if shared is None else shared
-    control = AccessControl(settings, tables, options, clock, pause, partial(needs_in, table))
-    if shared is None:
-        control.load()
-    return control

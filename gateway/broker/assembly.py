@@ -49,13 +49,23 @@ from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.access.administration import Administration
     from mqgateway.gateway.broker.ledger.member import LedgerMember
 
 
 def build_broker(
-    environment: Environment, settings: OptionSet, *, client: RemotingClient, clockwork: Clockwork
+    environment: Environment,
+    settings: OptionSet,
+    *,
+    client: RemotingClient,
+    clockwork: Clockwork,
+    access: Administration | None = None,
+    on_notice: Callable[[], None] | None = None,
 ) -> Broker:
-    """A broker that asks other servers with `client`. `settings` are all options of the process."""
+    """A broker that asks other servers with `client`. `settings` are all options of the process.
+
+    `access` are users and policies, if there are any; `on_notice` is for the table of clients.
+    """
     options, clock, tables = environment.options, environment.clock, Tables(environment)
     role = Role.initial(
         environment.store_options.broker_role,
@@ -78,7 +88,11 @@ def build_broker(
         stats=stats,
         flow_control=FlowControl(clock, stats),
         clients=ClientTable(
-            options, clock, on_group_gone=tables.filters.unregister, on_disagreement=stats.inconsistent
+            options,
+            clock,
+            on_group_gone=tables.filters.unregister,
+            on_disagreement=stats.inconsistent,
+            on_notice=on_notice,
         ),
         cluster=cluster,
         produce=produce,
@@ -89,6 +103,7 @@ def build_broker(
         timers=timers,
         transactions=_transactions(environment, tables, store, produce, stats),
         retention=TopicRetention(environment.store_options, store, clock, tables.topics.all),
+        access=access,
     )
     return broker
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from twisted.internet.defer import Deferred, gatherResults, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine import cold_reads, slow_consumers
-from mqgateway.engine.clock import Clock, elapsed_millis
-from mqgateway.engine.disk import Disk
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.options import (
     BrokerOptions,
@@ -28,47 +27,29 @@ from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
-from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.asker import Admission
-from mqgateway.gateway.access.audit import Audit
-from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.plain import migration
-from mqgateway.gateway.access.plain import requests as plain_requests
-from mqgateway.gateway.access.plain.control import PlainControl
 from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, Keeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
-from mqgateway.gateway.access.slowing import Pause
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.assembly import build_broker, join_group
 from mqgateway.gateway.broker.beat import Beat
-from mqgateway.gateway.broker.body_limits import limits_of_bodies
-from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.broker.refusals import refusal
 from mqgateway.gateway.broker.replication import slave_tables
-from mqgateway.gateway.broker.replication.role_requests import AnyRequestFunction
-from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
+from mqgateway.gateway.broker.serving import access_control, dispatchers, end_of_read, guarded
 from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
 from mqgateway.gateway.broker.translated import Context
-from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.remoting.call import Peer
-from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
-from mqgateway.gateway.remoting.protocol import Terms, server_terms
-from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from mqgateway.gateway.runtime.loop import Reactor
-from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.runtime.threads import ThreadWorker
+from mqgateway.gateway.remoting.dispatch import Hook
+from mqgateway.gateway.remoting.protocol import server_terms
+from mqgateway.gateway.remoting.service import RemotingService
+from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -82,86 +63,91 @@ HELD_SECONDS = 1.0  # how often a disk that took no writes at the start is tried
 FAST_PORT_DISTANCE = 2  # how far the port that serves no pulls lies below the main one
 
 
-class BrokerService:
-    """A broker on its two ports. Nothing happens before `start`.
+class BrokerService(RemotingService):
+    """A broker on its two ports.
 
-    Names and addresses in the options must have been filled in. `settings` are all options of the process as
-    properties (requests 25 and 26), made of the given ones when there is none; `worker` is a thread unless
-    another is given. `before_registering` is called when the ports listen and name servers have yet to be
-    told. `operations` are for front ends other than the remoting ports. `neighbours` is what the broker signs
-    with where settings name nobody: servers of this process, which share its users, believe that. After
-    `start`, `port` and `fast_port` are the ports in use.
+    `settings` are all options of the process as properties (requests 25 and 26); names and addresses in them
+    must have been filled in. `before_registering` is called when the ports listen and name servers have yet
+    to be notified; a Deferred that it returns is waited for. `operations` are for front ends other than the
+    remoting ports. `neighbours` is what the broker signs with where settings name nobody: servers of this
+    process, which share its users, believe that. Raises `ConfigError`.
     """
 
     def __init__(
         self,
-        options: BrokerOptions,
-        store_options: StoreOptions,
-        remoting: RemotingOptions,
-        tls: TlsOptions,
+        settings: OptionSet,
+        runtime: Runtime,
         *,
-        reactor: Reactor,
-        clock: Clock,
-        disk: Disk,
-        settings: OptionSet | None = None,
-        worker: Worker | None = None,
         hooks: Sequence[Hook] = (),
-        before_registering: Callable[[], None] = lambda: None,
+        before_registering: Callable[[], object] = lambda: None,
         neighbours: Credentials | None = None,
     ) -> None:
+        super().__init__(runtime, settings.part(RemotingOptions), settings.part(TlsOptions))
+        options = settings.part(BrokerOptions)
         self._before_registering = before_registering
-        self._remoting = remoting
-        self._reactor = reactor
-        self._schedule = Schedule(reactor)
-        self._disk = Overlay(disk)
-        self._worker, reader, self._threads = _workers(worker, reactor, store_options.cold_read_threads)
-        self._stopped: Deferred[None] | None = None
-        self._is_opening = False
+        self._disk = Overlay(runtime.disk)
+        self._is_opening = self._is_up = self._is_closed = self._is_writing_held = False
+        self._stops: list[Deferred[None]] = []
         self.recovered: float | None = None
         """Which part of the log that a start has to read it has read; None before."""
         self.recovery_seconds: float | None = None
         """How long it took to open the store; None before that is done."""
-        self._is_closed = self._is_writing_held = False
-        self.port = options.listen_port or _free_port(remoting.bind_address)
+        self.port = options.listen_port or _free_port(self._remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
-        access = AccessSettings.of(options, disk, options.broker_cluster_name, neighbours)
+        access = AccessSettings.of(options, runtime.disk, options.broker_cluster_name, neighbours)
         check_plain_settings(options, access.has_tables)
-        client_tls = ClientTls(tls, disk) if remoting.use_tls else None
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
-        environment = Environment(
+        self._client = self._make_client(access.sign)
+        environment = self._environment(options, settings.part(StoreOptions))
+        self._access = access_control(environment, access, self._schedule.pause)
+        self.broker = build_broker(
+            environment,
+            settings,
+            client=self._client,
+            clockwork=runtime.reactor,
+            access=None if self._access is None else self._access.administration,
+            on_notice=self._tell_clients_soon,
+        )
+        self.group = join_group(self.broker, self._client, runtime.reactor)
+        self.beat = Beat(self.broker, self.group, self._schedule)
+        self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, runtime.reactor)
+        self.broker.role.on_change(self._role_changed)
+        self._plain = Keeper(options, self._disk, self._worker, runtime.clock) if options.acl_enable else None
+        guard = self._access if access.is_on else None
+        admission, table, guards = guarded(self.broker, guard, self._plain, self._schedule.pause)
+        if self.group.controlled is not None:
+            hooks = [AuthorityGuard(self.group.controlled), *hooks]
+        after_read = end_of_read(self.broker, self.group.after_read)
+        terms = server_terms(self._remoting, runtime.reactor, after_read)
+        self.operations = Operations(
+            self.broker, terms.long_work, admission=admission, turn=terms.turn, end_turn=after_read
+        )
+        context = Context(self.broker, self.operations)
+        self.dispatcher, self.fast_dispatcher = dispatchers(
+            context, table, self._remoting, runtime.clock, [*hooks, *guards]
+        )
+        ports = self.dispatcher, self.fast_dispatcher
+        stats, cluster = self.broker.stats, options.broker_cluster_name
+        DetailedStats(stats, runtime.clock, ports, cluster, self._schedule.later)
+        # A stop goes through these from the last to the first.
+        self._on_close(self._close_files)
+        self._on_stop(self._write_tables)
+        self._on_stop(self._stop_replication)
+        self._on_stop(self._put_no_more)
+        self.server = self._make_server(self.dispatcher, terms)
+        self._on_stop(self._leave)
+
+    def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> Environment:
+        """What the broker stands on; it reads what is cold on threads if it has a worker of its own."""
+        is_given = self._runtime.worker is not None
+        return Environment(
             options,
             store_options,
             self._disk,
-            clock,
+            self._runtime.clock,
             self._worker,
             self.port,
             store_options.ha_listen_port or self.port + 1,
-            reader,
-        )
-        everything = OptionSet(options, remoting, store_options, tls) if settings is None else settings
-        self.broker = build_broker(environment, everything, client=self._client, clockwork=reactor)
-        self.group = join_group(self.broker, self._client, reactor)
-        self.beat = Beat(self.broker, self.group, self._schedule)
-        self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, reactor)
-        self.broker.clients.on_notice = self._tell_clients_soon
-        self.broker.role.on_change(self._role_changed)
-        self._access = _control(self.broker, access, self._schedule.pause)
-        self._plain = Keeper(options, self._disk, self._worker, clock) if options.acl_enable else None
-        guard = self._access if access.is_on else None
-        admission, table, guards = _guarded(self.broker, guard, self._plain, self._schedule.pause)
-        if self.group.controlled is not None:
-            hooks = [AuthorityGuard(self.group.controlled), *hooks]
-        after_read = _after_read(self.broker, self.group.after_read)
-        terms = server_terms(remoting, reactor, after_read)
-        self.operations = _operations(self.broker, terms, admission, after_read)
-        context = Context(self.broker, self.operations)
-        self.dispatcher, self.fast_dispatcher = _dispatchers(
-            context, table, remoting, clock, [*hooks, *guards]
-        )
-        ports = self.dispatcher, self.fast_dispatcher
-        DetailedStats(self.broker.stats, clock, ports, options.broker_cluster_name, self._schedule.later)
-        self.server = RemotingServer(
-            reactor, self.dispatcher, remoting, tls=ServerTls(tls, disk), terms=terms
+            None if is_given else self._new_threads(store_options.cold_read_threads, "reads"),
         )
 
     @property
@@ -175,8 +161,8 @@ class BrokerService:
         """Users and policies, if there are any, for other servers of the same process."""
         return None if self._access is None else self._access.tables
 
-    def start(self) -> Deferred[None]:
-        """Recover the store, load the tables, listen, register; fires when clients can be served.
+    def _begin(self) -> Deferred[None]:
+        """Recover the store, load the tables, listen, register.
 
         While a store is recovered that takes long, the loop goes on; `recovered` says how far it is. Fails
         with what loading and listening fail with. A name server that does not answer is not waited for.
@@ -191,26 +177,23 @@ class BrokerService:
         """Send producers elsewhere before a stop, if settings say so; see `draining`. Never fails."""
         return succeed(None) if self._is_opening else self._draining.begin()
 
-    def stop(self) -> Deferred[None]:
-        """Leave the name servers, answer what was taken up, write everything. Fires when all is closed."""
-        if self._stopped is None:
-            self._stopped = Deferred()
-            if not self._is_opening:  # a store that is half open cannot be closed
-                self._stop()
-        return self._stopped
+    def _may_stop(self) -> Deferred[None]:
+        """Wait for a store that is being opened: half open it cannot be closed."""
+        stop: Deferred[None] = Deferred()
+        self._stops.append(stop)
+        if not self._is_opening:
+            self._opened()
+        return stop
 
-    def _stop(self) -> None:
-        assert self._stopped is not None
+    def _leave(self) -> Deferred[None] | None:
+        """Leave the name servers; requests that wait are answered."""
+        if not self._is_up:
+            return None
         self.beat.nobody_waits = True
         self.group.membership.stop()
         if self.group.controlled is not None:
             self.group.controlled.stop()
-        stopped = self.broker.cluster.registration.stop()
-        stopped.addCallback(lambda _: gatherResults([self.server.stop(), self._client.close()]))
-        stopped.addCallback(lambda _: self._put_no_more())
-        stopped.addCallback(lambda _: (self.group.ledger or self.group.replication).settle())
-        stopped.addCallback(lambda _: None if self._is_closed else self._close())
-        stopped.chainDeferred(self._stopped)
+        return self.broker.cluster.registration.stop()
 
     def _go_on_opening(self, steps: Steps[None], opened: Deferred[None]) -> None:
         try:
@@ -224,35 +207,36 @@ class BrokerService:
                 self._schedule.later(0, self._go_on_opening, steps, opened)
 
     def _not_up(self, failure: Failure) -> Failure:
-        self._close_store(None)
         self._opened()
         return failure
 
     def _opened(self) -> None:
         """The start is over, as it may be; if the broker was told to stop meanwhile, it is time."""
         self._is_opening = False
-        if self._stopped is not None:
-            self._stop()
+        stops, self._stops = self._stops, []
+        for stop in stops:
+            stop.callback(None)
 
-    def _listen(self) -> None:
+    def _listen(self) -> Deferred[object]:
         bind = self._remoting.bind_address
         self.server.listen(bind, self.port)
         if self.fast_port:
             self.server.listen(bind, self.fast_port, self.fast_dispatcher)
         self.group.replication.listen(bind, self.broker.environment.ha_port)
-        if self.group.ledger is not None:
-            self.group.ledger.start(self._remoting)
-        self._before_registering()
+        ledger = self.group.ledger
+        takes_part = succeed(None) if ledger is None else ledger.start(self._remoting)
+        return takes_part.addCallback(lambda _: self._before_registering())
 
-    def _up(self, _: None) -> Deferred[None]:
+    def _up(self, _: object) -> Deferred[None]:
         bind, environment = self._remoting.bind_address, self.broker.environment
+        self._is_up = True
         self.beat.start()
         for seconds, work in self._repeated():
             self._schedule.every(seconds, seconds, work)
         StatsLog(self.broker.stats, self.broker.clock, self._schedule).start()
         log.info("broker %s listens on %s:%d", environment.options.broker_name, bind, self.port)
         registered = self.group.membership.start()
-        registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._reactor)  # type: ignore[arg-type]
+        registered.addTimeout(FIRST_REGISTRATION_SECONDS, self._runtime.reactor)  # type: ignore[arg-type]
         self._opened()
         return registered.addErrback(lambda _: None)
 
@@ -328,24 +312,31 @@ class BrokerService:
         else:
             log.warning("the disk accepts writes again: sends are accepted")
 
-    def _put_no_more(self) -> None:
+    def _put_no_more(self) -> Deferred[None] | None:
         """All have their answers: write the last records now, so that slaves get them too."""
+        if not self._is_up:
+            return None
         self.beat.puts_no_more = True
-        if not self._is_closed:
-            self.broker.transactions.close()
-            self.broker.store.dispatch()
+        self.broker.transactions.close()
+        self.broker.store.dispatch()
+        return (self.group.ledger or self.group.replication).settle()
 
-    def _close(self) -> Deferred[None]:
+    def _stop_replication(self) -> Deferred[None]:
         """What was read is answered and nothing more comes in."""
-        self.group.replication.stop()
+        stopped = self.group.replication.stop()
         if self.group.ledger is not None:
-            self.group.ledger.stop()
+            self.group.ledger.stop()  # not waited for: other members may be owed answers that never come
         self._schedule.stop()
+        return stopped
+
+    def _write_tables(self) -> Deferred[object] | None:
+        if not self._is_up:
+            return None
         self.broker.pop.orders.persist()
         self.broker.tables.persist()
         self.broker.delays.persist()
         # A table that changes while it is written is written again then: the second round is for those.
-        return self._worker_round().addCallback(lambda _: self._worker_round()).addCallback(self._close_store)
+        return self._worker_round().addCallback(lambda _: self._worker_round())
 
     def _worker_round(self) -> Deferred[object]:
         """Fires when the worker has done what it was given, and everybody has been told."""
@@ -353,11 +344,8 @@ class BrokerService:
         self._worker.run(lambda: None, done.callback)
         return done
 
-    def _close_store(self, _: object) -> None:
+    def _close_files(self) -> None:
         self._is_closed = True
-        self._schedule.stop()
-        for threads in self._threads:
-            threads.stop()
         self.broker.store.stop()
         self.broker.delays.close()
         self.broker.timers.close()
@@ -399,85 +387,6 @@ class BrokerService:
         """The members of groups that changed share the queues anew."""
         for client, group in self.broker.clients.take_notices():
             client.outgoing.members_changed(group)
-
-
-def _control(broker: Broker, settings: AccessSettings, pause: Pause) -> AccessControl | None:
-    """Users and policies, once anybody asks for them."""
-    if not settings.has_tables:
-        return None
-    on = broker.environment
-    tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.seal)
-    tables.users.own = settings.own_user
-    control = AccessControl(settings, tables, on.options, on.clock, pause)
-    broker.access = control.administration
-    return control
-
-
-def _guarded(
-    broker: Broker, access: AccessControl | None, plain: Keeper | None, pause: Pause
-) -> tuple[Admission | None, Mapping[int, AnyRequestFunction], Sequence[Hook]]:
-    """The access control there is, what is answered behind it, and what stands before that."""
-    on, audit = broker.environment, Audit(broker.options.audit_log_format)
-    if plain is not None:
-        names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
-        table = {**REQUESTS, **plain_requests.requests(plain, names)}
-        control = PlainControl(plain, on.options, on.clock, pause)
-        return control, control.guarded(audited(table, audit, refusal)), [control]
-    told = audited(REQUESTS, audit, refusal)
-    return (None, told, []) if access is None else (access, access.guarded(told, on.options), [access])
-
-
-def _dispatchers(
-    context: Context,
-    table: Mapping[int, AnyRequestFunction],
-    remoting: RemotingOptions,
-    clock: Clock,
-    hooks: Sequence[Hook],
-) -> tuple[Dispatcher, Dispatcher]:
-    """What answers on the main port, and on the fast one."""
-    broker = context.broker
-    fast = {code: function for code, function in table.items() if code not in NOT_ON_FAST_PORT}
-
-    def count_refused(command: RemotingCommand, peer: Peer) -> None:
-        broker.flow_control.count("requests in flight", f"{peer.address}, request {command.code}")
-
-    refused = UNSUPPORTED | dict.fromkeys(NOT_ON_FAST_PORT, "what may wait is asked on the main port")
-    limits = limits_of_bodies(table, remoting, broker.options)
-    main_port, fast_port = (
-        Dispatcher(context, served, others, clock=clock, hooks=hooks, limits=limits, refusal=refusal)
-        for served, others in ((table, UNSUPPORTED), (fast, refused))
-    )
-    main_port.on_refused = fast_port.on_refused = count_refused
-    return main_port, fast_port
-
-
-def _after_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], None]:
-    """What follows the requests of one read: what they left to be stored is, then all is made readable."""
-    settle = broker.pop.gathered.settle
-
-    def settle_and_dispatch() -> None:
-        settle()
-        dispatch()
-
-    return settle_and_dispatch
-
-
-def _operations(
-    broker: Broker, terms: Terms, admission: Admission | None, end_turn: Callable[[], None]
-) -> Operations:
-    """Return the operations for front ends that share the turns of the remoting server."""
-    return Operations(broker, terms.long_work, admission=admission, turn=terms.turn, end_turn=end_turn)
-
-
-def _workers(
-    given: Worker | None, reactor: Reactor, threads: int
-) -> tuple[Worker, Worker | None, list[ThreadWorker]]:
-    """What works, what reads where that waits for the disk, and which threads they are, if none was given."""
-    if given is not None:
-        return given, None, []
-    worker = ThreadWorker(reactor)  # type: ignore[arg-type]
-    aside = ThreadWorker(reactor, threads, "reads")  # type: ignore[arg-type]
-    return worker, aside, [aside, worker]
 
 
 def _free_port(host: str) -> int:

@@ -7,7 +7,6 @@
 Standard: `BrokerContainerStartup`.
 """
 
-import json
 import os
 import socket
 import sys
@@ -20,25 +19,21 @@ import click
 import mqgateway
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
-from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.cli import examples
-from mqgateway.gateway.cli.boot import container_boot_line, log_boot
-from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.boot import container_boot_line
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     PORT,
     begin_logging,
     common_options,
-    fail,
     important_flag,
     log_folder,
     process_start,
-    report,
     standard,
 )
-from mqgateway.gateway.cli.settings import from_file, from_flags, from_pairs, from_tls_file, listing, stop_for
+from mqgateway.gateway.cli.starting import apply_given, say_ready, settings_to_run
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
 DEFAULT_PORT = 10811
@@ -96,18 +91,12 @@ def container_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def settings_from(given: dict[str, Any]) -> tuple[ContainerSettings, list[Problem]]:
     """The settings out of file, environment and flags. Raises `ConfigError`."""
     settings = ContainerSettings()
-    problems = unknown_variables(os.environ, [settings.options])
-    found = from_file(given["config"]) + from_environment(os.environ, settings.options)
-    found += from_pairs(given["pairs"])
-    found += from_flags(
-        {
-            "namesrvAddr": given["namesrv"],
-            "brokerConfigPaths": given["broker_configs"],
-            "listenPort": given["port"],
-            "bindAddress": given["bind"],
-        }
-    )
-    problems += settings.options.apply(from_tls_file(found) + found)
+    flags = {
+        "namesrvAddr": given["namesrv"],
+        "brokerConfigPaths": given["broker_configs"],
+        "listenPort": given["port"],
+    }
+    problems = apply_given(settings.options, given, flags)
     settings.find_out()
     return settings, problems
 
@@ -118,20 +107,8 @@ def run_container(**given: Any) -> None:
     It starts the brokers in brokerConfigPaths, and mqadmin addBroker adds others. Environment variables set
     properties of the container. Properties of brokers are read from their files.
     """
-    output = given["output"]
-    try:
-        settings, problems = settings_from(given)
-    except EngineError as error:
-        fail([str(error)], output)
-        return
-    if stop_for(problems, given["strict"]):
-        fail(problems, output)
-    report(problems, output)
-    if given["important"]:
-        click.echo("\n".join(f"{name}={settings.options.get(name)}" for name in IMPORTANT))
-    elif given["print_config"]:
-        click.echo(listing(settings.options, output))
-    else:
+    settings = settings_to_run(given, settings_from, IMPORTANT)
+    if settings is not None:
         _run(settings, given)
 
 
@@ -144,46 +121,33 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.container.children import launcher
     from mqgateway.gateway.container.service import ContainerService
+    from mqgateway.gateway.runtime.service import Runtime
 
     def make(reactor: Any) -> ObservedService:
-        clock, disk = SystemClock(), RealDisk()
+        runtime = Runtime(reactor, SystemClock(), RealDisk())
         service = ContainerService(
-            settings.container,
-            settings.remoting,
-            settings.tls,
-            settings=settings.options,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
+            settings.options,
+            runtime,
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
             default_name=socket.gethostname() or "DEFAULT_BROKER",
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
             logs={"form": output, "level": level, "folder": log_folder(given)},
         )
-        bound_to = settings.remoting.bind_address
-        observation = Observation(
-            settings.container, reactor=reactor, clock=clock, disk=disk, bound_to=bound_to
-        )
+        observation = Observation(settings.container, runtime, bound_to=settings.remoting.bind_address)
         observation.container(service)
-        return ObservedService(service, observation)
+        return ObservedService(runtime, service, observation)
 
     def started(running: Any) -> None:
         service = running.service
         address = f"{settings.container.broker_container_ip}:{service.port}"
         brokers = service.brokers()
-        seconds = SystemClock().monotonic() - began
-        boot = container_boot_line(settings.container.namesrv_addr)
-        log_boot([boot])
-        if output == "json":
-            said = {"container": address, "brokers": brokers, "startedInSeconds": round(seconds, 3)}
-            click.echo(json.dumps(said | {"ready": True}))
-        else:
-            click.echo(f"container    {address}")
-            for name, at in brokers.items():
-                click.echo(f"broker       {at}   ({name})")
-            click.echo(boot.text)
-            click.echo(f"ready in {seconds:.2f} s")
-        sys.stdout.flush()
+        say_ready(
+            output,
+            {"container": address, "brokers": brokers},
+            [f"container    {address}", *(f"broker       {at}   ({name})" for name, at in brokers.items())],
+            container_boot_line(settings.container.namesrv_addr),
+            began,
+        )
 
     sys.exit(run(make, started, levels))
 

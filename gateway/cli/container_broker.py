@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.stdio import StandardIO
 from twisted.python.failure import Failure
@@ -38,6 +38,7 @@ from mqgateway.gateway.container.plan import settings_of_broker
 from mqgateway.gateway.front_end import Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.service import Runtime, Service
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Parent(Protocol):
         self._on_gone()
 
 
-class ContainedBroker:
+class ContainedBroker(Service):
     """The broker of this process. `say` writes to the container, `attach` lets a protocol hear it."""
 
     def __init__(
@@ -72,64 +73,48 @@ class ContainedBroker:
         attach: Callable[[Protocol], object],
         end: Callable[[], None],
     ) -> None:
+        runtime, options = Runtime(reactor, SystemClock(), RealDisk()), settings.broker
+        super().__init__(runtime)
         self._settings = settings
         self._say = say
         self._attach = attach
-        self._end = end
-        self._is_stopping = False
-        self._clock = clock = SystemClock()
-        disk, options = RealDisk(), settings.broker
+        self._end_process = end
         self._observation = Observation(
-            options,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
-            bound_to=settings.remoting.bind_address,
-            advertised=options.broker_ip1,
+            options, runtime, bound_to=settings.remoting.bind_address, advertised=options.broker_ip1
         )
-        self._reactor = reactor
         self._meters = meters = Meters(options.metrics_otel_cardinality_limit)
         self.front_ends: dict[str, Running] = {}
-        self.broker = BrokerService(
-            options,
-            settings.store,
-            settings.remoting,
-            settings.tls,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
-            hooks=self._observation.broker_hooks(options),
-        )
+        self.broker = BrokerService(settings.options, runtime, hooks=self._observation.broker_hooks(options))
         self._observation.broker(self.broker, options, meters)
+        self._on_stop(self._observation.stop)
+        self._on_stop(self.broker.stop)
+        self._on_stop(self._stop_front_ends)
 
-    def start(self) -> Deferred[Any]:
+    def _begin(self) -> Deferred[None]:
         """Start the broker; the container is told how that went."""
         self._attach(Parent(self._told, self._alone))
         self._observation.start()
-        return maybeDeferred(self.broker.start).addCallbacks(self._up, self._failed)
+        return self.broker.start().addCallback(self._up).addErrback(self._failed)
 
     @property
     def entries(self) -> int:
         """How many topics, groups and queues the broker holds."""
         return self.broker.entries
 
-    def stop(self) -> Deferred[Any]:
-        """Stop the broker in good order."""
-        self._is_stopping = True
+    def _stop_front_ends(self) -> None:
         for running in reversed(self.front_ends.values()):
             running.stop()
-        stopped = maybeDeferred(self.broker.stop)
-        return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))
 
     def _up(self, _: object) -> None:
+        if self.is_ending:
+            return
         self.front_ends = start_front_ends(
             [one for one in FRONT_ENDS if one.is_for_clients],
             self.broker,
             self._settings,
             self._observation,
             self._meters,
-            reactor=self._reactor,
-            clock=self._clock,
+            self._runtime,
         )
         self._observation.started()
         log_boot(
@@ -149,9 +134,9 @@ class ContainedBroker:
                 log.warning("%s", error)
 
     def _alone(self) -> None:
-        if not self._is_stopping:
+        if not self.is_ending:
             log.error("the container is gone: this broker stops")
-            self._end()
+            self._end_process()
 
 
 def first_message(read: Callable[[], bytes]) -> Message:

@@ -6,7 +6,6 @@
 Standard: `ControllerStartup`.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,10 +16,9 @@ import click
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.options import Problem, format_value
+from mqgateway.engine.options import Problem
 from mqgateway.gateway.cli import examples
-from mqgateway.gateway.cli.boot import controller_boot_line, log_boot
-from mqgateway.gateway.cli.environment import from_environment, unknown_variables
+from mqgateway.gateway.cli.boot import controller_boot_line
 from mqgateway.gateway.cli.service_flags import (
     FILE,
     begin_logging,
@@ -28,18 +26,12 @@ from mqgateway.gateway.cli.service_flags import (
     fail,
     important_flag,
     process_start,
-    report,
     standard,
 )
 from mqgateway.gateway.cli.settings import (
     ControllerSettings,
-    from_file,
-    from_flags,
-    from_pairs,
-    from_tls_file,
-    listing,
-    stop_for,
 )
+from mqgateway.gateway.cli.starting import apply_given, say_ready, settings_to_run
 
 IMPORTANT = (
     "controllerDLegerGroup",
@@ -79,11 +71,7 @@ def controller_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def settings_from(given: dict[str, Any]) -> tuple[ControllerSettings, list[Problem]]:
     """The settings out of file, environment and flags. Raises `ConfigError`."""
     settings = ControllerSettings()
-    problems = unknown_variables(os.environ, [settings.options])
-    found = from_file(given["config"]) + from_environment(os.environ, settings.options)
-    found += from_pairs(given["pairs"])
-    found += from_flags({"bindAddress": given["bind"]})
-    problems += settings.options.apply(from_tls_file(found) + found)
+    problems = apply_given(settings.options, given, {})
     folder = given["data_dir"]
     settings.find_out(os.path.abspath(folder) if folder else None, given["config"])
     return settings, problems
@@ -95,21 +83,8 @@ def run_controller(**given: Any) -> None:
     controllerDLegerPeers sets its address, as n0-10.0.0.1:9878. Several controllers also require
     controllerEtcdEndpoints.
     """
-    output = given["output"]
-    try:
-        settings, problems = settings_from(given)
-    except EngineError as error:
-        fail([str(error)], output)
-        return
-    if stop_for(problems, given["strict"]):
-        fail(problems, output)
-    report(problems, output)
-    if given["important"]:
-        values = {name: format_value(settings.options.get(name)) for name in IMPORTANT}
-        click.echo("\n".join(f"{name}={value}" for name, value in values.items()))
-    elif given["print_config"]:
-        click.echo(listing(settings.options, output))
-    else:
+    settings = settings_to_run(given, settings_from, IMPORTANT)
+    if settings is not None:
         _run(settings, given)
 
 
@@ -123,7 +98,7 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.controller.service import ControllerService
     from mqgateway.gateway.remoting.dispatch import Hook
-    from mqgateway.gateway.remoting.tls import ServerTls
+    from mqgateway.gateway.runtime.service import Runtime
 
     try:
         check_controller_start(settings)
@@ -131,48 +106,27 @@ def _run(settings: ControllerSettings, given: dict[str, Any]) -> None:
         fail(str(error).splitlines(), output)
 
     def make(reactor: Any) -> ObservedService:
-        clock, disk = SystemClock(), RealDisk()
-        observation = Observation(
-            settings.controller,
-            reactor=reactor,
-            clock=clock,
-            disk=disk,
-            bound_to=settings.remoting.bind_address,
-        )
+        runtime = Runtime(reactor, SystemClock(), RealDisk())
+        observation = Observation(settings.controller, runtime, bound_to=settings.remoting.bind_address)
 
         def make_service(hooks: Sequence[Hook]) -> ControllerService:
-            return ControllerService(
-                settings.controller,
-                remoting=settings.remoting,
-                reactor=reactor,
-                clock=clock,
-                disk=disk,
-                settings=settings.options,
-                tls=ServerTls(settings.tls, disk),
-                hooks=hooks,
-            )
+            return ControllerService(settings.options, runtime, hooks=hooks)
 
         service = observation.controller(make_service, settings.controller)
-        return ObservedService(service, observation)
+        return ObservedService(runtime, service, observation)
 
     def started(running: Any) -> None:
-        service = running.service
-        seconds = SystemClock().monotonic() - began
-        boot = controller_boot_line(is_alone=True)
-        log_boot([boot])
+        address = running.service.peer.address
         endpoints = settings.controller.controller_etcd_endpoints
         where = "etcd" if endpoints else "data"
         found = endpoints or settings.controller.controller_store_path
-        if output == "json":
-            said = {"controller": service.peer.address, where: found}
-            click.echo(json.dumps(said | {"startedInSeconds": round(seconds, 3), "ready": True}))
-        else:
-            address = service.peer.address
-            click.echo(f"controller   {address}   (brokers: controllerAddr={address})")
-            click.echo(f"{where:<13}{found}")
-            click.echo(boot.text)
-            click.echo(f"ready in {seconds:.2f} s")
-        sys.stdout.flush()
+        say_ready(
+            output,
+            {"controller": address, where: found},
+            [f"controller   {address}   (brokers: controllerAddr={address})", f"{where:<13}{found}"],
+            controller_boot_line(is_alone=True),
+            began,
+        )
 
     sys.exit(run(make, started, levels))
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mqgateway.engine.clock import Clock
 from mqgateway.engine.meters import FrontEndMeter, Meters
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.settings import BrokerSettings
 from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
 from mqgateway.gateway.namesrv.name_server import NameServer
-from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.service import Runtime
 
 
 def start_front_ends(
@@ -20,9 +19,7 @@ def start_front_ends(
     settings: BrokerSettings,
     observation: Observation,
     meters: Meters,
-    *,
-    reactor: Reactor,
-    clock: Clock,
+    runtime: Runtime,
     name_server: NameServer | None = None,
 ) -> dict[str, Running]:
     """Start the front ends that have a port, and return them by name in the order of their start."""
@@ -37,8 +34,8 @@ def start_front_ends(
             Surroundings(
                 operations=broker.operations,
                 server=broker.server,
-                reactor=reactor,
-                clock=clock,
+                reactor=runtime.reactor,
+                clock=runtime.clock,
                 host=one.host_in(options, settings.remoting.bind_address),
                 port=port,
                 advertised=options.broker_ip1,

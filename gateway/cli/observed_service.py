@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.cli.observing import Observation
-
-if TYPE_CHECKING:
-    from mqgateway.gateway.cli.run import Service
+from mqgateway.gateway.runtime.service import Runtime, Service
 
 
-class ObservedService:
+class ObservedService(Service):
     """Both together, started and stopped as one."""
 
-    def __init__(self, service: Service, observation: Observation) -> None:
+    def __init__(self, runtime: Runtime, service: Service, observation: Observation) -> None:
+        super().__init__(runtime)
         self.service = service
         self._observation = observation
+        self._on_stop(observation.stop)
+        self._on_stop(service.stop)
 
-    def start(self) -> Deferred[Any]:
-        """Fires as the service's own start does."""
+    def _begin(self) -> Deferred[None]:
         self._observation.start()
-        return maybeDeferred(self.service.start).addCallback(self._started)
-
-    def _started(self, result: Any) -> Any:
-        self._observation.started()
-        return result
-
-    def stop(self) -> Deferred[Any]:
-        """Stop the service, then tell nobody more about it."""
-        stopped = maybeDeferred(self.service.stop)
-        return stopped.addBoth(lambda result: self._observation.stop().addCallback(lambda _: result))
+        return self.service.start().addCallback(lambda _: self._observation.started())

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions
@@ -18,7 +16,7 @@ from mqgateway.engine.options.metrics import ExporterOptions, HealthOptions
 from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.remoting.dispatch import Hook
-from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.service import Runtime
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.service import BrokerService
@@ -44,19 +42,12 @@ class Observation:
     """
 
     def __init__(
-        self,
-        options: HealthOptions,
-        *,
-        reactor: Reactor,
-        clock: Clock,
-        disk: Disk,
-        bound_to: str,
-        advertised: str = "",
+        self, options: HealthOptions, runtime: Runtime, *, bound_to: str, advertised: str = ""
     ) -> None:
-        self._clock = clock
-        self._disk = disk
+        self._clock = runtime.clock
+        self._disk = runtime.disk
         self._exports = isinstance(options, ExporterOptions) and options.exports_metrics
-        self._reactor = reactor
+        self._reactor = runtime.reactor
         self._spans: MessageSpans | None = None
         self.service: MetricsService | None = None
         if self._exports or options.health_port:
@@ -64,7 +55,12 @@ class Observation:
 
             own = "" if bound_to in EVERY_ADDRESS else bound_to
             self.service = MetricsService(
-                options, (), reactor=reactor, clock=clock, host=own or advertised, health_host=own
+                options,
+                (),
+                reactor=runtime.reactor,
+                clock=runtime.clock,
+                host=own or advertised,
+                health_host=own,
             )
 
     def broker_hooks(self, options: BrokerOptions) -> list[Hook]:

@@ -6,7 +6,7 @@ Beside a name server runs a controller, where its settings ask for one.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -34,15 +34,15 @@ from mqgateway.gateway.front_end import FrontEnd, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.dispatch import Hook
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.name_servers import split_addresses
+from mqgateway.gateway.runtime.service import Runtime, Service
 
 if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
 
 
-class Both:
+class Both(Service):
     """A name server, a broker, or both in one process; the broker then registers with its neighbour."""
 
     def __init__(
@@ -53,21 +53,24 @@ class Both:
         began: float,
         front_ends: Sequence[FrontEnd] = FRONT_ENDS,
     ) -> None:
+        super().__init__(Runtime(reactor, SystemClock(), RealDisk()))
         self._began = began
         self._namesrv_settings = namesrv
         self._broker_settings = broker
-        self._reactor = reactor
-        self.clock = SystemClock()
-        self.disk = RealDisk()
         self.namesrv: NameServerService | None = None
         self.controller: ControllerService | None = None
         self.broker: BrokerService | None = None
-        self._namesrv_port = 0
         self._observation = self._observed(namesrv, broker)
         self._declared = front_ends
         self.front_ends: dict[str, Running] = {}
         self._meters: Meters | None = None  # the broker's
         self._open_files = raise_open_files()
+        # A stop goes through these from the last to the first; the broker leaves the name server.
+        self._on_stop(self._observation.stop)
+        self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
+        self._on_stop(lambda: None if self.controller is None else self.controller.stop())
+        self._on_stop(lambda: None if self.broker is None else self.broker.stop())
+        self._on_stop(self._stop_front_ends)
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
         """What is served of both goes by the settings of the broker, if there is one."""
@@ -75,14 +78,12 @@ class Both:
         assert settings is not None
         return Observation(
             broker.broker if broker is not None else settings.namesrv,  # type: ignore[union-attr]
-            reactor=self._reactor,
-            clock=self.clock,
-            disk=self.disk,
+            self._runtime,
             bound_to=settings.remoting.bind_address,
             advertised=broker.broker.broker_ip1 if broker is not None else "",
         )
 
-    def start(self) -> Deferred[Any]:
+    def _begin(self) -> Deferred[Any]:
         """Start both; the Deferred fires when clients can use them.
 
         The name server listens once the broker does, and says nothing about routes until that is in them: so
@@ -90,90 +91,78 @@ class Both:
         """
         self._observation.start()
         if self._broker_settings is None:
-            self._start_namesrv(None)
-            self._observation.started()
-            return succeed(None)
+            return self._start_namesrv(None).addCallback(lambda _: self._observation.started())
         registered: Deferred[None] = Deferred()
         started = self._start_broker(self._broker_settings, registered)
 
         def tell(result: object) -> object:
             registered.callback(None)
-            if not isinstance(result, Failure):
+            if not isinstance(result, Failure) and not self.is_ending:
                 self._observation.started()
                 self._start_front_ends(self._broker_settings)
             return result
 
         return started.addBoth(tell)
 
-    def _start_namesrv(self, registered: Deferred[None] | None) -> None:
+    def _start_namesrv(self, registered: Deferred[None] | None) -> Deferred[None]:
         settings = self._namesrv_settings
         assert settings is not None
         meters = Meters(SERIES_OF_NAME_SERVER)
-        namesrv = NameServerService(
-            settings.namesrv,
-            remoting=settings.remoting,
-            settings=settings.options,
-            reactor=self._reactor,
-            clock=self.clock,
-            disk=self.disk,
-            tls=ServerTls(settings.tls, self.disk),
-            client_tls=self._client_tls(settings),
+        self.namesrv = NameServerService(
+            settings.options,
+            self._runtime,
             users=None if self.broker is None else self.broker.users,
+            until=registered,
         )
-        self._observation.name_server(namesrv, settings.namesrv, meters)
-        self._namesrv_port = namesrv.start(until=registered).getHost().port
-        self.namesrv = namesrv
-        if settings.namesrv.enable_controller_in_namesrv:
-            self.controller = self._observation.controller(self._make_controller, settings.controller)
-            self.controller.start()
+        self._observation.name_server(self.namesrv, settings.namesrv, meters)
+        return self.namesrv.start().addCallback(lambda _: self._start_controller(settings))
+
+    def _start_controller(self, settings: NamesrvSettings) -> Deferred[None]:
+        if not settings.namesrv.enable_controller_in_namesrv:
+            return succeed(None)
+        self.controller = self._observation.controller(self._make_controller, settings.controller)
+        return self.controller.start()
 
     def _make_controller(self, hooks: Sequence[Hook]) -> ControllerService:
         from mqgateway.gateway.controller.service import ControllerService
 
-        settings = self._namesrv_settings
-        assert settings is not None
+        assert self._namesrv_settings is not None
         return ControllerService(
-            settings.controller,
-            remoting=settings.remoting,
-            settings=settings.options,
-            reactor=self._reactor,
-            clock=self.clock,
-            disk=self.disk,
-            tls=ServerTls(settings.tls, self.disk),
-            client_tls=self._client_tls(settings),
+            self._namesrv_settings.options,
+            self._runtime,
             hooks=hooks,
             users=None if self.namesrv is None else self.namesrv.users,
         )
 
-    def _client_tls(self, settings: NamesrvSettings) -> ClientTls | None:
-        return ClientTls(settings.tls, self.disk) if settings.remoting.use_tls else None
-
-    def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[Any]:
-        def before_registering() -> None:
+    def _start_broker(self, settings: BrokerSettings, registered: Deferred[None]) -> Deferred[None]:
+        def before_registering() -> Deferred[None]:
             if self._namesrv_settings is None:
-                return
-            self._start_namesrv(registered)
-            addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
-            given = split_addresses(settings.broker.namesrv_addr)
-            addresses += [address for address in given if not self._is_own_name_server(address)]
-            settings.options.set("namesrvAddr", ";".join(addresses), "built-in name server")
+                return succeed(None)
+            return self._start_namesrv(registered).addCallback(
+                lambda _: self._register_with_neighbour(settings)
+            )
 
         self._meters = meters = Meters(settings.broker.metrics_otel_cardinality_limit)
         self.broker = BrokerService(
-            settings.broker,
-            settings.store,
-            settings.remoting,
-            settings.tls,
-            reactor=self._reactor,
-            clock=self.clock,
-            disk=self.disk,
-            settings=settings.options,
+            settings.options,
+            self._runtime,
             hooks=self._observation.broker_hooks(settings.broker),
             before_registering=before_registering,
             neighbours=None if self._namesrv_settings is None else Credentials.made_up("serve"),
         )
         self._observation.broker(self.broker, settings.broker, meters, self._declared)
-        return maybeDeferred(self.broker.start)
+        return self.broker.start()
+
+    def _register_with_neighbour(self, settings: BrokerSettings) -> None:
+        """Make the name server of this process the broker's first."""
+        addresses = [f"{_neighbour(settings.remoting.bind_address)}:{self._namesrv_port}"]
+        given = split_addresses(settings.broker.namesrv_addr)
+        addresses += [address for address in given if not self._is_own_name_server(address)]
+        settings.options.set("namesrvAddr", ";".join(addresses), "built-in name server")
+
+    @property
+    def _namesrv_port(self) -> int:
+        return 0 if self.namesrv is None else self.namesrv.port
 
     def _is_own_name_server(self, address: str) -> bool:
         """Return True if an address of `namesrvAddr` leads to the name server of this process."""
@@ -190,8 +179,7 @@ class Both:
             settings,
             self._observation,
             self._meters,
-            reactor=self._reactor,
-            clock=self.clock,
+            self._runtime,
             name_server=None if self.namesrv is None else self.namesrv.namesrv,
         )
 
@@ -225,22 +213,17 @@ class Both:
         """
         waiting = []
         if self.broker is not None:
-            waiting = reread_settings(self.broker.broker, broker, self.clock.millis())
+            waiting = reread_settings(self.broker.broker, broker, self._runtime.clock.millis())
         if self.namesrv is not None:
             waiting += self.namesrv.namesrv.configuration.reread(namesrv)
         return waiting
 
-    def stop(self) -> Deferred[Any]:
-        """Stop the front ends, the broker, the controller and the name server, which the broker leaves."""
-        stopped: Deferred[Any] = succeed(None)
+    async def _end_front_ends(self) -> None:
         for running in reversed(self.front_ends.values()):
-            stopped.addBoth(_after, running.stop)
-        if self.broker is not None:
-            stopped.addBoth(_after, self.broker.stop)
-        for service in (self.controller, self.namesrv):
-            if service is not None:
-                stopped.addBoth(_after, service.stop)
-        return stopped.addBoth(_after, self._observation.stop)
+            await maybeDeferred(running.stop)
+
+    def _stop_front_ends(self) -> Deferred[None]:
+        return Deferred.fromCoroutine(self._end_front_ends())
 
     def summary(self) -> Summary:
         """What a person should know now that it is up."""
@@ -271,7 +254,7 @@ class Both:
                 allowed_slaves=broker.store.ha_allowed_slaves if broker else "",
                 has_accounts=broker is not None and broker.broker.acl_enable,
             ),
-            started_in=self.clock.monotonic() - self._began,
+            started_in=self._runtime.clock.monotonic() - self._began,
             warnings=warnings,
             controller=self.controller.peer.address if self.controller else None,
             boot=[line.text for line in self.boot_lines()],
@@ -299,11 +282,6 @@ class Both:
     def _namesrv_folder(self) -> str:
         assert self._namesrv_settings is not None
         return self._namesrv_settings.namesrv.kv_config_path.rpartition("/")[0]
-
-
-def _after(result: Any, stop: Callable[[], Any]) -> Deferred[Any]:
-    """Stop, and give the result of what was before."""
-    return maybeDeferred(stop).addCallback(lambda _: result)
 
 
 def _neighbour(bind_address: str) -> str:

@@ -54,9 +54,10 @@ class Container:
         configuration_path: str = "",
         logs: Message | None = None,
         when_due_changes: Callable[[], None],
+        access: Administration | None = None,
     ) -> None:
         self.options = options
-        self.access: Administration | None = None
+        self.access = access
         """Users and policies; None where nobody is asked who they are."""
         self.configuration = Configuration(settings, disk, clock, configuration_path, CONTAINER_RULES)
         self.supervision = Supervision(options, clock)

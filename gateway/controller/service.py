@@ -13,43 +13,32 @@ import os
 from collections.abc import Sequence
 from typing import cast
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred
 
-from mqgateway.engine.clock import Clock
 from mqgateway.engine.configuration import CONTROLLER_RULES, Configuration
 from mqgateway.engine.controller.controller import Controller, Notice
 from mqgateway.engine.controller.local_state import FILE_NAME, LocalState
 from mqgateway.engine.controller.state import State
 from mqgateway.engine.disk import Disk, File, make_directories
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import OptionSet, RemotingOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.controller import ControllerOptions
-from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access import requests as access_requests
-from mqgateway.gateway.access.audit import Audit
-from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import control_of_server
-from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTROLLER
-from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.gateway.access.server_access import ServerAccess
+from mqgateway.gateway.access.server_needs import OF_CONTROLLER
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.bodies import SyncStateSet
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyBrokerRoleChangedRequestHeader
 from mqgateway.gateway.controller.context import ControllerContext
-from mqgateway.gateway.controller.etcd_client import EtcdClient
 from mqgateway.gateway.controller.peers import own_peer, peers_of
 from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED, refusal
 from mqgateway.gateway.controller.shared_place import open_place, state_in
 from mqgateway.gateway.remoting.call import Peer
-from mqgateway.gateway.remoting.client import RemotingClient
-from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
+from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 from mqgateway.gateway.remoting.limits import body_limits
-from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
-from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.runtime.threads import ThreadWorker
+from mqgateway.gateway.remoting.service import RemotingService
+from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -63,140 +52,93 @@ LEAST_WAIT, MOST_WAIT = 0.05, 1.0
 """Seconds between two looks for silent brokers; meanwhile one may be heard of whose time ends sooner."""
 
 
-class ControllerService:
-    """A controller on the port that the peers give it. Nothing happens before `start`, but for its file.
+class ControllerService(RemotingService):
+    """A controller on the port that the peers give it. Before `start` it only locks and reads its file.
 
-    `settings` are all options of the process as properties (requests 1009 and 1010); made of `options` and
-    `remoting` when it is not given. `worker` is a thread unless another is given. `users` are those of
-    another server of this process; without them a controller that asks who somebody is keeps its own in
-    `controllerStorePath`. Raises `ConfigError` when the settings or the files cannot be used, or another
-    process uses them.
+    `settings` are all options of the process as properties (requests 1009 and 1010). `hooks` watch over every
+    request. `users` are those of another server of this process; without them a controller that
+    authenticates requests keeps its own in `controllerStorePath`. Raises `ConfigError` when the settings or
+    the files cannot be used, or another process uses them.
     """
 
     def __init__(
         self,
-        options: ControllerOptions,
+        settings: OptionSet,
+        runtime: Runtime,
         *,
-        remoting: RemotingOptions,
-        reactor: Reactor,
-        clock: Clock,
-        disk: Disk,
-        settings: OptionSet | None = None,
-        tls: ServerTls | None = None,
-        client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
-        worker: Worker | None = None,
         users: AccessTables | None = None,
     ) -> None:
-        self._options = options
-        self._remoting = remoting
-        self._schedule = Schedule(reactor)
+        super().__init__(runtime, settings.part(RemotingOptions), settings.part(TlsOptions))
+        self._options = options = settings.part(ControllerOptions)
         self.peer = own_peer(options)
-        access = AccessSettings.of(options, disk, ALL_CLUSTERS)
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
-        self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
-        self._lock: File | None = None
-        self._place: EtcdClient | None = None
-        self._state: State
-        if options.controller_etcd_endpoints:
-            self._place = open_place(options, reactor, disk)
-            self._state = state_in(self._place, options, self.peer, clock)
-        else:
-            self._lock = _lock(disk, options.controller_store_path)
-            self._state = self._local_state(disk, clock)
-        try:
-            self._access = control_of_server(
-                access,
+        self.folder = "" if options.controller_etcd_endpoints else options.controller_store_path
+        """Where the file of broker sets is; empty when they are in etcd."""
+        with self._closed_on_failure():
+            self._state = self._open_state()
+            self._access = ServerAccess(
                 options,
                 OF_CONTROLLER,
-                disk=disk,
+                disk=runtime.disk,
                 folder=options.controller_store_path,
-                clock=clock,
+                clock=runtime.clock,
                 worker=self._worker,
                 pause=self._schedule.pause,
                 shared=users,
             )
-        except ConfigError:
-            if self._lock is not None:
-                self._lock.close()
-            raise
-        self.controller = Controller(options, self._state, clock, self._send_notice)
-        known = OptionSet(options, remoting) if settings is None else settings
+            self._on_close(self._access.close)
+        self._client = self._make_client(self._access.sign)
+        self.controller = Controller(options, self._state, runtime.clock, self._send_notice)
         context = ControllerContext(
             self.controller,
-            Configuration(known, disk, clock, options.config_store_path, CONTROLLER_RULES),
+            Configuration(settings, runtime.disk, runtime.clock, options.config_store_path, CONTROLLER_RULES),
             options.controller_d_leger_group,
             peers_of(options.controller_d_leger_peers),
-            None if self._access is None else self._access.administration,
+            self._access.administration,
         )
-        served: dict[int, RequestFunction | LongRequestFunction] = {**REQUESTS}
-        if self._access is not None:
-            served |= access_requests.REQUESTS
-            hooks = [*hooks, self._access]
+        table = self._access.requests(REQUESTS, refusal)
         self.dispatcher = Dispatcher(
             context,
-            audited(served, Audit(options.audit_log_format), refusal),
+            table,
             UNSUPPORTED,
-            clock=clock,
-            hooks=hooks,
-            limits=body_limits(served, remoting, {}),
+            clock=runtime.clock,
+            hooks=[*hooks, *self._access.hooks],
+            limits=body_limits(table, self._remoting, {}),
             refusal=refusal,
         )
-        self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
+        self._server = self._make_server(self.dispatcher)
+        self._on_stop(self.controller.stop)
 
-    def _local_state(self, disk: Disk, clock: Clock) -> LocalState:
-        path = os.path.join(self._options.controller_store_path, FILE_NAME)
-        try:
-            return LocalState(self.peer.leader, disk, path, clock, self._worker)
-        except ConfigError:
-            assert self._lock is not None
-            self._lock.close()
-            raise
-
-    @property
-    def folder(self) -> str:
-        """Where the file of broker sets is; empty when they are in etcd."""
-        return "" if self._lock is None else self._options.controller_store_path
+    def _open_state(self) -> State:
+        """Return the broker sets of the locked file, or those in etcd, to which it connects later."""
+        options, runtime = self._options, self._runtime
+        if options.controller_etcd_endpoints:
+            place = open_place(options, runtime.reactor, runtime.disk)
+            self._on_close(place.close)
+            shared = state_in(place, options, self.peer, runtime.clock)
+            self._on_close(lambda: _closed(shared))
+            return shared
+        self._on_close(_lock(runtime.disk, options.controller_store_path).close)
+        path = os.path.join(options.controller_store_path, FILE_NAME)
+        local = LocalState(self.peer.leader, runtime.disk, path, runtime.clock, self._worker)
+        self._on_close(lambda: _closed(local))
+        return local
 
     @property
     def entries(self) -> int:
         """How many broker sets there are."""
         return len(self.controller.state.sets)
 
-    def start(self) -> ListeningPort:
-        """Listen and start the timers. Raises `twisted.internet.error.CannotListenError`."""
-        listening = self._server.listen(self._remoting.bind_address, self.peer.port)
+    def _begin(self) -> None:
+        """Listen and start the timers."""
+        self._server.listen(self._remoting.bind_address, self.peer.port)
         self.controller.start()
         between = self._options.scan_inactive_master_interval / 1000
         self._schedule.every(between, between, self.controller.elect_where_needed)
         self._schedule.every(STATE_BEAT, STATE_BEAT, self._state.beat)
-        if self._access is not None:
-            self._schedule.every(SAVE_INTERVAL, SAVE_INTERVAL, self._access.retry)
+        self._schedule.every(SAVE_INTERVAL, SAVE_INTERVAL, self._access.retry)
         self._wait_for_silence()
         log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)
-        return listening
-
-    def stop(self) -> Deferred[None]:
-        """Stop in good order: no new connections, what was read is answered. Fires when all is closed."""
-        self.controller.stop()
-        stopped = gatherResults([self._server.stop(), self._client.close()])
-        return stopped.addCallback(self._close)
-
-    def _close(self, _: object) -> Deferred[None]:
-        self._schedule.stop()
-        if isinstance(self._worker, ThreadWorker):
-            self._worker.stop()
-        closed: Deferred[None] = Deferred()
-        self._state.close(lambda: closed.callback(None))
-        return closed.addCallback(self._let_go)
-
-    def _let_go(self, _: None) -> Deferred[None] | None:
-        """Others may use the file now; of etcd the connections are ended."""
-        if self._access is not None:
-            self._access.close()
-        if self._lock is not None:
-            self._lock.close()
-        return None if self._place is None else self._place.close()
 
     def _wait_for_silence(self) -> None:
         """Look again when somebody may be silent too long, or when it is time to."""
@@ -236,6 +178,13 @@ def notice_command(notice: Notice) -> RemotingCommand:
     )
     body = SyncStateSet(set(after.sync_state_set), after.sync_state_set_epoch).encode()
     return RemotingCommand.request(RequestCode.NOTIFY_BROKER_ROLE_CHANGED, header, body)
+
+
+def _closed(state: State) -> Deferred[None]:
+    """Close a state; the result fires when that is done."""
+    closed: Deferred[None] = Deferred()
+    state.close(lambda: closed.callback(None))
+    return closed
 
 
 def _lock(disk: Disk, folder: str) -> File:

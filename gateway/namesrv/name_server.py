@@ -44,6 +44,7 @@ class NameServer:
         send_notices: Callable[[list[Notice]], None],
         soon: Callable[[Callable[[], None]], None],
         worker: Worker | None = None,
+        access: Administration | None = None,
     ) -> None:
         self.options = options
         self.configuration = Configuration(
@@ -56,11 +57,8 @@ class NameServer:
         self.clock = clock
         self.disk = disk
         self.tables = RouteTables(options)
-        path = options.kv_config_path or _in_home("kvConfig.json")
-        self.folder = os.path.dirname(path)
-        """Where its tables are kept."""
-        self.kv = KvConfig(options, disk, path, clock, worker)
-        self.access: Administration | None = None
+        self.kv = KvConfig(options, disk, _kv_path(options), clock, worker)
+        self.access = access
         """Users and policies; None where nobody is asked who they are."""
         self.send_notices = send_notices
         self._soon = soon
@@ -128,6 +126,15 @@ class NameServer:
             self.leave_soon(leaving)
             peers.append(leaving.peer)
         return peers
+
+
+def tables_folder(options: NamesrvOptions) -> str:
+    """Return the folder of a name server's tables."""
+    return os.path.dirname(_kv_path(options))
+
+
+def _kv_path(options: NamesrvOptions) -> str:
+    return options.kv_config_path or _in_home("kvConfig.json")
 
 
 def _in_home(name: str) -> str:

@@ -12,35 +12,24 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred
 
-from mqgateway.engine.clock import Clock
-from mqgateway.engine.disk import Disk
-from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions
-from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access import requests as access_requests
-from mqgateway.gateway.access.audit import Audit
-from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import control_of_server
-from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_NAME_SERVER
-from mqgateway.gateway.access.settings import AccessSettings
+from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions, TlsOptions
+from mqgateway.gateway.access.server_access import ServerAccess
+from mqgateway.gateway.access.server_needs import OF_NAME_SERVER
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import NotifyMinBrokerIdChangeRequestHeader
 from mqgateway.gateway.namesrv import requests
-from mqgateway.gateway.namesrv.name_server import NameServer
+from mqgateway.gateway.namesrv.name_server import NameServer, tables_folder
 from mqgateway.gateway.namesrv.registration import Notice
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
-from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook, LongRequestFunction, RequestFunction
 from mqgateway.gateway.remoting.limits import BodyLimit, body_limits
-from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
-from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
-from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.runtime.threads import ThreadWorker
+from mqgateway.gateway.remoting.service import RemotingService
+from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -254,66 +243,64 @@ def limits_of_bodies(codes: Iterable[int], remoting: RemotingOptions) -> dict[in
     return body_limits(codes, remoting, {RequestCode.REGISTER_BROKER: None})
 
 
-class NameServerService:
-    """A name server on one port. Nothing happens before `start`.
+class NameServerService(RemotingService):
+    """A name server on one port.
 
-    `settings` are all options of the process as properties (requests 318 and 319); made of `options` and
-    `remoting` when it is not given. `client_tls` is used towards brokers that are told something. `hooks`
-    watch over every request. `worker` is a thread unless another is given. `users` are those of a broker of
-    this process; without them a name server that asks who somebody is keeps its own beside `kvConfigPath`.
+    `settings` are all options of the process as properties (requests 318 and 319), with TLS towards brokers
+    that are notified, too. `hooks` watch over every request. `users` are those of a broker of this process;
+    without them a name server that authenticates requests keeps its own beside `kvConfigPath`. Requests for
+    routes before `until` fires are answered then. Raises `ConfigError`.
     """
 
     def __init__(
         self,
-        options: NamesrvOptions,
+        settings: OptionSet,
+        runtime: Runtime,
         *,
-        remoting: RemotingOptions,
-        reactor: Reactor,
-        clock: Clock,
-        disk: Disk,
-        settings: OptionSet | None = None,
-        tls: ServerTls | None = None,
-        client_tls: ClientTls | None = None,
         hooks: Sequence[Hook] = (),
-        worker: Worker | None = None,
         users: AccessTables | None = None,
+        until: Deferred[None] | None = None,
     ) -> None:
-        self._options = options
-        self._remoting = remoting
-        self._schedule = Schedule(reactor)
-        access = AccessSettings.of(options, disk, ALL_CLUSTERS)
-        self._client = RemotingClient(reactor, remoting, tls=client_tls, clock=clock, sign=access.sign)
-        self._worker = ThreadWorker(reactor) if worker is None else worker  # type: ignore[arg-type]
-        self.namesrv = NameServer(
-            options,
-            settings=OptionSet(options, remoting) if settings is None else settings,
-            clock=clock,
-            disk=disk,
-            send_notices=self._send_notices,
-            soon=self._soon,
-            worker=self._worker,
-        )
-        self._until: Deferred[None] | None = None
+        super().__init__(runtime, settings.part(RemotingOptions), settings.part(TlsOptions))
+        self._options = options = settings.part(NamesrvOptions)
+        self._until = until
+        self.port = 0
+        """The port in use, once this has started."""
+        with self._closed_on_failure():
+            self._access = ServerAccess(
+                options,
+                OF_NAME_SERVER,
+                disk=runtime.disk,
+                folder=tables_folder(options),
+                clock=runtime.clock,
+                worker=self._worker,
+                pause=self._schedule.pause,
+                shared=users,
+            )
+            self._on_close(self._access.close)
+            self.namesrv = NameServer(
+                options,
+                settings=settings,
+                clock=runtime.clock,
+                disk=runtime.disk,
+                send_notices=self._send_notices,
+                soon=self._soon,
+                worker=self._worker,
+                access=self._access.administration,
+            )
+            self._on_close(self.namesrv.kv.close)
+        self._client = self._make_client(self._access.sign)
         served = REQUESTS | {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
-        self._access = control_of_server(
-            access,
-            options,
-            OF_NAME_SERVER,
-            disk=disk,
-            folder=self.namesrv.folder,
-            clock=clock,
-            worker=self._worker,
-            pause=self._schedule.pause,
-            shared=users,
+        table = self._access.requests(served)
+        self.dispatcher = Dispatcher(
+            self.namesrv,
+            table,
+            UNSUPPORTED,
+            clock=runtime.clock,
+            hooks=[*hooks, *self._access.hooks],
+            limits=limits_of_bodies(table, self._remoting),
         )
-        if self._access is not None:
-            self.namesrv.access = self._access.administration
-            served |= access_requests.REQUESTS
-            hooks = [*hooks, self._access]
-        limits = limits_of_bodies(served, remoting)
-        told = audited(served, Audit(options.audit_log_format))
-        self.dispatcher = Dispatcher(self.namesrv, told, UNSUPPORTED, clock=clock, hooks=hooks, limits=limits)
-        self._server = RemotingServer(reactor, self.dispatcher, remoting, tls=tls)
+        self._server = self._make_server(self.dispatcher)
 
     @property
     def entries(self) -> int:
@@ -323,39 +310,19 @@ class NameServerService:
     @property
     def users(self) -> AccessTables | None:
         """Users and policies, if there are any, for other servers of the same process."""
-        return None if self._access is None else self._access.tables
+        return self._access.tables
 
-    def start(self, port: int | None = None, until: Deferred[None] | None = None) -> ListeningPort:
-        """Listen on `bindAddress` and `port` (else `listenPort`; 0: any) and start the timers.
-
-        Who asks for routes before `until` fires is answered then. Raises
-        `twisted.internet.error.CannotListenError`.
-        """
-        self._until = until
-        listening = self._server.listen(
-            self._remoting.bind_address, self._remoting.listen_port if port is None else port
-        )
+    def _begin(self) -> None:
+        """Listen on `bindAddress` and `listenPort` (0: any), and start the timers."""
+        host = self._server.listen(self._remoting.bind_address, self._remoting.listen_port).getHost()
+        self.port = host.port
         for seconds, work in (
             (self._options.scan_not_active_broker_interval / 1000, self._scan),
             (SAVE_INTERVAL, self._save),
             (KV_PRINT_INTERVAL, self.namesrv.kv.log_all),
         ):
             self._schedule.every(seconds, seconds, work)
-        log.info("the name server listens on %s", format_address(*host_and_port(listening.getHost())))
-        return listening
-
-    def stop(self) -> Deferred[None]:
-        """Stop orderly: no new connections, requests taken up are answered. Fires when all is closed."""
-        stopped = gatherResults([self._server.stop(), self._client.close()])
-        return stopped.addCallback(self._close)
-
-    def _close(self, _: object) -> None:
-        self._schedule.stop()
-        if isinstance(self._worker, ThreadWorker):
-            self._worker.stop()
-        self.namesrv.kv.close()
-        if self._access is not None:
-            self._access.close()
+        log.info("the name server listens on %s", format_address(*host_and_port(host)))
 
     def _once_complete(self, function: RequestFunction) -> RequestFunction:
         """The same function, asked once all brokers are there that start with this name server."""
@@ -372,8 +339,7 @@ class NameServerService:
 
     def _save(self) -> None:
         self.namesrv.kv.retry()
-        if self._access is not None:
-            self._access.retry()
+        self._access.retry()
 
     def _soon(self, work: Callable[[], None]) -> None:
         self._schedule.later(0, work)

@@ -1,6 +1,6 @@
 """A member of a DLedger group as it runs: its port, its connections to the others, its ticks and syncs.
 
-    service = RaftService(settings, log, reactor=reactor, clock=clock, remoting=options)
+    service = RaftService(settings, log, remoting_options, Runtime(reactor, clock, disk, worker))
     service.start()
     service.member.append(...); service.carry_out()
 
@@ -13,10 +13,10 @@ import logging
 from collections.abc import Callable, Iterable
 from random import Random
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.effects import Send
 from mqgateway.engine.raft.log import RaftLog
@@ -24,7 +24,6 @@ from mqgateway.engine.raft.member import TICK, Member
 from mqgateway.engine.raft.messages import NO_ANSWER, Answer, HeartBeat
 from mqgateway.engine.raft.quorum import EMPTY_OPENING, Opening
 from mqgateway.engine.raft.settings import MemberSettings
-from mqgateway.engine.worker import Worker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.errors import BodyError
@@ -37,12 +36,10 @@ from mqgateway.gateway.raft.wire import (
     encode_request,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
-from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import RequestTimedOut
-from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
-from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.remoting.service import RemotingService
+from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -53,60 +50,54 @@ PROGRESS_SECONDS = 3.0
 """How often it is written down how far the log is committed. Standard: `checkPointInterval`."""
 
 
-class RaftService:
-    """One member on its port of the group's. `worker` syncs the log. Requests that are `served` are answered;
-    `on_carried_out` is called after each thing that the member did, `on_ended` when its disk has made it end.
+class RaftService(RemotingService):
+    """One member on its port of the group's. The worker syncs the log. Requests that are `served` are
+    answered; `on_carried_out` is called after each thing that the member did, `on_ended` when its disk has
+    made it end.
     """
 
     def __init__(
         self,
         settings: MemberSettings,
         raft_log: RaftLog,
-        *,
-        reactor: Reactor,
-        clock: Clock,
         remoting: RemotingOptions,
-        worker: Worker,
+        runtime: Runtime,
+        *,
         random: Random | None = None,
         opening: Opening | None = EMPTY_OPENING,
         served: Iterable[RaftCode] = RaftCode,
         on_carried_out: Callable[[], None] = lambda: None,
         on_ended: Callable[[], None] = lambda: None,
     ) -> None:
+        super().__init__(runtime, remoting)
         self._settings = settings
-        self._remoting = remoting
-        self._clock = clock
-        self._worker = worker
         self._log = raft_log
         self._on_carried_out = on_carried_out
         self._on_ended = on_ended
         self._is_syncing = False
         self._is_over = False
         self.member = Member(settings, raft_log, random or Random(), opening)
-        self._schedule = Schedule(reactor)
-        self._client = RemotingClient(reactor, remoting, clock=clock)
-        self._server = RemotingServer(
-            reactor, Dispatcher(self, dict.fromkeys(served, _serve), {}, clock=clock), remoting
-        )
+        self._client = self._make_client()
+        dispatcher = Dispatcher(self, dict.fromkeys(served, _serve), {}, clock=runtime.clock)
+        self._server = self._make_server(dispatcher)
+        self._on_stop(self._leave)
 
-    def start(self) -> ListeningPort:
-        """Listen, and take part. Raises `twisted.internet.error.CannotListenError`."""
+    def _begin(self) -> None:
+        """Listen, and take part."""
         port = int(self._settings.peers[self._settings.self_id].rpartition(":")[2])
-        listening = self._server.listen(self._remoting.bind_address, port)
+        self._server.listen(self._remoting.bind_address, port)
         self._schedule.every(TICK / 1000, TICK / 1000, self._tick)
         self._schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, self._save_progress)
-        return listening
 
-    def stop(self) -> Deferred[list[None]]:
-        """Take part no longer; fires when all connections are closed."""
+    def _leave(self) -> None:
+        """Take part no longer."""
         self._is_over = True
         self._schedule.stop()
         self._save_progress()
-        return gatherResults([self._server.stop(), self._client.close()])
 
     @property
     def _now(self) -> int:
-        return elapsed_millis(self._clock)
+        return elapsed_millis(self._runtime.clock)
 
     def _tick(self) -> None:
         self.member.tick(self._now)

@@ -117,9 +117,11 @@ class Dispatcher:
         hooks: Sequence[Hook] = (),
         limits: Mapping[int, BodyLimit] | None = None,
         refusal: Callable[[BaseException], Reply | None] | None = None,
+        on_refused: Callable[[RemotingCommand, Peer], None] | None = None,
     ) -> None:
         self._context = context
         self._refusal = refusal
+        self._on_refused = on_refused
         known_limits = {} if limits is None else limits
         self._table: dict[int, tuple[Callable[[Any, Call], Any], type[Header] | None, BodyLimit | None]] = {
             int(code): (function, request_header(int(code)), known_limits.get(int(code)))
@@ -132,8 +134,6 @@ class Dispatcher:
         self.times: Times | None = None
         """What takes the time of requests, which is told of reads by who serves them; see `time_with`."""
         self._answered: list[int] | None = None
-        self.on_refused: Callable[[RemotingCommand, Peer], None] | None = None
-        """Told of each request that `refuse` answers."""
         self.interceptor: Interceptor | None = None
         """Stands before all requests, if there is one."""
         self.stopping = False
@@ -240,8 +240,8 @@ class Dispatcher:
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
         """The answer to a request that is not even looked at, since the peer has too many in flight."""
-        if self.on_refused is not None:
-            self.on_refused(command, peer)
+        if self._on_refused is not None:
+            self._on_refused(command, peer)
         return self._finish(_BUSY, Call(command, None, command.body, peer, self._millis()))
 
     def _finish(self, reply: Any, call: Call) -> bytes | None:

@@ -12,6 +12,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
+from twisted.internet.defer import Deferred, succeed
+
 T = TypeVar("T")
 
 
@@ -57,6 +59,21 @@ class ThreadWorker:
     def _perform_all(self) -> None:
         while (perform := self._work.get()) is not None:
             perform()
+
+    def settle(self) -> Deferred[None]:
+        """Return a Deferred that fires when the work in hand is done and its `done` functions were called.
+
+        Those may hand over further work: once more is waited for that, as a table that changes while it is
+        written is written again.
+        """
+        if not self._threads:
+            return succeed(None)
+        return self._round().addCallback(lambda _: self._round())
+
+    def _round(self) -> Deferred[None]:
+        over: Deferred[None] = Deferred()
+        self.run(lambda: None, lambda _: over.callback(None))
+        return over
 
     def stop(self) -> None:
         """Wait for the work in hand, then end the threads. What is handed over later is not run."""

@@ -20,6 +20,7 @@ from mqgateway.engine.options import (
     OptionSet,
     RemotingOptions,
     StoreOptions,
+    TlsMode,
     TlsOptions,
     camel_case,
 )
@@ -39,6 +40,7 @@ from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
+from mqgateway.gateway.runtime.service import Runtime
 from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
 from mqgateway.gateway.testing.moving import MovingClock
@@ -345,7 +347,7 @@ class Server:
         if self._was_started:
             raise ServerError("a server is started once")
         self._was_started = True
-        self._start_name_server()
+        await self._start_name_server()
         await self._start_broker()
         if self.clock.speed > 1:
             self._schedule.every(HURRY_SECONDS, HURRY_SECONDS, self._hurry)
@@ -357,19 +359,22 @@ class Server:
             await namesrv.stop()
         self._schedule.stop()
 
-    def _start_name_server(self) -> None:
+    async def _start_name_server(self) -> None:
         self._namesrv_life = MortalReactor(self._loop.reactor)
         root = self._storage.root
         self._namesrv = NameServerService(
-            NamesrvOptions(kv_config_path=f"{root}/kv.json", config_store_path=f"{root}/namesrv.properties"),
-            remoting=RemotingOptions(bind_address=self._host),
-            reactor=self._namesrv_life,
-            clock=self._machine,
-            disk=self._storage.disk,
-            worker=InlineWorker(),
+            OptionSet(
+                NamesrvOptions(
+                    kv_config_path=f"{root}/kv.json", config_store_path=f"{root}/namesrv.properties"
+                ),
+                RemotingOptions(bind_address=self._host, listen_port=self._namesrv_port),
+                TlsOptions(tls_server_mode=TlsMode.DISABLED),
+            ),
+            Runtime(self._namesrv_life, self._machine, self._storage.disk, InlineWorker()),
         )
         self._faults.stand_before(self._namesrv.dispatcher)
-        self._namesrv_port = self._namesrv.start(self._namesrv_port).getHost().port
+        await self._namesrv.start()
+        self._namesrv_port = self._namesrv.port
 
     async def _start_broker(self) -> None:
         options, store, remoting, tls = self._options
@@ -378,19 +383,13 @@ class Server:
         remoting.bind_address = self._host
         self._life = MortalReactor(self._loop.reactor)
         self._broker = BrokerService(
-            options,
-            store,
-            remoting,
-            tls,
-            reactor=self._life,
-            clock=self.clock,
-            disk=self._storage.disk,
-            worker=self._storage.worker(self._life),
+            OptionSet(options, remoting, store, tls),
+            Runtime(self._life, self.clock, self._storage.disk, self._storage.worker(self._life)),
         )
         options.listen_port = self._broker.port
         self._faults.stand_before(self._broker.dispatcher)
         self._faults.stand_before(self._broker.fast_dispatcher)
-        await maybeDeferred(self._broker.start)
+        await self._broker.start()
         for one in self._declared:
             self._front_ends[one.name] = self._start_front_end(one, self._broker)
 
@@ -441,7 +440,7 @@ class Server:
     async def _restart_name_server(self) -> None:
         if self._namesrv is not None:
             await self._kill_name_server()
-        self._start_name_server()
+        await self._start_name_server()
         if self._broker is not None:
             self._broker.broker.cluster.registration.soon()
 

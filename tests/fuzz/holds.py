@@ -26,7 +26,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from mqgateway.engine.options import RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
@@ -36,6 +36,7 @@ from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.container.requests import REQUESTS as CONTAINER_REQUESTS
 from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.namesrv.service import REQUESTS as NAMESRV_REQUESTS
+from mqgateway.gateway.runtime.service import Runtime
 from tests.fuzz.honest import HonestClient
 from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields, meet_victim
 from tests.fuzz.world import BROKER_PORT, KAFKA_PORT, NAMESRV_PORT, LogWatch, Speaker, World
@@ -94,12 +95,8 @@ class ContainerWorld:
         self.watch = LogWatch()
         clock = NetClock(self.net)
         self.service = ContainerService(
-            ContainerOptions(),
-            RemotingOptions(listen_port=CONTAINER_PORT),
-            TlsOptions(),
-            reactor=self.net,
-            clock=clock,
-            disk=CrashDisk(millis=clock.millis),
+            OptionSet(ContainerOptions(), RemotingOptions(listen_port=CONTAINER_PORT), TlsOptions()),
+            Runtime(self.net, clock, CrashDisk(millis=clock.millis)),
             launch=FakeLaunch(),
             default_name="host",
         )

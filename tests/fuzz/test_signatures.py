@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -30,6 +30,7 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode, SerializeTy
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.codec.version_4 import AclRequestCode
 from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.fuzz.sizes import check_sizes, table_sizes
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.support.gateway.container.fakes import FakeLaunch
@@ -54,12 +55,8 @@ class Container:
     def __init__(self) -> None:
         self.net = Net()
         self.service = ContainerService(
-            ContainerOptions(**ACCESS),
-            RemotingOptions(listen_port=CONTAINER_PORT),
-            TlsOptions(),
-            reactor=self.net,
-            clock=NetClock(self.net),
-            disk=CrashDisk(),
+            OptionSet(ContainerOptions(**ACCESS), RemotingOptions(listen_port=CONTAINER_PORT), TlsOptions()),
+            Runtime(self.net, NetClock(self.net), CrashDisk()),
             launch=FakeLaunch(),
             default_name="host",
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mqgateway.engine.ha.frames import encode_report
-from mqgateway.engine.options import RemotingOptions, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
@@ -21,6 +21,7 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.container.service import ContainerService
 from mqgateway.gateway.grpc import v2
+from mqgateway.gateway.runtime.service import Runtime
 from tests.fuzz.test_signatures import ACCESS, CONTAINER_PORT, asking
 from tests.fuzz.world import BROKER_PORT, GRPC_PORT, NAMESRV_PORT, World
 from tests.support.gateway.broker.helpers import send_header
@@ -187,12 +188,8 @@ def commands_a_controller(access: dict[str, Any]) -> bool:
 def commands_a_container(access: dict[str, Any]) -> bool:
     net = Net()
     service = ContainerService(
-        ContainerOptions(**access),
-        RemotingOptions(listen_port=CONTAINER_PORT),
-        TlsOptions(),
-        reactor=net,
-        clock=NetClock(net),
-        disk=CrashDisk(),
+        OptionSet(ContainerOptions(**access), RemotingOptions(listen_port=CONTAINER_PORT), TlsOptions()),
+        Runtime(net, NetClock(net), CrashDisk()),
         launch=FakeLaunch(),
         default_name="host",
     )

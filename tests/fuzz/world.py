@@ -15,7 +15,14 @@ from typing import Any
 from twisted.internet.address import IPv4Address
 from twisted.python import log as twisted_log
 
-from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import (
+    BrokerOptions,
+    NamesrvOptions,
+    OptionSet,
+    RemotingOptions,
+    StoreOptions,
+    TlsOptions,
+)
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker
 from mqgateway.gateway.broker.broker import Broker
@@ -28,6 +35,7 @@ from mqgateway.gateway.grpc.door import GrpcDoor
 from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
@@ -111,12 +119,8 @@ class World:
         logging.getLogger().setLevel(logging.INFO)
         twisted_log.addObserver(self.watch.notice)
         self.namesrv = NameServerService(
-            self.namesrv_options,
-            remoting=self.remoting_options,
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=InlineWorker(),
+            OptionSet(self.namesrv_options, self.remoting_options, TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, InlineWorker()),
         )
         self.namesrv.start()
         self.start_broker()
@@ -141,14 +145,8 @@ class World:
     def start_broker(self) -> None:
         """Start a broker on the disk as it is, and let it register."""
         self.service = BrokerService(
-            self.broker_options,
-            self.store_options,
-            self.remoting_options,
-            TlsOptions(),
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=self.worker,
+            OptionSet(self.broker_options, self.remoting_options, self.store_options, TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, self.worker),
         )
         started: list[object] = []
         self.service.start().addBoth(started.append)

@@ -59,7 +59,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.message",
         "engine.steps",
     ),
-    "gateway.runtime": ("gateway.runtime", "engine.clock", "engine.worker"),
+    "gateway.runtime": ("gateway.runtime", "engine.clock", "engine.disk", "engine.worker"),
     "gateway.remoting": (
         "gateway.remoting",
         "gateway.runtime",

@@ -11,6 +11,7 @@ from mqgateway.engine.options import (
     BrokerOptions,
     FlushDiskType,
     NamesrvOptions,
+    OptionSet,
     RemotingOptions,
     StoreOptions,
     TlsOptions,
@@ -22,6 +23,7 @@ from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.remoting.call import Call
+from mqgateway.gateway.runtime.service import Runtime
 from tests.sim.world import Process, World
 from tests.support.engine.controller.etcd_model import EtcdModel
 from tests.support.gateway.controller.etcd_server import EtcdServer
@@ -132,14 +134,8 @@ class Broker(Machine):
             **{"all_ack_in_sync_state_set": True, **self.settings},
         )
         self.service = BrokerService(
-            options,
-            store,
-            RemotingOptions(),
-            TlsOptions(),
-            reactor=self.process,  # type: ignore[arg-type]
-            clock=self.process,
-            disk=self.disk,
-            worker=worker,
+            OptionSet(options, RemotingOptions(), store, TlsOptions()),
+            Runtime(self.process, self.process, self.disk, worker),  # type: ignore[arg-type]
             hooks=[self],
         )
         self.service.broker.role.on_change(lambda _, after: self._on_role(self, after))
@@ -226,12 +222,8 @@ class Controller(Machine):
             controller_etcd_endpoints=cluster.etcd,
         )
         self.service = ControllerService(
-            options,
-            remoting=RemotingOptions(),
-            reactor=self.process,  # type: ignore[arg-type]
-            clock=self.process,
-            disk=self.disk,
-            worker=worker,
+            OptionSet(options, RemotingOptions(), TlsOptions()),
+            Runtime(self.process, self.process, self.disk, worker),  # type: ignore[arg-type]
         )
         self.service.start()
 
@@ -249,12 +241,12 @@ class NameServer(Machine):
 
     def begin(self, worker: SlowWorker) -> None:
         self.service = NameServerService(
-            NamesrvOptions(kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties"),
-            remoting=RemotingOptions(listen_port=NAME_SERVER),
-            reactor=self.process,  # type: ignore[arg-type]
-            clock=self.process,
-            disk=self.disk,
-            worker=worker,
+            OptionSet(
+                NamesrvOptions(kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties"),
+                RemotingOptions(listen_port=NAME_SERVER),
+                TlsOptions(),
+            ),
+            Runtime(self.process, self.process, self.disk, worker),  # type: ignore[arg-type]
         )
         self.service.start()
 

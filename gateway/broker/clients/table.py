@@ -177,17 +177,18 @@ class ClientTable:
         *,
         on_group_gone: Callable[[str], None] | None = None,
         on_disagreement: Callable[[str], None] | None = None,
+        on_notice: Callable[[], None] | None = None,
     ) -> None:
         self._options = options
         self._clock = clock
         self._on_group_gone = on_group_gone
         self._on_disagreement = on_disagreement
+        self._on_notice = on_notice
         self.locks = QueueLocks(options)
         self.inconsistent_groups: set[str] = set()
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
         self._producer_ids: dict[str, dict[Client, None]] = {}
-        self.on_notice: Callable[[], None] | None = None
         self.is_reserved: Callable[[str], bool] = lambda group: False
         """Returns True for a group whose members use a protocol without heartbeats of this kind."""
         self._changed: dict[str, None] = {}
@@ -423,8 +424,8 @@ class ClientTable:
             return
         first = not self._changed
         self._changed[group.name] = None
-        if first and self.on_notice is not None:
-            self.on_notice()
+        if first and self._on_notice is not None:
+            self._on_notice()
 
     def _watch_agreement(self, group: ConsumerGroup, client: Client) -> None:
         """Count and report, once, that members subscribe differently, and that they do so no longer."""

@@ -27,6 +27,7 @@ from mqgateway.gateway.broker.ledger.settings import follower_id
 from mqgateway.gateway.raft.service import RaftService
 from mqgateway.gateway.raft.wire import RaftCode
 from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -68,32 +69,35 @@ class LedgerMember:
         ledger.appender = self
         ledger.serve(broker.store)
 
-    def start(self, remoting: RemotingOptions) -> None:
+    def start(self, remoting: RemotingOptions) -> Deferred[None]:
         """Take part, once the store is open: but not while the disk holds back what is written, as a vote has
-        to be on it. Raises `twisted.internet.error.CannotListenError`."""
+        to be on it. Fails with `twisted.internet.error.CannotListenError`."""
         self._remoting = remoting
         on = self._broker.environment
         if self.service is not None or self._broker.store.sickness:
-            return
+            return succeed(None)
         service = RaftService(
             self._settings,
             self._ledger.entries,
-            reactor=self._reactor,
-            clock=on.clock,
-            remoting=remoting,
-            worker=on.worker,
+            remoting,
+            Runtime(self._reactor, on.clock, on.disk, on.worker),
             opening=opening(on.clock, on.store_host),
             served=SERVED,
             on_carried_out=self._follow_member,
             on_ended=self._end,
         )
-        service.start()
-        self.service = service
+
+        def started(_: None) -> None:
+            self.service = service
+
+        return service.start().addCallback(started)
 
     def tick(self) -> None:
         """Begin what the disk held up; called with every beat."""
         if self.service is None and self._remoting is not None:
-            self.start(self._remoting)
+            self.start(self._remoting).addErrback(
+                lambda failure: log.error("the member cannot take part: %s", failure.getErrorMessage())
+            )
 
     def stop(self) -> Deferred[None]:
         """Take part no longer: what the log has is on disk, and how far it is committed."""

@@ -133,3 +133,12 @@ def test_attributes_follow_the_names(options: OptionSet) -> None:
             attribute = each.option(name).attribute
             # Two of Java's fields begin with the `is` of their getters.
             assert attribute in ("", snake_case(name), snake_case(name).removeprefix("is_"))
+
+
+def test_part_is_the_object_of_a_class() -> None:
+    options, remoting = BrokerOptions(), RemotingOptions()
+    known = OptionSet(options, remoting)
+    assert known.part(RemotingOptions) is remoting
+    assert known.part(BrokerOptions) is options
+    with pytest.raises(LookupError, match="TlsOptions"):
+        known.part(TlsOptions)

@@ -1,4 +1,4 @@
-"""The broker as it runs: every code has its place; timers, start and stop with a hand-moved clock."""
+"""The broker as it runs: timers, start and stop with a hand-moved clock."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from twisted.internet.defer import fail
 from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.errors import ConfigError
@@ -14,6 +15,7 @@ from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
     NamesrvOptions,
+    OptionSet,
     RemotingOptions,
     StoreOptions,
     TlsOptions,
@@ -24,7 +26,6 @@ from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, MemoryWorker, Worker
 from mqgateway.gateway.access.signature import Credentials, is_signed
-from mqgateway.gateway.broker import service
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.codec.bodies import (
     ConsumerData,
@@ -44,8 +45,8 @@ from mqgateway.gateway.codec.headers import (
     GetTopicStatsInfoRequestHeader,
 )
 from mqgateway.gateway.codec.version_4 import AclRequestCode, CreateAccessConfigRequestHeader
-from mqgateway.gateway.namesrv import service as namesrv
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.broker.helpers import FakePeer, pull_header, send_header, subscription
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Talker
@@ -137,15 +138,12 @@ class World:
             namesrv_addr=f"10.0.0.1:{NAME_SERVER}",
             **options,
         )
+        self.store_options = StoreOptions(
+            store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16, broker_role=role
+        )
         self.service = BrokerService(
-            self.options,
-            StoreOptions(store_path_root_dir="/store", mapped_file_size_commit_log=1 << 16, broker_role=role),
-            RemotingOptions(),
-            TlsOptions(),
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=worker or InlineWorker(),
+            OptionSet(self.options, RemotingOptions(), self.store_options, TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, worker or InlineWorker()),
         )
         self.started: list[Any] = []
         self.stopped: list[Any] = []
@@ -153,12 +151,8 @@ class World:
     def start_name_server(self) -> None:
         options = NamesrvOptions(kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties")
         self.name_server = NameServerService(
-            options,
-            remoting=RemotingOptions(listen_port=NAME_SERVER),
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=InlineWorker(),
+            OptionSet(options, RemotingOptions(listen_port=NAME_SERVER), TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, InlineWorker()),
         )
         self.name_server.start()
 
@@ -189,13 +183,6 @@ class World:
 @pytest.fixture
 def world() -> World:
     return World().start()
-
-
-def test_every_code_is_served_or_refused_with_a_reason_somewhere() -> None:
-    for code in RequestCode:
-        places = [code in table for table in (service.REQUESTS, service.UNSUPPORTED)]
-        assert places.count(True) == 1, code
-        assert code in service.REQUESTS or code in namesrv.REQUESTS or service.UNSUPPORTED[code]
 
 
 def test_a_started_broker_is_known_to_the_name_server(world: World) -> None:
@@ -534,7 +521,7 @@ def test_nothing_is_left_to_do_after_a_stop(world: World) -> None:
     world.name_server.stop()
     world.net.settle(2)
     assert world.net.getDelayedCalls() == []
-    assert world.service.stop() is world.service.stop()
+    assert world.service.stop().called, "a second stop has nothing to wait for"
 
 
 def test_a_broker_that_never_started_stops() -> None:
@@ -609,29 +596,41 @@ def test_a_store_in_use_stops_the_start(world: World) -> None:
     assert MAIN not in other.net.ports
 
 
-def test_a_port_in_use_stops_the_start_and_frees_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("port", [MAIN, FAST])
+def test_a_port_in_use_stops_the_start_and_frees_ports_and_store(port: int) -> None:
     world = World()
-
-    def refuse(*_: object) -> None:
-        raise CannotListenError("0.0.0.0", MAIN, OSError("in use"))
-
-    monkeypatch.setattr(world.net, "listenTCP", refuse)
+    world.net.taken.add(port)
     world.start()
     (failure,) = world.started
     failure.trap(CannotListenError)
+    assert set(world.net.ports) == {NAME_SERVER}
+    world.name_server.stop()
+    assert not [call for call in world.net.getDelayedCalls() if call.active()]
+    assert not world.disk.exists("/store/abort")
+    assert world.stop().stopped == [None]
+    assert World(disk=world.disk).start().started == [None]
+
+
+def test_a_failure_before_registering_stops_the_start_and_writes_no_table() -> None:
+    """As where the name server of the process cannot listen."""
+    world = World()
+    world.service._before_registering = lambda: fail(ConfigError("no name server"))
+    world.start()
+    (failure,) = world.started
+    failure.trap(ConfigError)
+    assert set(world.net.ports) == {NAME_SERVER}
     assert World(disk=world.disk).start().started == [None]
 
 
 def test_a_port_of_ones_own_is_found_with_the_fast_one_below_it() -> None:
     service_with_any_port = BrokerService(
-        BrokerOptions(broker_name="b", broker_ip1="127.0.0.1", listen_port=0),
-        StoreOptions(store_path_root_dir="/store"),
-        RemotingOptions(bind_address="127.0.0.1"),
-        TlsOptions(),
-        reactor=Net(),
-        clock=NetClock(Net()),
-        disk=CrashDisk(),
-        worker=InlineWorker(),
+        OptionSet(
+            BrokerOptions(broker_name="b", broker_ip1="127.0.0.1", listen_port=0),
+            RemotingOptions(bind_address="127.0.0.1"),
+            StoreOptions(store_path_root_dir="/store"),
+            TlsOptions(),
+        ),
+        Runtime(Net(), NetClock(Net()), CrashDisk(), InlineWorker()),
     )
     assert service_with_any_port.port > 1024
     assert service_with_any_port.fast_port == service_with_any_port.port - 2

@@ -9,6 +9,7 @@ from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.front_end import Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
+from mqgateway.gateway.runtime.service import Runtime
 from tests.gateway.cli.test_container_broker import Contained
 
 GRPC_PORT, CONSOLE_PORT = 18081, 18088
@@ -18,15 +19,11 @@ def test_front_ends_with_a_port_are_started_in_order_and_grpc_is_measured(tmp_pa
     one = Contained(tmp_path)
     one.loop.wait_for(one.service.start())
     options, meters, broker = one.settings.broker, Meters(100), one.service.broker
-    clock, disk = broker.broker.clock, broker.broker.environment.disk
-    observation = Observation(
-        options, reactor=one.loop, clock=clock, disk=disk, bound_to="", advertised="127.0.0.1"
-    )
+    runtime = Runtime(one.loop, broker.broker.clock, broker.broker.environment.disk)
+    observation = Observation(options, runtime, bound_to="", advertised="127.0.0.1")
 
     def started() -> dict[str, Running]:
-        return start_front_ends(
-            FRONT_ENDS, broker, one.settings, observation, meters, reactor=one.loop, clock=clock
-        )
+        return start_front_ends(FRONT_ENDS, broker, one.settings, observation, meters, runtime)
 
     assert started() == {} and not meters.front_ends
     options.grpc_server_port, options.console_port = GRPC_PORT, CONSOLE_PORT

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.disk import RealDisk
@@ -11,33 +11,32 @@ from mqgateway.gateway.cli.observed_service import ObservedService
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.container.plan import BrokerIdentity, Plan
 from mqgateway.gateway.container.supervision import Charge, State
+from mqgateway.gateway.runtime.service import Runtime, Service
 from tests.support.gateway.remoting.pair import Net
 from tests.support.gateway.web import Browser, Response
 
 
-class Service:
+class OneBroker(Service):
     """A container with one broker, which starts when it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime)
         self.started: Deferred[Any] = Deferred()
         self.charge = Charge(Plan(BrokerIdentity("C", "a", 0), "/a.conf", 10911))
         self.container: Any = type("C", (), {"supervision": [self.charge]})
-        self.is_stopped = False
 
-    def start(self) -> Deferred[Any]:
+    def _begin(self) -> Deferred[Any]:
         return self.started
-
-    def stop(self) -> Deferred[Any]:
-        self.is_stopped = True
-        return succeed(None)
 
 
 def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
-    net, service = Net(), Service()
+    net = Net()
+    runtime = Runtime(net, ManualClock(), RealDisk())
+    service = OneBroker(runtime)
     options = ContainerOptions(health_port=8081)
-    observation = Observation(options, reactor=net, clock=ManualClock(), disk=RealDisk(), bound_to="0.0.0.0")
+    observation = Observation(options, runtime, bound_to="0.0.0.0")
     observation.container(service)  # type: ignore[arg-type]
-    running = ObservedService(service, observation)
+    running = ObservedService(runtime, service, observation)
     running.start()
 
     def ask() -> Response:
@@ -49,5 +48,5 @@ def test_it_is_ready_when_its_brokers_are(tmp_path: Path) -> None:
     service.charge.state = State.UP
     assert ask().code == 200
     running.stop()
-    assert service.is_stopped
+    assert service.is_ending
     assert not net.ports

@@ -8,6 +8,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.services import Both
+from mqgateway.gateway.runtime.service import Runtime
 from tests.gateway.cli.test_services import Loop, broker_settings, namesrv_settings
 from tests.support.gateway.metrics import parsed
 from tests.support.gateway.web import Browser
@@ -86,7 +87,7 @@ def test_nothing_is_served_by_default(tmp_path: Path) -> None:
 
 def test_spans_are_made_for_front_ends_if_there_is_a_collector() -> None:
     options = BrokerOptions()
-    observation = Observation(options, reactor=Loop(), clock=ManualClock(), disk=CrashDisk(), bound_to="")
+    observation = Observation(options, Runtime(Loop(), ManualClock(), CrashDisk()), bound_to="")
     assert observation.broker_hooks(options) == [] and observation.spans is None
     options.traces_grpc_exporter_target = "http://127.0.0.1:4317"
     assert observation.broker_hooks(options) == [observation.spans]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import queue
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, TlsMode
@@ -391,3 +393,49 @@ def test_files_are_read_again_and_whoever_supervises_is_told_how_far_a_start_is(
     both.broker.recovery_seconds, both.broker.recovered = None, 0.42
     assert both.status == "recovering, 42% of the log read"
     loop.wait_for(both.stop())
+
+
+@pytest.mark.parametrize("port", [NAMESRV_PORT, BROKER_PORT, 9878])
+def test_a_port_in_use_stops_the_start_of_all_and_frees_what_they_had(
+    tmp_path: Path, port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The broker's, the name server's or the controller's: metrics, ports, threads and locks."""
+    loop, threads = Loop(), threading.active_count()
+    loop.taken.add(port)
+
+    user = '{"username":"root","password":"secret"}'
+    options = {"healthPort": 8081, "authenticationEnabled": "true", "initAuthenticationUser": user}
+
+    def both() -> Both:
+        namesrv, broker = namesrv_settings(tmp_path), broker_settings(tmp_path, **options)
+        namesrv.options.apply(
+            from_flags({"enableControllerInNamesrv": "true", "controllerDLegerPeers": "n0-10.0.0.1:9878"})
+        )
+        return Both(loop, namesrv, broker, began=0.0)
+
+    failed = both()
+    failure = loop.wait_for(failed.start())
+    failure.trap(CannotListenError)
+    assert not loop.ports
+    assert threading.active_count() == threads
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert not [call for call in loop.getDelayedCalls() if call.active()]
+    assert loop.wait_for(failed.stop()) is None
+    loop.taken.clear()
+    again = both()
+    assert loop.wait_for(again.start()) is None
+    loop.wait_for(again.stop())
+    assert not loop.ports
+
+
+def test_a_stop_during_the_start_leaves_no_front_end(tmp_path: Path) -> None:
+    """The start waits for a name server that does not answer while the broker stops."""
+    loop = Loop()
+    loop.unreachable.add(NAMESRV_PORT)
+    settings = broker_settings(tmp_path, namesrvAddr=f"10.0.0.9:{NAMESRV_PORT}", consolePort=8088)
+    alone = Both(loop, None, settings, began=0.0)
+    started = alone.start()
+    stopped = alone.stop()
+    loop.wait_for(started)
+    loop.wait_for(stopped)
+    assert not alone.front_ends and not loop.ports

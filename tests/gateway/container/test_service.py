@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.disk import RealDisk
-from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsMode, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -17,6 +18,7 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import AddBrokerRequestHeader
 from mqgateway.gateway.container.container import NotStarted
 from mqgateway.gateway.container.service import ContainerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.container.fakes import FakeLaunch
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Talker
@@ -27,20 +29,20 @@ PORT = 10811
 class World:
     """A container on a net, and its brokers' files in a folder."""
 
-    def __init__(self, folder: Path, *names: str) -> None:
-        self.net = Net()
+    def __init__(self, folder: Path, *names: str, net: Net | None = None) -> None:
+        self.net = net or Net()
         self.launch = FakeLaunch()
         self.folder = folder
         for name in (*names, "later"):
             (folder / f"{name}.conf").write_text(f"brokerName={name}\n")
         paths = " : ".join(str(folder / f"{name}.conf") for name in names)
         self.service = ContainerService(
-            ContainerOptions(broker_config_paths=paths),
-            RemotingOptions(listen_port=PORT),
-            TlsOptions(tls_server_mode=TlsMode.DISABLED),
-            reactor=self.net,
-            clock=NetClock(self.net),
-            disk=RealDisk(),
+            OptionSet(
+                ContainerOptions(broker_config_paths=paths),
+                RemotingOptions(listen_port=PORT),
+                TlsOptions(tls_server_mode=TlsMode.DISABLED),
+            ),
+            Runtime(self.net, NetClock(self.net), RealDisk()),
             launch=self.launch,
             default_name="host",
         )
@@ -145,10 +147,22 @@ def test_time_kills_a_broker_that_does_not_stop(tmp_path: Path) -> None:
     assert child.kills == 1
 
 
-def test_a_port_that_is_taken_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def taken(*anything: Any) -> Any:
-        raise OSError("taken")
+@pytest.mark.parametrize("port", [PORT, PORT - 2])
+def test_a_port_in_use_stops_the_start_and_frees_the_other(tmp_path: Path, port: int) -> None:
+    net = Net()
+    net.taken.add(port)
+    world = World(tmp_path, "a", net=net)
+    (failure,) = world.started
+    assert isinstance(failure, CannotListenError) and failure.port == port
+    assert not world.launch.children and not net.ports
+    assert not [call for call in net.getDelayedCalls() if call.active()]
 
-    monkeypatch.setattr(Net, "listenTCP", taken)
-    (failure,) = World(tmp_path, "a").started
-    assert str(failure) == "taken"
+
+def test_a_stop_meanwhile_ends_the_brokers_that_start(tmp_path: Path) -> None:
+    world = World(tmp_path, "a")
+    stopped = world.stop()
+    (child,) = world.launch.children
+    assert (child.stops, stopped) == (1, [])
+    child.end("exit code 0")
+    world.net.settle()
+    assert stopped == ["done"] and not world.net.ports

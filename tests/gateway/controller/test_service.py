@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.controller.broker_set import BrokerSet
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.signature import Credentials, is_signed
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.controller.requests import REQUESTS, UNSUPPORTED
 from tests.support.gateway.controller.world import PORT, Broker, ControllerWorld
+from tests.support.gateway.remoting.pair import Net
 
 
 def the_set(world: ControllerWorld) -> BrokerSet:
@@ -207,3 +210,22 @@ def test_a_controller_that_was_stopped_deposes_nobody_for_it(caplog: pytest.LogC
     beat_for(2, first, second)
     assert (the_set(world).master, the_set(world).master_epoch) == (1, 1)
     assert first.talker.lost is None
+
+
+def test_a_port_in_use_stops_the_start_and_lets_the_folder_go() -> None:
+    net = Net()
+    net.taken.add(PORT)
+    world = ControllerWorld(net=net)
+    (failure,) = world.started
+    failure.trap(CannotListenError)
+    assert not [call for call in net.getDelayedCalls() if call.active()]
+    net.taken.clear()
+    assert ControllerWorld(world.disk, net=net).started == [None]
+
+
+def test_users_that_cannot_be_read_stop_the_start_and_let_the_folder_go() -> None:
+    disk = CrashDisk()
+    write_table(disk, "/controller/users.json", b'{"userTable":{"alice":{"encryptedPassword":"x"}}}')
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="users"):
+            ControllerWorld(disk, authentication_enabled=True)

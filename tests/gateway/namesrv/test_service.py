@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError
 
+from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import NamesrvOptions
+from mqgateway.engine.tables.jsonfile import write_table
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.access.signature import is_signed
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
@@ -15,7 +19,7 @@ from mqgateway.gateway.namesrv.service import REQUESTS, UNSUPPORTED
 from tests.gateway.namesrv.test_requests import register_body
 from tests.support.gateway.namesrv.brokers import MASTER, OTHER, SLAVE
 from tests.support.gateway.namesrv.world import PORT, World, json_of
-from tests.support.gateway.remoting.pair import Talker
+from tests.support.gateway.remoting.pair import Net, Talker
 
 
 class BrokerPort:
@@ -223,3 +227,22 @@ def test_what_a_broker_and_a_client_say_in_a_day() -> None:
     assert route["brokerDatas"][0]["brokerAddrs"] == {"0": OTHER, "1": SLAVE}
     assert route["queueDatas"][0]["perm"] == 6
     assert json.loads(client.route("T3").body)["queueDatas"][0]["brokerName"] == "b1"
+
+
+def test_a_port_in_use_stops_the_start_and_a_further_start_finds_everything_free() -> None:
+    net = Net()
+    net.taken.add(PORT)
+    world = World(net=net)
+    (failure,) = world.started
+    failure.trap(CannotListenError)
+    assert not [call for call in net.getDelayedCalls() if call.active()]
+    net.taken.clear()
+    again = World(disk=world.disk, net=net)
+    assert again.started == [None] and again.service.port == PORT
+
+
+def test_users_that_cannot_be_read_stop_the_start() -> None:
+    disk = CrashDisk()
+    write_table(disk, "/ns/users.json", b'{"userTable":{"alice":{"encryptedPassword":"x"}}}')
+    with pytest.raises(ConfigError, match="users"):
+        World(NamesrvOptions(authentication_enabled=True), disk)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import Any
+
+from twisted.internet.error import CannotListenError
 
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.raft.files.file_log import FileLog
@@ -15,6 +18,7 @@ from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.raft.service import RaftService
 from mqgateway.gateway.raft.wire import RaftCode
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Talker
 
@@ -35,13 +39,12 @@ class World:
         service = self.services[one] = RaftService(
             MemberSettings("group", one, PEERS),
             FileLog(self.disks[one], f"/dledger-{one}", 1 << 16, 1 << 12),
-            reactor=self.net,
-            clock=NetClock(self.net),
-            remoting=RemotingOptions(),
-            worker=InlineWorker(),
+            RemotingOptions(),
+            Runtime(self.net, NetClock(self.net), self.disks[one], InlineWorker()),
             random=Random(one),
         )
-        service.start()
+        self.started: list[Any] = []
+        service.start().addBoth(self.started.append)
 
     def pass_time(self, seconds: float) -> None:
         end = self.net.seconds() + seconds
@@ -150,3 +153,24 @@ def test_a_member_whose_disk_does_not_sync_ends() -> None:
     assert len(others) == 1
     assert leader not in others
     world.services[leader].stop()
+
+
+def test_a_port_in_use_stops_the_start_and_a_further_start_takes_part() -> None:
+    world = World()
+    world.pass_time(10)
+    late = next(one for one in PEERS if one != world.leader)
+    world.services[late].stop()
+    world.pass_time(2)
+    port = int(PEERS[late].rpartition(":")[2])
+    world.net.taken.add(port)
+    world.start(late)
+    (failure,) = world.started
+    failure.trap(CannotListenError)
+    assert port not in world.net.ports
+    term = world.services[late].member.term
+    world.pass_time(10)
+    assert world.services[late].member.term == term, "it takes no part"
+    world.net.taken.clear()
+    world.start(late)
+    world.pass_time(10)
+    assert world.services[late].member.leader == world.leader

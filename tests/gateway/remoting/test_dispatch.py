@@ -216,14 +216,14 @@ def test_a_stopping_server_sends_those_away_who_understand_it() -> None:
 
 
 def test_a_refused_request_is_told_the_server_is_busy() -> None:
-    served = dispatcher(lambda context, call: Reply())
+    told: list[tuple[RemotingCommand, Peer]] = []
+    served = dispatcher(
+        lambda context, call: Reply(), on_refused=lambda command, peer: told.append((command, peer))
+    )
     frame = served.refuse(probe(), PEER)
     assert frame is not None
     answer = decode_command(frame[4:])
     assert (answer.code, answer.remark) == (2, "[OVERLOAD]system busy, start flow control for a while")
-    told: list[tuple[RemotingCommand, Peer]] = []
-    served.on_refused = lambda command, peer: told.append((command, peer))
-    served.refuse(probe(), PEER)
     assert [(command.code, peer) for command, peer in told] == [(probe().code, PEER)]
 
 

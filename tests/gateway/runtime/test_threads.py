@@ -97,3 +97,14 @@ def test_as_many_work_at_once_as_there_are_threads(loop: Loop) -> None:
         loop.perform()
     worker.stop()
     assert told == [True] * 3
+
+
+def test_settles_when_results_were_taken_and_what_they_led_to_too(loop: Loop, worker: ThreadWorker) -> None:
+    notes: list[str] = []
+    settled = worker.settle()
+    assert settled.called, "it has no work"
+    worker.run(lambda: None, lambda _: worker.run(lambda: None, lambda _: notes.append("again")))
+    worker.settle().addCallback(lambda _: notes.append("settled"))
+    while "settled" not in notes:
+        loop.perform()
+    assert notes == ["again", "settled"]

@@ -44,11 +44,13 @@ class Tables:
         self.options = BrokerOptions()
         self.gone: list[str] = []
         self.disagreeing: list[str] = []
+        self.calls: list[int] = []
         self.table = ClientTable(
             self.options,
             self.clock,
             on_group_gone=self.gone.append,
             on_disagreement=self.disagreeing.append,
+            on_notice=lambda: self.calls.append(1),
         )
 
     def consumer(self, peer: FakePeer, told: ConsumerData, **how: object) -> bool:
@@ -128,16 +130,14 @@ def test_a_newer_expression_replaces_the_older_one_and_not_the_other_way_round(t
 
 
 def test_the_first_change_calls_for_sending_and_later_ones_wait_for_it(tables: Tables) -> None:
-    calls: list[int] = []
-    tables.table.on_notice = lambda: calls.append(1)
     one, two = peers(2)
     tables.consumer(one, data("g", "t"))
     tables.consumer(two, data("g", "t"))
     tables.consumer(two, data("h", "t"))
-    assert calls == [1]
+    assert tables.calls == [1]
     assert len(tables.notices()) == 3
     tables.table.unregister_consumer("g", one)
-    assert calls == [1, 1]
+    assert tables.calls == [1, 1]
 
 
 def test_all_groups_that_share_queues_are_told_of_a_succession(tables: Tables) -> None:
@@ -146,11 +146,10 @@ def test_all_groups_that_share_queues_are_told_of_a_succession(tables: Tables) -
     tables.consumer(two, data("h", "t"))
     tables.consumer(three, data("b", "t", model=BROADCASTING))
     tables.notices()
-    told: list[int] = []
-    tables.table.on_notice = lambda: told.append(1)
+    tables.calls.clear()
     tables.table.note_succession()
     assert tables.notices() == [(one.address, "g"), (two.address, "h")]
-    assert told == [1]
+    assert tables.calls == [1]
 
 
 def test_broadcast_groups_are_not_told(tables: Tables) -> None:

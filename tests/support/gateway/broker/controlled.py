@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.engine.options import BrokerRole, RemotingOptions
+from mqgateway.engine.options import BrokerRole, OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker
@@ -14,6 +14,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import ElectMasterRequestHeader
 from mqgateway.gateway.controller.service import ControllerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.broker.group import Group, Member
 from tests.support.gateway.broker.helpers import send_header
 from tests.support.gateway.remoting.hosts import Host, HostNet
@@ -106,12 +107,13 @@ class BrokerSet(Group):
         )
         self.controller_host = Host(self.net)
         self.controller = ControllerService(
-            options,
-            remoting=RemotingOptions(),
-            reactor=self.controller_host,  # type: ignore[arg-type]
-            clock=self.clock,
-            disk=self.controller_disk,
-            worker=InlineWorker(),
+            OptionSet(options, RemotingOptions(), TlsOptions()),
+            Runtime(
+                self.controller_host,  # type: ignore[arg-type]
+                self.clock,
+                self.controller_disk,
+                InlineWorker(),
+            ),
         )
         self.controller.start()
 

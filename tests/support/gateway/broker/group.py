@@ -9,6 +9,7 @@ from mqgateway.engine.options import (
     BrokerOptions,
     BrokerRole,
     NamesrvOptions,
+    OptionSet,
     RemotingOptions,
     StoreOptions,
     TlsOptions,
@@ -25,6 +26,7 @@ from mqgateway.gateway.codec.headers import (
     UpdateConsumerOffsetRequestHeader,
 )
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.broker.helpers import pull_header, send_header
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Talker
@@ -56,21 +58,20 @@ class Member:
         wanted = {**name, **store, "timer_wheel_enable": False, **self.settings}
         fields = StoreOptions.__dataclass_fields__
         self.service = BrokerService(
-            BrokerOptions(
-                broker_id=broker_id,
-                broker_ip1="10.0.0.1",
-                broker_ip2="10.0.0.1",
-                listen_port=self.port,
-                namesrv_addr=f"10.0.0.1:{NAME_SERVER}",
-                **{name: value for name, value in wanted.items() if name not in fields},
+            OptionSet(
+                BrokerOptions(
+                    broker_id=broker_id,
+                    broker_ip1="10.0.0.1",
+                    broker_ip2="10.0.0.1",
+                    listen_port=self.port,
+                    namesrv_addr=f"10.0.0.1:{NAME_SERVER}",
+                    **{name: value for name, value in wanted.items() if name not in fields},
+                ),
+                RemotingOptions(),
+                StoreOptions(**{name: value for name, value in wanted.items() if name in fields}),
+                TlsOptions(),
             ),
-            StoreOptions(**{name: value for name, value in wanted.items() if name in fields}),
-            RemotingOptions(),
-            TlsOptions(),
-            reactor=self.reactor(),
-            clock=self.group.clock,
-            disk=self.disk,
-            worker=InlineWorker(),
+            Runtime(self.reactor(), self.group.clock, self.disk, InlineWorker()),
         )
         self.service.start()
         self.group.net.settle(1)
@@ -200,12 +201,8 @@ class Group:
             kv_config_path="/ns/kv.json", config_store_path="/ns/ns.properties", **settings
         )
         self.name_server = NameServerService(
-            options,
-            remoting=RemotingOptions(listen_port=NAME_SERVER),
-            reactor=self.net,
-            clock=self.clock,
-            disk=CrashDisk(millis=self.clock.millis),
-            worker=InlineWorker(),
+            OptionSet(options, RemotingOptions(listen_port=NAME_SERVER), TlsOptions()),
+            Runtime(self.net, self.clock, CrashDisk(millis=self.clock.millis), InlineWorker()),
         )
         self.name_server.start()
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.engine.options import BrokerOptions, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.client import Client
 from mqgateway.gateway.client.message import Message, ReceivedMessage
@@ -21,6 +21,7 @@ from mqgateway.gateway.client.producer import Producer
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.runtime.service import Runtime
 from tests.fuzz.world import BROKER_PORT, NAMESRV_PORT, World
 from tests.support.topics import topic_header
 
@@ -100,14 +101,8 @@ class Cluster(World):
             max_index_num=4000,
         )
         service = BrokerService(
-            options,
-            store,
-            RemotingOptions(),
-            TlsOptions(),
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=self.worker,
+            OptionSet(options, RemotingOptions(), store, TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, self.worker),
         )
         self.run(service.start())
         self.others[name] = service

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.options import OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, Worker
@@ -16,6 +16,7 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.controller.service import ControllerService
 from mqgateway.gateway.remoting.dispatch import Hook
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.world import NetClock
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
@@ -181,15 +182,12 @@ class ControllerWorld:
         }
         self.options = ControllerOptions(**(usual | options))
         self.service = ControllerService(
-            self.options,
-            remoting=RemotingOptions(),
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=worker or InlineWorker(),
+            OptionSet(self.options, RemotingOptions(), TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, worker or InlineWorker()),
             hooks=hooks,
         )
-        self.service.start()
+        self.started: list[Any] = []
+        self.service.start().addBoth(self.started.append)
         self.port = self.service.peer.port
 
     def listener(self, port: int) -> BrokerPort:

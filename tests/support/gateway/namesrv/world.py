@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.engine.lenient_json import loads
-from mqgateway.engine.options import NamesrvOptions, RemotingOptions
+from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions, TlsOptions
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.worker import InlineWorker
+from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.namesrv.name_server import NameServer
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.brokers import HA, MASTER, NOW
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
@@ -98,8 +99,14 @@ class Client:
 class World:
     """A name server that listens on port 9876 of a net in memory."""
 
-    def __init__(self, options: NamesrvOptions | None = None, disk: CrashDisk | None = None) -> None:
-        self.net = Net()
+    def __init__(
+        self,
+        options: NamesrvOptions | None = None,
+        disk: CrashDisk | None = None,
+        net: Net | None = None,
+        worker: Worker | None = None,
+    ) -> None:
+        self.net = net or Net()
         self.clock = NetClock(self.net)
         self.disk = disk or CrashDisk()
         self.options = options or NamesrvOptions()
@@ -107,14 +114,11 @@ class World:
         self.options.config_store_path = "/ns/namesrv.properties"
         self.remoting = RemotingOptions(listen_port=PORT)
         self.service = NameServerService(
-            self.options,
-            remoting=self.remoting,
-            reactor=self.net,
-            clock=self.clock,
-            disk=self.disk,
-            worker=InlineWorker(),
+            OptionSet(self.options, self.remoting, TlsOptions()),
+            Runtime(self.net, self.clock, self.disk, worker or InlineWorker()),
         )
-        self.service.start()
+        self.started: list[Any] = []
+        self.service.start().addBoth(self.started.append)
 
     @property
     def namesrv(self) -> NameServer:

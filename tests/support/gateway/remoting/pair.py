@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from twisted.internet.address import IPv4Address
-from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionRefusedError
+from twisted.internet.error import (
+    CannotListenError,
+    ConnectionAborted,
+    ConnectionDone,
+    ConnectionRefusedError,
+)
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
@@ -151,8 +156,11 @@ class Net(Clock):
         self.pairs: list[Pair] = []
         self.attempts = 0
         self.unreachable: set[int] = set()  # ports that do not even refuse
+        self.taken: set[int] = set()  # ports that other processes listen on
 
     def listenTCP(self, port: int, factory: Any, backlog: int = 50, interface: str = "") -> NetPort:
+        if port in self.taken:
+            raise CannotListenError(interface, port, OSError("in use"))
         listening = NetPort(self, port or 40_000 + len(self.ports), factory)
         self.ports[listening.port] = listening
         return listening
