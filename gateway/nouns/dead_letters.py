@@ -18,10 +18,10 @@ from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.commands.sends import Sender
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.messages import TIME, brief
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.replays import copied_properties, origin_of

@@ -17,11 +17,10 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns import lag, whom
-from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
 from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
@@ -81,9 +80,6 @@ def show(call: Call) -> Iterator[Row]:
                 }
     if not is_known and not call.servers.errors:
         need_group(call)
-
-
-borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"), s="source", d="target")
 
 
 @command(
