@@ -11,15 +11,7 @@ import click
 
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.calling import call as call_command
-from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES
-
-SERVERS = {
-    "broker": {
-        "list": "List the brokers of all clusters with their load.",
-        "status": "Show the runtime statistics of brokers.",
-    }
-}
-"""Nouns whose names run a server when nothing follows, with their verbs."""
+from mqgateway.gateway.nouns import ABOUT, ELSEWHERE, PLACES, RUN_SERVERS
 
 
 def called(arguments: tuple[str, ...]) -> int:
@@ -50,7 +42,7 @@ def _door(name: str, about: str, *words: str) -> click.Command:
     )
 
 
-NOUNS = [_door(name, about, name) for name, about in ABOUT.items() if name not in SERVERS]
+NOUNS = [_door(name, about, name) for name, about in ABOUT.items() if name not in RUN_SERVERS]
 
 
 def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any]) -> click.Group:
@@ -62,8 +54,8 @@ def with_verbs(noun: str, run: Callable[..., None], options: Callable[..., Any])
 
     alone.__doc__ = run.__doc__
     group = click.group(noun, epilog=examples.BROKER, invoke_without_command=True)(options(alone))
-    for name in PLACES:
+    for name, (_, about) in PLACES.items():
         if name.startswith(f"{noun} "):
             verb = name.partition(" ")[2]
-            group.add_command(_door(verb, SERVERS[noun][verb], noun, verb))
+            group.add_command(_door(verb, f"{about[:1].upper()}{about[1:]}.", noun, verb))
     return group

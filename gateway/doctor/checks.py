@@ -49,6 +49,16 @@ class Finding:
         """What helps, in English."""
         return TOLD[self.check].cure.format_map(self.values)
 
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain JSON values, with its sentences in English."""
+        return {
+            "check": self.check,
+            "weight": self.weight,
+            "what": self.what,
+            "cure": self.cure,
+            "values": dict(self.values),
+        }
+
 
 TOLD = {
     "unknown-group": Sentence(
@@ -396,10 +406,9 @@ def pop_invisible(group: Group) -> Iterator[Finding]:
 def transaction_pending(group: Group) -> Iterator[Finding]:
     """Messages that are missed may not have been committed yet."""
     for topic in group.topics.values():
-        if topic.open_transactions and topic.oldest_transaction is not None:
-            age = group.at - topic.oldest_transaction
+        if topic.transactions:
+            age, count = group.at - min(topic.transactions), len(topic.transactions)
             if age > TRANSACTION_MILLIS:
-                count = topic.open_transactions
                 yield _found("transaction-pending", "warning", topic=topic.name, count=count, age=age // 1000)
 
 

@@ -6,8 +6,11 @@ nothing then. Times are ms since the epoch, offsets count messages of a queue.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 
 
 class Place(NamedTuple):
@@ -97,8 +100,13 @@ class Topic:
     is_allowed: bool = True
     """Whether this group may read it (`UPDATE_AND_GET_GROUP_FORBIDDEN`)."""
     incoming: float | None = None
-    open_transactions: int | None = None
-    oldest_transaction: int | None = None
+    transactions: Sequence[int] | None = None
+    """When each of its open transactions began."""
+
+
+def examined(topics: Iterable[str]) -> list[str]:
+    """Return the topics of a group that are examined, sorted: those for retries and dead letters are not."""
+    return sorted(one for one in topics if not one.startswith((RETRY_PREFIX, DLQ_PREFIX)))
 
 
 @dataclass(frozen=True, slots=True)

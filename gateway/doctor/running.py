@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.gateway.codec.bodies import ConsumerRunningInfo, MessageQueue
 from mqgateway.gateway.doctor.evidence import Held, Member, Place, Rates
-
-_RETRY = "%RETRY%"
 
 
 def place(queue: MessageQueue) -> Place:
@@ -23,7 +22,7 @@ def member(client_id: str, language: str, told: ConsumerRunningInfo) -> Member:
         client_id,
         language,
         is_ordered,
-        {topic: wanted for topic, wanted in wants.items() if not topic.startswith(_RETRY)},
+        {topic: wanted for topic, wanted in wants.items() if not topic.startswith(RETRY_PREFIX)},
         {place(queue): one for queue, one in _holds(told, is_ordered)},
         {
             topic: Rates(one.consume_ok_tps, one.consume_failed_tps, one.consume_rt)

@@ -2,6 +2,7 @@
 
     declaration   what a command is: name, options, what it does, how its rows are shown; `commands` has them
     parsing       arguments of a command line to what was given, as the standard's reader takes them
+    times         times as they are typed
     usage         the help of a command, laid out as the standard's
     rendering     rows as the standard's text, or as JSON
     connection    one request at a time over a blocking socket

@@ -1,4 +1,4 @@
-"""The manual page of mqadmin, made of the declarations of its commands; pure.
+"""Manual pages made of the declarations of commands, and that of mqadmin; pure.
 
     python -m mqgateway.gateway.mqadmin.manual > docs/mqadmin.1
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import Command, Known, Option, every
+from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, Known, Option, every
 from mqgateway.gateway.mqadmin.parsing import HELP, NAME_SERVERS, OURS
 
 _HEAD = """\
@@ -35,7 +34,7 @@ With \\fB\\-\\-batch\\fR each line of standard input is a call, with the options
 Words are quoted as in a shell, and all calls share their connections.
 """
 
-_TAIL = """\
+EXIT_STATUS = """\
 .SH EXIT STATUS
 .TP
 .B 0
@@ -58,6 +57,9 @@ interrupted
 .TP
 .B 141
 standard output was closed by its reader
+"""
+
+ENVIRONMENT = """\
 .SH ENVIRONMENT
 .TP
 .B NAMESRV_ADDR
@@ -68,7 +70,10 @@ credentials that sign requests, if \\fB\\-\\-access\\-key\\fR and \\fB\\-\\-secr
 .TP
 .B ROCKETMQ_HOME
 folder of \\fIconf/tools.yml\\fR, which contains \\fIaccessKey\\fR and \\fIsecretKey\\fR
-.TP
+"""
+
+_TAIL = f"""\
+{EXIT_STATUS}{ENVIRONMENT}.TP
 .B MQADMIN_EXIT_ZERO
 1: the exit status is always 0, as that of Apache's tool
 .SH EXAMPLES
@@ -83,17 +88,22 @@ eval "$(mqadmin \\-\\-completion bash)"
 _VALUES = {Known.FILE: "file", Known.ADDRESS: "host:port"}
 
 
-def page() -> str:
-    """The page."""
-    lines = [_HEAD, ".SH COMMON OPTIONS\n", *_options((NAME_SERVERS, HELP, *OURS)), ".SH COMMANDS\n"]
-    for command in every():
-        lines += _command(command)
-    return "".join(lines) + _TAIL
+def page(catalogue: Catalogue = MQADMIN, head: str = _HEAD, tail: str = _TAIL) -> str:
+    """Return the page of a program, with these sections before and after those made of declarations."""
+    lines = [head, ".SH COMMON OPTIONS\n", *_options((NAME_SERVERS, HELP, *OURS)), ".SH COMMANDS\n"]
+    for command in every(catalogue):
+        lines += _command(command, catalogue)
+    return "".join(lines) + tail
 
 
-def _command(command: Command) -> Iterator[str]:
-    yield f".SS {escaped(command.name)}\n{escaped(PLACES[command.name].about)}\n"
+def _command(command: Command, catalogue: Catalogue) -> Iterator[str]:
+    operands = [one for one in command.options if one.is_operand]
+    words = (one.long.upper() if one.required else f"[{one.long.upper()}]" for one in operands)
+    yield f".SS {escaped(' '.join((command.name, *words)))}\n"
+    yield f"{escaped(catalogue.places[command.name].about)}\n"
     yield from _options(command.options)
+    if examples := catalogue.examples.get(command.name):
+        yield "".join((".PP\n.nf\n", *(f"{escaped(one)}\n" for one in examples), ".fi\n"))
 
 
 def _options(options: Iterable[Option]) -> Iterator[str]:

@@ -37,7 +37,7 @@ PLACES = {
         "move a group to another offset, after a preview and a confirmation; offset undo reverts it",
     ),
     "offset undo": Place("offsets", "move a group back to its offsets before the last offset reset"),
-    "offset clone": Place("offsets", "copy the offsets of one consumer group to another"),
+    "offset clone": Place("offset_copies", "copy the offsets of one consumer group to another"),
     "broker list": Place("brokers", "list the brokers of all clusters with their load"),
     "broker status": Place("brokers", "show the runtime statistics of brokers"),
     "cluster list": Place("brokers", "list the clusters and the masters of their broker sets"),

@@ -18,26 +18,16 @@ from mqgateway.gateway.client.errors import ClientError, NoBroker
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.commands.sends import Sender
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.messages import TIME, brief
 from mqgateway.gateway.nouns.rendering import table
+from mqgateway.gateway.remedies.replays import copied_properties, origin_of
 
 REPLAY_OF = "REPLAY_OF"
 """Ours: the id of the dead letter that a message is a copy of."""
-_LOST_PROPERTIES = (
-    "DELAY",
-    "MAX_OFFSET",
-    "MIN_OFFSET",
-    "RECONSUME_TIME",
-    "UNIQ_KEY",
-    "WAIT",
-    "MAX_RECONSUME_TIMES",
-)
-"""What a copy does not take over: the server or the client gives it anew."""
-_ORIGIN = "RETRY_TOPIC"
 _FILTERS = (
     Option("", "tag", "select messages with this tag"),
     Option("", "key", "select messages with this key"),
@@ -53,7 +43,7 @@ def _list_text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
     if "g" not in call.given:
         return table("group", "count", "lastAt", nothing="no dead letters")(call, rows)
     columns = ("storedAt", "origin", "tags", "keys", "msgId", "place", "body")
-    shown = ({**brief(row), "origin": row["properties"].get(_ORIGIN)} for row in rows)
+    shown = ({**brief(row), "origin": origin_of(row["properties"])} for row in rows)
     return table(*columns, nothing="no such dead letters")(call, shown)
 
 
@@ -124,19 +114,15 @@ def _target(call: Call, group: str, row: Row) -> str:
         return RETRY_PREFIX + group
     if to != "origin":
         return to
-    origin: str | None = row["properties"].get(_ORIGIN)
+    origin = origin_of(row["properties"])
     if origin is None:
         raise ClientError(f"the dead letter {row['msgId']} has no original topic: use --to TOPIC")
     return origin
 
 
 def _copy(row: Row, topic: str) -> Message:
-    """The message to send; a group goes by the property of the topic it came from."""
     copied = Message(topic, reading.body_of(row), flag=row["flag"])
-    copied.properties = {
-        name: value for name, value in row["properties"].items() if name not in _LOST_PROPERTIES
-    }
-    copied.properties[REPLAY_OF] = row["msgId"]
+    copied.properties = {**copied_properties(row["properties"], topic), REPLAY_OF: row["msgId"]}
     return copied
 
 
@@ -172,7 +158,7 @@ def _is_chosen(call: Call, row: Row) -> bool:
     until = given.text("until")
     return (
         given.text("tag") in (None, row["tags"])
-        and given.text("origin") in (None, row["properties"].get(_ORIGIN))
+        and given.text("origin") in (None, origin_of(row["properties"]))
         and ("key" not in given or given.need("key") in (row["keys"] or "").split())
         and (given.text("contains") or "").encode() in reading.body_of(row)
         and (until is None or row["storeTimestamp"] < millis_of(until, call.now()))

@@ -18,17 +18,15 @@ from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData, TopicOffset
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.doctor.checks import IDLE_MILLIS, examine
-from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
+from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic, examined
 from mqgateway.gateway.doctor.running import member
+from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Row, command, operand
 from mqgateway.gateway.mqadmin.servers import reachable
 from mqgateway.gateway.nouns import FOUND, lag, whom
 from mqgateway.gateway.nouns.transactions import open_halves
 
-SAMPLED_QUEUES, SAMPLED_MESSAGES = 8, 32
-"""Queues of a topic, and messages of each, that are compared with the filter."""
 _READABLE = 4
-_TAG = (None, "", "TAG")
 
 
 def _text(call: Call, rows: Iterable[Row]) -> Iterator[str]:
@@ -69,13 +67,7 @@ def diagnose(call: Call) -> Iterator[Row]:
     for one in examine(group):
         if one.weight == "cause":
             call.ended = FOUND
-        yield {
-            "check": one.check,
-            "weight": one.weight,
-            "what": one.what,
-            "cure": one.cure,
-            "values": dict(one.values),
-        }
+        yield one.to_json()
 
 
 @dataclass
@@ -104,7 +96,7 @@ def gather(call: Call, name: str) -> Group:
     members = [_member(call, name, client, known) for client in sorted(known.clients)]
     subscribed = {topic for one in members for topic in one.wants or ()} | known.wanted.keys()
     consumed = {place.topic for place in known.consumed}
-    mine = sorted(one for one in subscribed | consumed if not one.startswith((RETRY_PREFIX, DLQ_PREFIX)))
+    mine = examined(subscribed | consumed)
     halves = _open_transactions(call, brokers, mine)
     found, queues = {}, []
     for topic in mine:
@@ -186,7 +178,7 @@ def _topic(
     if route is None:
         return Topic(topic, has_route=False), []
     is_readable, is_allowed, incoming = False, True, 0.0
-    queues: list[Queue] = []
+    queues, sampler = [], TopicSampler(known.wanted.get(topic))
     for broker, address in reachable(route.broker_datas):
         with call.servers.part(address):
             is_readable = is_readable or bool(
@@ -197,9 +189,8 @@ def _topic(
             incoming += stats.topic_put_tps
             for queue, ends in sorted(stats.offset_table.items()):
                 one = _queue(Place(topic, broker, queue.queue_id), ends, known)
-                sampled = sum(other.sample is not None for other in queues)
-                if one.behind and sampled < SAMPLED_QUEUES:
-                    one = _with_sample(call, address, one, known.wanted.get(topic))
+                if (begin := sampler.offset_in(one)) is not None:
+                    one = sampler.compared(one, _tag_codes(call, address, one.place, begin))
                 queues.append(one)
     return (
         Topic(
@@ -207,8 +198,7 @@ def _topic(
             is_readable=is_readable,
             is_allowed=is_allowed,
             incoming=incoming,
-            open_transactions=len(halves),
-            oldest_transaction=min(halves, default=None),
+            transactions=halves,
         ),
         queues,
     )
@@ -226,28 +216,11 @@ def _queue(place: Place, ends: TopicOffset, known: _Known) -> Queue:
     )
 
 
-def _with_sample(call: Call, address: str, queue: Queue, wanted: SubscriptionData | None) -> Queue:
-    """Compare the next messages with the filter, where that goes by tags."""
-    if wanted is None or wanted.expression_type not in _TAG or not wanted.code_set:
-        return queue
-    place = queue.place
-    asked = messages.queue_entries(
-        MessageQueue(place.topic, place.broker, place.queue_id),
-        max(queue.consumed, queue.least),
-        SAMPLED_MESSAGES,
-    )
+def _tag_codes(call: Call, address: str, place: Place, begin: int) -> list[int]:
+    """The hash codes of the tags of a queue's messages from an offset on."""
+    asked = messages.queue_entries(MessageQueue(*place), begin, SAMPLED_MESSAGES)
     told = call.servers.ask(asked, address)
-    found = told.queue_data if told is not None else []
-    matched = sum(one.tags_code in wanted.code_set for one in found)
-    return Queue(
-        place,
-        queue.least,
-        queue.end,
-        queue.consumed,
-        queue.pulled,
-        queue.consumed_stored_at,
-        Sample(len(found), matched),
-    )
+    return [] if told is None else [one.tags_code for one in told.queue_data]
 
 
 # Beside the group

@@ -10,8 +10,8 @@ from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client.errors import BrokerError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, command, operand
+from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns.rendering import listed
 
 BODY_SHOWN = 60

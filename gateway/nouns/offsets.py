@@ -7,7 +7,7 @@ asks, and notes where the group was before it moves anything: `undo` goes back t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -17,13 +17,13 @@ from mqgateway.gateway.client import admin_topics as topics
 from mqgateway.gateway.client.errors import BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.codes import ResponseCode
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.declaration import Call, Known, Option, Row, UsageError, command, flag, operand
 from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.mqadmin.times import millis_of
 from mqgateway.gateway.nouns import lag, whom
-from mqgateway.gateway.nouns.borrowed import borrow
 from mqgateway.gateway.nouns.existing import need_group
 from mqgateway.gateway.nouns.rendering import table
+from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 
 _GROUP = operand("g", "group", "consumer group", values=Known.GROUP)
 _TOPIC = operand("t", "topic", "topic", values=Known.TOPIC)
@@ -82,9 +82,6 @@ def show(call: Call) -> Iterator[Row]:
         need_group(call)
 
 
-borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"), s="source", d="target")
-
-
 @command(
     "offset reset",
     _GROUP,
@@ -100,22 +97,19 @@ borrow("offset clone", "cloneGroupOffset", table("from", "to", "topic", "queues"
     text=_PLAN,
 )
 def reset(call: Call) -> Iterator[Row]:
-    """Every queue of the topic, or one. Members that are connected go on from there too."""
+    """Every queue of the topic, or one. Members that are connected resume there too."""
     given = call.given
     if ("to" in given) == ("by" in given):
         raise UsageError("one of --to and --by is needed")
     group, topic = given.need("g"), given.need("t")
     need_group(call)
-    places = _places(call, group, topic)
+    found = _progress(call, group, topic)
+    positions = found.positions
     if (wanted := given.text("q")) is not None:
-        places = [one for one in places if f"{one[0].broker_name}:{one[0].queue_id}" == wanted]
-        if not places:
+        positions = [one for one in positions if f"{one.broker}:{one.queue_id}" == wanted]
+        if not positions:
             raise NoBroker(f"the topic {topic} has no queue {wanted}: write it as broker-a:3")
-    plan = []
-    for queue, address, low, high, now_at in places:
-        target = min(max(_target(call, queue, address, low, high, now_at), low), high)
-        plan.append((queue, address, now_at, target))
-    return _moved(call, group, topic, plan)
+    return _moved(call, found, [_requested(call, found, one) for one in positions])
 
 
 @command(
@@ -126,73 +120,80 @@ def reset(call: Call) -> Iterator[Row]:
     text=_PLAN,
 )
 def undo(call: Call) -> Iterator[Row]:
-    """Queues that have lost messages since go on with the oldest that is left."""
+    """Queues that have lost messages since resume at the oldest that is left."""
     group, topic = call.given.need("g"), call.given.need("t")
     notes = [one for one in _notes(call) if (one["group"], one["topic"]) == (group, topic)]
     if not notes:
         raise NoBroker(f"no reset of the group {group} in the topic {topic} is recorded on this machine")
     before = {(one["brokerName"], one["queueId"]): one["offset"] for one in notes[-1]["offsets"]}
-    plan = []
-    for queue, address, low, high, now_at in _places(call, group, topic):
-        offset = before.get((queue.broker_name, queue.queue_id))
-        if offset is not None:
-            plan.append((queue, address, now_at, min(max(offset, low), high)))
-    return _moved(call, group, topic, plan)
+    found = _progress(call, group, topic)
+    return _moved(call, found, undoing(found.positions, before))
 
 
-_Place = tuple[MessageQueue, str, int, int, int]
-_Move = tuple[MessageQueue, str, int, int]
+class _Progress(NamedTuple):
+    """The positions of a group in a topic, and the address to query by broker name."""
+
+    group: str
+    topic: str
+    positions: list[GroupPosition]
+    addresses: dict[str, str]
+
+    def queue(self, position: GroupPosition) -> MessageQueue:
+        return MessageQueue(self.topic, position.broker, position.queue_id)
 
 
-def _places(call: Call, group: str, topic: str) -> list[_Place]:
-    """Every queue with whom to ask about it, its ends, and where the group is; -1 where it never was."""
-    found: list[_Place] = []
+def _progress(call: Call, group: str, topic: str) -> _Progress:
+    """Query the brokers of a topic, one after another."""
+    found = _Progress(group, topic, [], {})
     for _, address in reachable(call.servers.route(topic).broker_datas):
         ends = call.servers.ask(topics.stats(topic), address).offset_table
         known = call.servers.ask(groups.progress(group, [topic]), address).offset_table
         for queue, one in sorted(ends.items()):
-            at = known[queue].consumer_offset if queue in known else -1
-            found.append((queue, address, one.min_offset, one.max_offset, at))
+            offset = known[queue].consumer_offset if queue in known else -1
+            bounds = (one.min_offset, one.max_offset)
+            found.positions.append(GroupPosition(queue.broker_name, queue.queue_id, *bounds, offset))
+            found.addresses[queue.broker_name] = address
     return found
 
 
-def _target(call: Call, queue: MessageQueue, address: str, low: int, high: int, at: int) -> int:
-    """Where a queue goes on, as it was asked for."""
+def _requested(call: Call, found: _Progress, position: GroupPosition) -> GroupMove:
+    """Return the move of a queue that `--to` or `--by` requests."""
     given = call.given
     if "by" in given:
-        return max(at, low) + given.number("by", 0)
+        return position.move_by(given.number("by", 0))
     to = given.need("to")
     if to in ("first", "last"):
-        return low if to == "first" else high
+        return position.move_to(position.begin if to == "first" else position.end)
     if to.isdecimal() and int(to) < _OFFSETS_BELOW:
-        return int(to)
-    return call.servers.ask(messages.offset_at(queue, millis_of(to, call.now())), address)
+        return position.move_to(int(to))
+    question = messages.offset_at(found.queue(position), millis_of(to, call.now()))
+    return position.move_to(call.servers.ask(question, found.addresses[position.broker]))
 
 
-def _moved(call: Call, group: str, topic: str, plan: list[_Move]) -> Iterator[Row]:
-    """Show the plan, and carry it out where it is consented to."""
-    moving = [one for one in plan if one[2] != one[3]]
-    call.summary["messages"] = sum(abs(target - max(at, 0)) for _, _, at, target in moving)
+def _moved(call: Call, found: _Progress, plan: list[GroupMove]) -> Iterator[Row]:
+    """Show the plan, and carry it out after a confirmation."""
+    moving = [one for one in plan if one.is_change]
+    call.summary["messages"] = sum(abs(one.distance) for one in moving)
     if call.is_dry or not moving:
-        yield from (_told(one, "" if one in moving else "stays") for one in plan)
+        yield from (_told(one, "" if one.is_change else "stays") for one in plan)
         return
     if "y" not in call.given:
         shown = "".join(_PLAN(call, [_told(one, "") for one in moving]))
-        if not call.confirm(f"{shown}move the group {group} in {topic}?"):
+        if not call.confirm(f"{shown}move the group {found.group} in {found.topic}?"):
             raise UsageError("nothing was moved: use --yes to confirm, or --dry-run for a preview")
-    _note(call, group, topic, moving)
+    _note(call, found, moving)
     for one in plan:
-        queue, address, _, target = one
-        if one not in moving:
+        if not one.is_change:
             yield _told(one, "stays")
             continue
+        address = found.addresses[one.position.broker]
         with call.servers.part(address):
-            _move(call, group, queue, address, target)
+            _move(call, found.group, found.queue(one.position), address, one.target)
             yield _told(one, "moved")
 
 
 def _move(call: Call, group: str, queue: MessageQueue, address: str, target: int) -> None:
-    """Members are told by the broker; where it has none to tell, the offset is set as it is."""
+    """The broker notifies connected members. If it has none, the offset alone is set."""
     question = groups.reset_offsets(group, queue.topic, 0, queue_id=queue.queue_id, offset=target)
     try:
         call.servers.change(question, address, _RESET_SECONDS)
@@ -202,14 +203,13 @@ def _move(call: Call, group: str, queue: MessageQueue, address: str, target: int
         call.servers.change(groups.set_offset(group, queue, target), address)
 
 
-def _told(move: _Move, state: str) -> Row:
-    queue, _, at, target = move
+def _told(move: GroupMove, state: str) -> Row:
     return {
-        "brokerName": queue.broker_name,
-        "queueId": queue.queue_id,
-        "from": at,
-        "to": target,
-        "count": target - max(at, 0),
+        "brokerName": move.position.broker,
+        "queueId": move.position.queue_id,
+        "from": move.position.offset,
+        "to": move.target,
+        "count": move.distance,
         "state": state,
     }
 
@@ -224,12 +224,11 @@ def _notes(call: Call) -> list[dict[str, Any]]:
         raise ClientError(f"the record of offset resets cannot be read: {error}") from None
 
 
-def _note(call: Call, group: str, topic: str, moving: list[_Move]) -> None:
-    """Keep where the group is, before it is moved."""
+def _note(call: Call, found: _Progress, moving: list[GroupMove]) -> None:
+    """Keep the offsets of a group before it is moved."""
     offsets = [
-        {"brokerName": queue.broker_name, "queueId": queue.queue_id, "offset": max(at, 0)}
-        for queue, _, at, _ in moving
+        {"brokerName": one.broker, "queueId": one.queue_id, "offset": max(one.offset, 0)} for one, _ in moving
     ]
-    note = {"time": call.now(), "group": group, "topic": topic, "offsets": offsets}
+    note = {"time": call.now(), "group": found.group, "topic": found.topic, "offsets": offsets}
     kept = [*_notes(call), note][-NOTES_MAX:]
     call.notebook.write("".join(orjson.dumps(one).decode() + "\n" for one in kept))

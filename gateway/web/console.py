@@ -41,7 +41,6 @@ class Reset:
     group: str
     topic: str
     before: dict[int, int]
-    after: dict[int, int]
 
 
 class Counts(NamedTuple):
@@ -125,11 +124,9 @@ class Console:
         self.audit.append(entry)
         log.info("%s", json.dumps({"event": "console", **entry}, default=str))
 
-    def keep_reset(
-        self, call: Call, group: str, topic: str, before: dict[int, int], after: dict[int, int]
-    ) -> int:
-        """Keep offsets that were changed; gives by what number they are undone."""
-        reset = Reset(self._next_reset, call.now, call.caller.user, group, topic, before, after)
+    def keep_reset(self, call: Call, group: str, topic: str, before: dict[int, int]) -> int:
+        """Keep offsets that were changed, by queue; gives by what number they are undone."""
+        reset = Reset(self._next_reset, call.now, call.caller.user, group, topic, before)
         self._next_reset += 1
         self.resets[reset.id] = reset
         if len(self.resets) > RESETS_MAX:

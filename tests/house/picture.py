@@ -34,6 +34,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "gateway.raft",
         "gateway.client",
         "gateway.doctor",
+        "gateway.remedies",
     ),
     "access control": ("gateway.access",),
     "connections": ("gateway.remoting",),

@@ -5,10 +5,8 @@ Standard: the package `command.offset` of the module `tools`.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator
 
-from mqgateway.gateway.cli.times import millis_of_iso
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_messages as messages
 from mqgateway.gateway.client import admin_topics as topics
@@ -17,38 +15,15 @@ from mqgateway.gateway.codec.bodies import MessageQueue, OffsetWrapper
 from mqgateway.gateway.codec.codes import ResponseCode
 from mqgateway.gateway.mqadmin.commands.progress import progress_of
 from mqgateway.gateway.mqadmin.commands.topic_views import CLUSTER_ROUTE, TOPIC
-from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
+from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, command
 from mqgateway.gateway.mqadmin.rendering import each, shown
 from mqgateway.gateway.mqadmin.servers import reachable
+from mqgateway.gateway.mqadmin.times import millis_of
 
 _GROUP = Option("g", "group", "consumer group", required=True, values=Known.GROUP)
 _FORCE = Option("f", "force", "false to move no queue forward (default: true)", values=TRUTH)
 _RESET_SECONDS = 15.0
 _NOT_ONLINE = (ResponseCode.CONSUMER_NOT_ONLINE,)
-
-
-def millis_of(text: str, now: int) -> int:
-    """Return a time in ms since the epoch: `now`, ms, ISO 8601, or the standard's `2026-01-31#12:00:00:000`.
-
-    The local clock counts unless a zone is given. Raises `UsageError`.
-    """
-    if text == "now":
-        return now
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        if "#" not in text:
-            return millis_of_iso(text)
-        return int(datetime.datetime.strptime(text, "%Y-%m-%d#%H:%M:%S:%f").timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{text!r} is not a time: write now, ms since the epoch, "
-            "2026-01-31T12:00:00 or 2026-01-31#12:00:00:000"
-        ) from None
-
-
 _PLAN = (
     "{brokerName:<20.20}  {queueId:<20}  {brokerOffset:<20}  {consumerOffset:<20}  {timestampOffset:<20}  "
     "{resetOffset:<20}\n"

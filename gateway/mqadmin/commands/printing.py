@@ -14,10 +14,10 @@ from mqgateway.gateway.client.message import PullStatus
 from mqgateway.gateway.client.routes import queues_to_read
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.mqadmin.commands import reading
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
 from mqgateway.gateway.mqadmin.commands.topic_views import TOPIC
 from mqgateway.gateway.mqadmin.declaration import TRUTH, Call, Known, Option, Row, UsageError, command
 from mqgateway.gateway.mqadmin.rendering import java
+from mqgateway.gateway.mqadmin.times import millis_of
 
 _TIME = "ms since the epoch or yyyy-MM-dd#HH:mm:ss:SSS"
 _BEGIN = Option("b", "beginTimestamp ", f"first store time: {_TIME}")

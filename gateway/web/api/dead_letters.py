@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.message import (
-    DLQ_PREFIX,
-    PROPERTY_RETRY_TOPIC,
-    RETRY_PREFIX,
-    StoredMessage,
-    SysFlag,
-)
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, StoredMessage, SysFlag
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.broker.operations import NewMessage, OperationError
+from mqgateway.gateway.remedies.replays import copied_properties, origin_of
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
@@ -27,34 +22,6 @@ REPLAY_MAX = 100
 REPLAYED_FROM = "REPLAYED_FROM"
 """Property of a message that was sent again: the id of the dead letter."""
 TO_TOPIC, TO_GROUP = "topic", "group"
-
-_OF_THE_SYSTEM = frozenset(
-    {
-        "1ST_POP_TIME",
-        "CLUSTER",
-        "CONSUME_START_TIME",
-        "DELAY",
-        "DLQ_ORIGIN_MESSAGE_ID",
-        "DLQ_ORIGIN_TOPIC",
-        "MAX_OFFSET",
-        "MAX_RECONSUME_TIMES",
-        "MIN_OFFSET",
-        "MSG_REGION",
-        "ORIGIN_GROUP",
-        "ORIGIN_MESSAGE_ID",
-        "POP_CK",
-        "REAL_QID",
-        "REAL_TOPIC",
-        "RECONSUME_TIME",
-        "RETRY_TOPIC",
-        "TRACE_ON",
-        "TRAN_MSG",
-        "UNIQ_KEY",
-        "WAIT",
-        "__CRC32#",
-    }
-)
-"""Properties that describe earlier deliveries of a message; one that is sent again does not have them."""
 
 
 def dead_letters(console: Console, call: Call) -> dict[str, Any]:
@@ -121,14 +88,11 @@ def _check_may_send(console: Console, call: Call, target: str) -> None:
 def _target(stored: StoredMessage, group: str, to: str) -> str:
     if to == TO_GROUP:
         return RETRY_PREFIX + group
-    return stored.properties.get(PROPERTY_RETRY_TOPIC) or stored.properties.get("DLQ_ORIGIN_TOPIC", "")
+    return origin_of(stored.properties) or ""
 
 
 def _again(stored: StoredMessage, target: str, now: int) -> NewMessage:
-    properties = {name: value for name, value in stored.properties.items() if name not in _OF_THE_SYSTEM}
-    properties[REPLAYED_FROM] = stored.message_id
-    if target.startswith(RETRY_PREFIX):
-        properties[PROPERTY_RETRY_TOPIC] = stored.properties.get(PROPERTY_RETRY_TOPIC, "")
+    properties = {**copied_properties(stored.properties, target), REPLAYED_FROM: stored.message_id}
     kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
     return NewMessage(
         target,

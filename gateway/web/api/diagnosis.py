@@ -6,7 +6,6 @@ Who does not answer is left out: what would have been known then is not known, a
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 from twisted.internet.defer import DeferredList, maybeDeferred
@@ -19,8 +18,9 @@ from mqgateway.gateway.codec.bodies import ConsumerRunningInfo
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.doctor.checks import examine
-from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Sample, Topic
+from mqgateway.gateway.doctor.evidence import Group, Member, Place, Queue, Topic, examined
 from mqgateway.gateway.doctor.running import member
+from mqgateway.gateway.doctor.sampling import SAMPLED_MESSAGES, TopicSampler
 from mqgateway.gateway.web.api.needs import of_group
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -30,9 +30,6 @@ from mqgateway.gateway.web.scan import settled
 log = logging.getLogger(__name__)
 
 MEMBERS_ASKED_MAX, TOPICS_MAX, HALVES_MAX = 64, 64, 256
-SAMPLED_QUEUES, SAMPLED_MESSAGES = 8, 32
-"""Queues of a topic, and messages of each, that are compared with the filter."""
-_TAG = (None, "", "TAG")
 
 
 async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
@@ -48,16 +45,7 @@ async def diagnosis(console: Console, call: Call) -> dict[str, Any]:
         "group": name,
         "behind": found.behind,
         "members": len(found.members),
-        "findings": [
-            {
-                "check": one.check,
-                "weight": one.weight,
-                "values": dict(one.values),
-                "what": one.what,
-                "cure": one.cure,
-            }
-            for one in examine(found)
-        ],
+        "findings": [one.to_json() for one in examine(found)],
     }
 
 
@@ -89,7 +77,7 @@ async def _gathered(console: Console, call: Call, permit: Permit, members: list[
     config, online = operations.groups.get(name), operations.clients.consumers(name)
     wanted = {} if online is None else online.subscriptions
     mine = {*operations.offsets.topics_of(name), *wanted}
-    names = sorted(topic for topic in mine if not topic.startswith((RETRY_PREFIX, DLQ_PREFIX)))[:TOPICS_MAX]
+    names = examined(mine)[:TOPICS_MAX]
     transactions = operations.transactions.open(HALVES_MAX, call.now)
     topics: dict[str, Topic] = {}
     queues: list[Queue] = []
@@ -122,8 +110,7 @@ def _topic(operations: Operations, group: str, topic: str, born: list[int]) -> T
         is_readable=bool(config.perm & PERM_READ),
         is_allowed=operations.groups.is_readable(group, topic),
         incoming=operations.topics.put_rate(topic),
-        open_transactions=len(born),
-        oldest_transaction=min(born, default=None),
+        transactions=born,
     )
 
 
@@ -131,20 +118,16 @@ async def _queues(
     operations: Operations, permit: Permit, group: str, topic: str, wanted: SubscriptionData | None
 ) -> list[Queue]:
     config, units_of = operations.topics.get(topic), operations.queries.consume_queue
-    codes = wanted.code_set if wanted is not None and wanted.expression_type in _TAG else ()
-    found, sampled = [], 0
+    found, sampler = [], TopicSampler(wanted)
     queue_ids = range(0 if config is None else config.read_queue_nums)
     for progress in operations.offsets.progress(group, topic, queue_ids):
         queue_id, (least, end) = progress.queue_id, progress.range
         place = Place(topic, operations.options.broker_name, queue_id)
         one = Queue(place, least, end, progress.committed, progress.pulled)
-        if codes and one.behind and sampled < SAMPLED_QUEUES:
-            sampled += 1
-            begin = max(one.consumed, one.least)
+        if (begin := sampler.offset_in(one)) is not None:
             units = units_of(permit, topic, queue_id, begin, SAMPLED_MESSAGES, group)
             entries = (await settled(units)).queue_data
-            matched = sum(entry.tags_code in codes for entry in entries)
-            one = replace(one, sample=Sample(len(entries), matched))
+            one = sampler.compared(one, [entry.tags_code for entry in entries])
         found.append(one)
     return found
 

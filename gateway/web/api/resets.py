@@ -5,10 +5,12 @@ The offsets before are kept in memory, for the last hundred changes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Permit, Restart, Use
+from mqgateway.gateway.remedies.moves import GroupMove, GroupPosition, undoing
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
 from mqgateway.gateway.web.call import Call
 from mqgateway.gateway.web.console import Console
@@ -19,26 +21,27 @@ BEGINNING, END, TIME, OFFSET = "beginning", "end", "time", "offset"
 
 def preview(console: Console, call: Call) -> dict[str, Any]:
     """Show where the group is and where it would resume, by queue. Nothing is changed."""
-    targets = _targets(console, console.permit(call, Use.QUERY), call.path["group"], call.query)
-    return {"queues": _rows(console, call.path["group"], call.query["topic"], targets)}
+    plan = _plan(console, console.permit(call, Use.QUERY), call.path["group"], call.query)
+    return {"queues": list(map(_row, plan))}
 
 
 def reset(console: Console, call: Call) -> dict[str, Any]:
     """Set the offsets of the group: it resumes there with its next pull or start. `id` undoes it."""
     permit = console.permit(call, Use.ADMINISTER)
     group, topic = call.path["group"], call.body["topic"]
-    targets = _targets(console, permit, group, call.body)
-    rows = _rows(console, group, topic, targets)
-    before = {row["queueId"]: row["offset"] for row in rows if row["offset"] >= 0}
+    plan = _plan(console, permit, group, call.body)
+    before = {one.queue_id: one.offset for one, _ in plan if one.offset >= 0}
+    targets = _targets(plan)
     console.operations.administration.set_offsets(permit, group, topic, targets)
     call.before, call.after = before, targets
-    return {"id": console.keep_reset(call, group, topic, before, targets), "queues": rows}
+    return {"id": console.keep_reset(call, group, topic, before), "queues": list(map(_row, plan))}
 
 
 def undo(console: Console, call: Call) -> dict[str, Any]:
     """Set the offsets that the group had before a change: it consumes later messages again.
 
-    Of queues in which it had no offset the new one stays, unless it had none at all.
+    Of queues in which it had no offset the new one stays, unless it had none at all. A queue that has deleted
+    messages since is set to its oldest message.
     """
     permit, administration = console.permit(call, Use.ADMINISTER), console.operations.administration
     number = call.path["id"]
@@ -46,15 +49,17 @@ def undo(console: Console, call: Call) -> dict[str, Any]:
     if done is None:
         raise ApiError(404, f"there is no change {number} to undo")
     console.entrance.check_needs(call.caller, of_group(Action.UPDATE)(_of_group(call, done.group)))
-    progress = console.operations.offsets.progress(done.group, done.topic, done.before)
-    call.before = {one.queue_id: one.offset for one in progress}
-    call.after = done.before
-    if done.before:
-        administration.set_offsets(permit, done.group, done.topic, done.before)
+    positions = _positions(console, done.group, done.topic, done.before)
+    broker = console.operations.options.broker_name
+    plan = undoing(positions, {(broker, queue_id): offset for queue_id, offset in done.before.items()})
+    call.before = {one.queue_id: one.offset for one in positions}
+    call.after = _targets(plan)
+    if plan:
+        administration.set_offsets(permit, done.group, done.topic, call.after)
     else:
         administration.forget_offsets(permit, done.group, done.topic)
     del console.resets[done.id]
-    return {"group": done.group, "topic": done.topic, "offsets": done.before}
+    return {"group": done.group, "topic": done.topic, "offsets": call.after}
 
 
 def resets(console: Console, call: Call) -> dict[str, Any]:
@@ -71,35 +76,43 @@ def _of_group(call: Call, group: str) -> Call:
     return Call(call.caller, call.now, call.cluster, path={"group": group})
 
 
-def _targets(console: Console, permit: Permit, group: str, given: dict[str, Any]) -> dict[int, int]:
-    to, queue_id = given["to"], given["queueId"]
+def _plan(console: Console, permit: Permit, group: str, given: dict[str, Any]) -> list[GroupMove]:
+    to, topic, queue_id = given["to"], given["topic"], given["queueId"]
     if to == OFFSET and queue_id < 0:
         raise ApiError(400, "an offset is of one queue: say which by queueId")
     timestamp = {BEGINNING: 0, END: -1, TIME: given["time"]}.get(to, 0)
-    restart = Restart(group, given["topic"], timestamp, queue_id, given["offset"] if to == OFFSET else None)
+    restart = Restart(group, topic, timestamp, queue_id, given["offset"] if to == OFFSET else None)
     targets = console.operations.administration.restart_targets(permit, restart)
-    if to != BEGINNING:
-        return targets
-    return {queue: console.operations.offsets.range(given["topic"], queue).begin for queue in targets}
+    return [
+        GroupMove(one, one.begin if to == BEGINNING else targets[one.queue_id])
+        for one in _positions(console, group, topic, sorted(targets))
+    ]
 
 
-def _rows(console: Console, group: str, topic: str, targets: dict[int, int]) -> list[dict[str, Any]]:
+def _positions(console: Console, group: str, topic: str, queue_ids: Iterable[int]) -> list[GroupPosition]:
+    broker = console.operations.options.broker_name
+    return [
+        GroupPosition(broker, one.queue_id, *one.range, one.offset)
+        for one in console.operations.offsets.progress(group, topic, queue_ids)
+    ]
+
+
+def _targets(plan: Iterable[GroupMove]) -> dict[int, int]:
+    return {one.queue_id: target for one, target in plan}
+
+
+def _row(move: GroupMove) -> dict[str, Any]:
     """`again` counts messages that come again, `skipped` those that never come."""
-    rows = []
-    for one in console.operations.offsets.progress(group, topic, sorted(targets)):
-        target, resumes = targets[one.queue_id], max(one.offset, 0)
-        rows.append(
-            {
-                "queueId": one.queue_id,
-                "offset": one.offset,
-                "target": target,
-                "again": max(0, resumes - target),
-                "skipped": max(0, target - resumes),
-                "minOffset": one.range.begin,
-                "maxOffset": one.range.end,
-            }
-        )
-    return rows
+    position = move.position
+    return {
+        "queueId": position.queue_id,
+        "offset": position.offset,
+        "target": move.target,
+        "again": max(0, -move.distance),
+        "skipped": max(0, move.distance),
+        "minOffset": position.begin,
+        "maxOffset": position.end,
+    }
 
 
 _WHERE = (

@@ -78,7 +78,7 @@ ILL = [
     (_rates(Rates(20.0, 20.0, 3.0)), "retry-storm"),
     (replace(WELL, retries_behind=5), "retries-waiting"),
     (replace(_queue(pulled=70), is_popping=True), "pop-invisible"),
-    (_topic(open_transactions=2, oldest_transaction=AT - TRANSACTION_MILLIS - 1), "transaction-pending"),
+    (_topic(transactions=[AT, AT - TRANSACTION_MILLIS - 1]), "transaction-pending"),
     (replace(WELL, dead_letters=3), "dead-letters"),
     (_second(holds={}), "idle-members"),
 ]
@@ -107,7 +107,7 @@ SOUND = [
     pytest.param(_queue(pulled=70), id="pulled, not popped"),
     pytest.param(_queue(sample=Sample(0, 0)), id="no message to look at"),
     pytest.param(_queue(consumed=-1, least=50), id="a queue that was never read"),
-    pytest.param(_topic(open_transactions=2, oldest_transaction=AT - 1), id="a transaction of this moment"),
+    pytest.param(_topic(transactions=[AT, AT - 1]), id="a transaction of this moment"),
     pytest.param(replace(WELL, members=[UNKNOWN]), id="a client that says nothing of itself"),
     pytest.param(replace(WELL, members=[MEMBER, UNKNOWN]), id="one of two that says nothing"),
     pytest.param(replace(_second(holds={}), is_broadcasting=True), id="in a broadcast nobody shares queues"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.gateway.doctor.evidence import Group, Place, Queue
+from mqgateway.gateway.doctor.evidence import Group, Place, Queue, examined
 
 PLACE = Place("Orders", "broker-a", 0)
 
@@ -23,3 +23,7 @@ def test_what_waits_is_what_can_still_be_read(least: int, end: int, consumed: in
 
 def test_a_group_is_behind_by_all_its_queues() -> None:
     assert Group("g", 0, queues=[Queue(PLACE, 0, 10, 4), Queue(PLACE, 0, 3, 0)]).behind == 9
+
+
+def test_topics_for_retries_and_dead_letters_are_not_examined() -> None:
+    assert examined({"T", "%RETRY%G", "A", "%DLQ%G"}) == ["A", "T"]

@@ -94,6 +94,13 @@ def test_by_itself_a_letter_goes_to_its_group_only(tool: Nouns) -> None:
     assert (mine, others) == ([b"letter 0"], [])
 
 
+def test_copy_to_another_topic_has_no_property_of_earlier_deliveries(tool: Nouns) -> None:
+    assert tool.run("dlq replay G --tag Tag0 --to Bills --yes") == 0, tool.err
+    (copy,) = tool.json("message find Bills k0")["rows"]
+    assert "RETRY_TOPIC" not in copy["properties"], "consumers would take Orders for its topic in retries"
+    assert copy["properties"]["TAGS"] == "Tag0"
+
+
 def test_a_letter_that_cannot_be_sent_does_not_keep_the_others(tool: Nouns) -> None:
     assert Nouns(tool.cluster).run("topic delete Orders -c DefaultCluster") == 0
     assert tool.run("dlq replay G --to origin --yes") == 4

@@ -42,7 +42,7 @@ def test_long_work_gives_way() -> None:
 
 def test_offsets_that_were_changed_are_kept_up_to_a_number() -> None:
     console = ConsoleWorld().console
-    ids = [console.keep_reset(CALL, "G", "T", {0: 1}, {0: 2}) for _ in range(module.RESETS_MAX + 5)]
+    ids = [console.keep_reset(CALL, "G", "T", {0: 1}) for _ in range(module.RESETS_MAX + 5)]
     assert ids == list(range(1, module.RESETS_MAX + 6))
     assert list(console.resets) == ids[5:]
     assert console.resets[6].user == "alice"

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-
-import pytest
-
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from mqgateway.gateway.mqadmin.commands.offsets import millis_of
-from mqgateway.gateway.mqadmin.declaration import UsageError
 from tests.support.gateway.client.cluster import Cluster, messages
 from tests.support.gateway.mqadmin.tool import MemoryTool
 
@@ -87,11 +81,3 @@ def test_a_group_goes_where_another_is() -> None:
         assert tool.run("cloneGroupOffset -s G -d Copy -t T") == 0
         assert tool.out == "clone group offset success. srcGroup[G], destGroup=[Copy], topic[T]\n"
         assert _offset(cluster, "Copy", 0) == _offset(cluster, "Copy", 1) == "3"
-
-
-def test_times_are_typed_in_three_ways() -> None:
-    assert millis_of("now", 5) == 5 and millis_of("-1", 5) == -1
-    at = datetime.datetime(2026, 1, 31, 12, 0, 5, 7000)
-    assert millis_of("2026-01-31#12:00:05:007", 0) == int(at.timestamp() * 1000)
-    with pytest.raises(UsageError, match="not a time"):
-        millis_of("2026-13-31", 0)

@@ -1,6 +1,7 @@
 import pytest
 
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.broker.operations.offsets import QueueRange
 from tests.support.gateway.console import ConsoleBrowser, ConsoleWorld, console
 
 
@@ -52,6 +53,16 @@ def test_done_and_undone_with_nobody_connected(browser: ConsoleBrowser) -> None:
     assert browser.refused("POST", f"/resets/{done['id']}/undo")[0] == 404
     audit = browser.get("/audit")["rows"]
     assert [entry.get("after") for entry in audit[1:]] == [{"0": 2, "1": 4}, {"0": 5, "1": 5}]
+
+
+def test_undo_keeps_within_the_messages_that_are_left(
+    browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = browser.do("POST", "/groups/G/reset", {"topic": "T", "to": "end"})
+    console = browser.world.console
+    monkeypatch.setattr(console.operations.offsets, "range", lambda *_: QueueRange(3, 5))
+    assert browser.do("POST", f"/resets/{done['id']}/undo")["offsets"] == {"0": 3, "1": 4}
+    assert offsets(browser) == [3, 4]
 
 
 def test_of_a_group_that_had_no_offsets(browser: ConsoleBrowser) -> None:

@@ -1,0 +1,60 @@
+"""Copies of dead letters, sent to their group or to their topic of origin; pure.
+
+A copy is a new message. It has the dead letter's body and those of its properties that do not describe
+earlier deliveries. Properties are texts by name, as messages have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mqgateway.engine import message
+
+DELIVERY_PROPERTIES: Final = frozenset(
+    {
+        message.PROPERTY_CLUSTER,
+        message.PROPERTY_CONSUME_START_TIMESTAMP,
+        message.PROPERTY_CRC32,
+        message.PROPERTY_DELAY_TIME_LEVEL,
+        message.PROPERTY_DLQ_ORIGIN_MESSAGE_ID,
+        message.PROPERTY_DLQ_ORIGIN_TOPIC,
+        message.PROPERTY_FIRST_POP_TIME,
+        message.PROPERTY_MAX_OFFSET,
+        message.PROPERTY_MAX_RECONSUME_TIMES,
+        message.PROPERTY_MIN_OFFSET,
+        message.PROPERTY_MSG_REGION,
+        message.PROPERTY_ORIGIN_GROUP,
+        message.PROPERTY_ORIGIN_MESSAGE_ID,
+        message.PROPERTY_POP_CK,
+        message.PROPERTY_REAL_QUEUE_ID,
+        message.PROPERTY_REAL_TOPIC,
+        message.PROPERTY_RECONSUME_TIME,
+        message.PROPERTY_RETRY_TOPIC,
+        message.PROPERTY_TRACE_SWITCH,
+        message.PROPERTY_TRANSACTION_PREPARED,
+        message.PROPERTY_UNIQ_KEY,
+        message.PROPERTY_WAIT_STORE_MSG_OK,
+    }
+)
+"""Properties that servers and clients set for one delivery of a message; a copy gets its own."""
+
+
+def origin_of(properties: Mapping[str, str]) -> str | None:
+    """Return the topic from which a dead letter came; None if its properties do not name it."""
+    return (
+        properties.get(message.PROPERTY_RETRY_TOPIC)
+        or properties.get(message.PROPERTY_DLQ_ORIGIN_TOPIC)
+        or None
+    )
+
+
+def copied_properties(properties: Mapping[str, str], target: str) -> dict[str, str]:
+    """Return the properties of a copy for the topic `target`.
+
+    In a retry topic the copy names its topic of origin, under which consumers get it.
+    """
+    copied = {name: value for name, value in properties.items() if name not in DELIVERY_PROPERTIES}
+    if target.startswith(message.RETRY_PREFIX) and (origin := origin_of(properties)) is not None:
+        copied[message.PROPERTY_RETRY_TOPIC] = origin
+    return copied

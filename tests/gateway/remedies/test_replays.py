@@ -1,0 +1,44 @@
+import pytest
+
+from mqgateway.engine.message import SYSTEM_PROPERTIES
+from mqgateway.gateway.remedies.replays import DELIVERY_PROPERTIES, copied_properties, origin_of
+
+LETTER = {
+    "KEYS": "k",
+    "own": "1",
+    "RETRY_TOPIC": "Orders",
+    "ORIGIN_MESSAGE_ID": "A",
+    "POP_CK": "1 2 3",
+    "DELAY": "3",
+    "UNIQ_KEY": "U",
+    "TRAN_MSG": "true",
+}
+
+
+def test_delivery_properties_are_system_properties_that_users_do_not_set() -> None:
+    assert DELIVERY_PROPERTIES <= SYSTEM_PROPERTIES
+    assert not DELIVERY_PROPERTIES & {"KEYS", "TAGS", "__SHARDINGKEY", "_SYS_MSG_PRIORITY_"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "origin"),
+    [
+        ({"RETRY_TOPIC": "T", "DLQ_ORIGIN_TOPIC": "O"}, "T"),
+        ({"DLQ_ORIGIN_TOPIC": "O"}, "O"),
+        ({"RETRY_TOPIC": ""}, None),
+        ({}, None),
+    ],
+)
+def test_origin_is_named_by_either_property(properties: dict[str, str], origin: str | None) -> None:
+    assert origin_of(properties) == origin
+
+
+@pytest.mark.parametrize("target", ["Orders", "Other"])
+def test_copy_for_a_topic_has_no_property_of_a_delivery(target: str) -> None:
+    assert copied_properties(LETTER, target) == {"KEYS": "k", "own": "1"}
+
+
+def test_copy_for_a_retry_topic_names_its_origin() -> None:
+    assert copied_properties(LETTER, "%RETRY%G") == {"KEYS": "k", "own": "1", "RETRY_TOPIC": "Orders"}
+    assert copied_properties({"DLQ_ORIGIN_TOPIC": "O"}, "%RETRY%G") == {"RETRY_TOPIC": "O"}
+    assert copied_properties({"own": "1"}, "%RETRY%G") == {"own": "1"}
