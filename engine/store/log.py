@@ -96,7 +96,9 @@ class Log(Protocol):
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
 
-    def borrow_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[Record | None]:
+    def borrow_each(
+        self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
+    ) -> list[Record | None]:
         """What `read_each` gives, as views where that is in memory; see `Record` for how long they last."""
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:

@@ -145,7 +145,9 @@ class LogOnFiles(Log):
                 raise ColdRead(offset, self.pieces(places[number:])) from None
         return found
 
-    def borrow_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[Record | None]:
+    def borrow_each(
+        self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
+    ) -> list[Record | None]:
         """See `Log`."""
         found: list[Record | None] = []
         view: memoryview | None = None

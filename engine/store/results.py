@@ -18,8 +18,8 @@ RecordSpan = tuple[int, int, int]
 
 
 Record = bytes | memoryview
-"""A stored record. A view is borrowed: it is of the log's memory, which may be truncated and written again once
-the caller returns to the event loop. What is kept longer is copied."""
+"""A stored record. A view is borrowed: it is of the log's memory, which may be truncated and written again
+once the caller returns to the event loop. What is kept longer is copied."""
 
 
 class PutStatus(Enum):

@@ -1,8 +1,8 @@
 """Reading record batches of Kafka from a queue, as spans of bytes.
 
 A record with the property `__KAFKA` holds one batch whole: its body is given as it is, a view of the bytes
-that were read or, for a reader that may borrow them, of the log's memory. All other messages become batches when they are read, a run of them one. So a queue may hold
-both.
+that were read or, for a reader that may borrow them, of the log's memory. All other messages become batches
+when they are read, a run of them one. So a queue may hold both.
 A batch is never split: the one that holds the offset comes first, although it may begin before it.
 """
 

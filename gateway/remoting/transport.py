@@ -3,9 +3,9 @@
 Twisted's own put every write into a buffer, ask the system to be told when the socket takes bytes, send on
 the next turn of the loop, and take the question back: two system calls for each reply or request that the
 socket would have taken right away. Here `write` tries the socket first and falls back to the buffer with
-whatever does not fit. `offer` is for writers that keep their bytes themselves: pieces go to the socket as they
-are, and what it does not take stays with the writer. `writeSequence` stays as it was: what is written through
-it is joined until the loop turns.
+whatever does not fit. `offer` is for writers that keep their bytes themselves: pieces go to the socket as
+they are, and what it does not take stays with the writer. `writeSequence` stays as it was: what is written
+through it is joined until the loop turns.
 
 Some of the files that a process may have open are kept for those that it writes: a connection that is given
 one of the last descriptors is closed at once. Without that as many clients as the limit allows would let a

@@ -92,8 +92,8 @@ class HeldFetch(HeldPull):
 
     It waits until messages of at least `min_bytes` bytes can be read in all of them together. `bytes_from`
     gives how many can be, by topic, queue id, queue offset and a number that is enough; see
-    `MessageStore.readable_bytes`. What was counted of a queue is kept until the queue grows, so that an arrival
-    costs no look at the others.
+    `MessageStore.readable_bytes`. What was counted of a queue is kept until the queue grows, so that an
+    arrival costs no look at the others.
     """
 
     __slots__ = ("_sizes", "_total", "bytes_from", "min_bytes", "positions")
@@ -191,7 +191,7 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
         return self._wake(grown, _ARRIVAL)
 
     def _wake(self, candidates: Mapping[HeldPull, Sequence[Queue]], cause: Cause) -> list[HeldPull]:
-        """Take out those of some pulls that have enough to read, now that these queues of theirs have grown."""
+        """Take out those of some pulls, of which these queues have grown, that have enough to read."""
         woken: list[HeldPull] = []
         for held, queues in candidates.items():
             found = held.readable(queues)

@@ -132,7 +132,7 @@ class ReadBatches:
 class _Read:
     """A read of several queues, as far as it got; `bytes_left` and `built_left` are for the other queues."""
 
-    __slots__ = ("built_left", "bytes_left", "found", "group", "may_borrow", "max_bytes", "positions")
+    __slots__ = ("built_left", "bytes_left", "found", "group", "max_bytes", "may_borrow", "positions")
 
     def __init__(self, positions: Sequence[Position], max_bytes: int, group: str) -> None:
         self.positions = positions

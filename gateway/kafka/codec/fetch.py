@@ -52,7 +52,7 @@ _ABORTED: Final = struct.Struct(">qq")
 
 
 def owned(piece: Piece) -> Piece:
-    """Return a piece that stays as it is: a copy of one that is borrowed, a view of memory that may change."""
+    """Return a piece that stays as it is: a copy if it is borrowed, a view of memory that may change."""
     if isinstance(piece, memoryview) and not isinstance(piece.obj, (bytes, bytearray)):
         return bytes(piece)
     return piece

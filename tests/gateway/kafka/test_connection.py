@@ -299,7 +299,7 @@ def borrowed(size: int) -> tuple[mmap.mmap, memoryview]:
 def test_pieces_that_the_socket_does_not_take_are_copied_if_they_are_borrowed(
     monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    with held(monkeypatch) as (scene, waiting):
+    with held(monkeypatch) as (scene, _):
         client = scene.client()
         client.write(client.frame(NO_TOPICS))
         scene.settle(0)

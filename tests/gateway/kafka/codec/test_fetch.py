@@ -128,7 +128,12 @@ def test_cooperative_task_copies_borrowed_batches_at_once(version: int) -> None:
 
 def test_owned_piece_is_a_copy_only_if_it_was_borrowed() -> None:
     memory = mmap.mmap(-1, 5)
-    pieces: list[Piece] = [b"bytes", bytearray(b"array"), memoryview(b"bytes"), memoryview(bytearray(b"array"))]
+    pieces: list[Piece] = [
+        b"bytes",
+        bytearray(b"array"),
+        memoryview(b"bytes"),
+        memoryview(bytearray(b"array")),
+    ]
     assert all(owned(piece) is piece for piece in pieces)
     assert owned(memoryview(memory)[1:3]) == bytes(2) and type(owned(memoryview(memory))) is bytes
 
