@@ -79,7 +79,7 @@ def holds_record_batch(record: StoredRecord) -> bool:
         return False
     # The property is written last. Properties that are shorter than this text have a length before them that
     # is no part of it.
-    return record[-_WRITTEN_SIZE:] == _WRITTEN or PROPERTY_KAFKA in properties_of(bytes(record))
+    return bytes(record[-_WRITTEN_SIZE:]) == _WRITTEN or PROPERTY_KAFKA in properties_of(bytes(record))
 
 
 def unique_key(topic: str, queue_id: int, queue_offset: int) -> str:
