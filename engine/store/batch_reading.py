@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mqgateway.engine.options import StoreOptions
@@ -21,6 +21,7 @@ from mqgateway.engine.store.results import (
     Accept,
     GetResult,
     GetStatus,
+    Record,
     RecordSpan,
     TransferLimits,
     outside,
@@ -32,8 +33,8 @@ _UNITS: Final = 64
 """Units that are read together, as one batch may be enough for an answer."""
 Read = Callable[[BatchConsumeQueue, list[RecordSpan]], tuple[bytes, list[int]]]
 """Reads records back to back; gives them and their queue offsets, without those that cannot be read."""
-ReadRecords = Callable[[BatchConsumeQueue, list[RecordSpan]], tuple[list[bytes], list[int]]]
-"""Reads records as `Read` does, one by one."""
+Borrow = Callable[[BatchConsumeQueue, list[RecordSpan]], tuple[Sequence[Record], list[int]]]
+"""Borrows records one by one; gives what `Read` does."""
 
 
 class BatchReading:
@@ -47,7 +48,7 @@ class BatchReading:
         may_wait: bool,
         fresh: Callable[[], int],
         read: Read,
-        read_records: ReadRecords,
+        borrow: Borrow,
     ) -> None:
         self._options = options
         self._log = commit_log
@@ -55,7 +56,7 @@ class BatchReading:
         self._may_wait = may_wait
         self._fresh = fresh
         self._read = read
-        self._read_records = read_records
+        self._borrow = borrow
 
     def messages(
         self,
@@ -98,14 +99,14 @@ class BatchReading:
     def records(
         self, queue: BatchConsumeQueue, offset: int, end: int, max_count: int, max_bytes: int
     ) -> GetResult:
-        """Read records before the queue offset `end` as they are stored."""
+        """Borrow records before the queue offset `end` as they are stored."""
         number = queue.number_of(offset, self._may_wait)
         low, high = queue.min_offset, queue.max_offset
         chosen = self._choose(queue, number, end, max_count, max_bytes)
         if not chosen.passed:
             return outside(offset, low, offset)
         queue.remember(chosen.next_offset, number + chosen.passed)
-        records, offsets = self._read_records(queue, chosen.spans)
+        records, offsets = self._borrow(queue, chosen.spans)
         if not offsets:
             return GetResult(GetStatus.MESSAGE_WAS_REMOVING, chosen.next_offset, low, high)
         behind = self._log.end_offset - chosen.spans[-1][1]

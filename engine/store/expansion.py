@@ -37,6 +37,7 @@ from mqgateway.engine.record_batches.records import RECORD_SIZE_MIN, Record, rea
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.record import SYS_FLAG_AT, decode, encode, properties_of, record_size, topic_field
+from mqgateway.engine.store.results import Record as StoredRecord
 from mqgateway.engine.worker import Worker
 
 PROMPT_MAX: Final = 2 << 20
@@ -56,6 +57,7 @@ _INNER: Final = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
 _HOSTS: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _SYS_FLAG: Final = struct.Struct(f">{SYS_FLAG_AT}xi")
 _WRITTEN: Final = f"\2{PROPERTY_KAFKA}\1{BATCH_FORMAT}\2".encode()
+_WRITTEN_SIZE: Final = len(_WRITTEN)
 _OFFSET_DIGITS: Final = 16
 _IDENTITY_SIZE: Final = 88
 """Bytes of a record's head, in which no two records of a log are equal."""
@@ -71,13 +73,13 @@ Report = Callable[[int, str], None]
 """Told the position of a record in the log and what is wrong with it; see `Inspection.report`."""
 
 
-def holds_record_batch(record: bytes) -> bool:
+def holds_record_batch(record: StoredRecord) -> bool:
     """Return True if a record, which is known to be valid, holds a record batch of Kafka."""
     if int(_SYS_FLAG.unpack_from(record)[0]) & _INNER != SysFlag.INNER_BATCH:
         return False
     # The property is written last. Properties that are shorter than this text have a length before them that
     # is no part of it.
-    return record.endswith(_WRITTEN) or PROPERTY_KAFKA in properties_of(record)
+    return bytes(record[-_WRITTEN_SIZE:]) == _WRITTEN or PROPERTY_KAFKA in properties_of(bytes(record))
 
 
 def unique_key(topic: str, queue_id: int, queue_offset: int) -> str:

@@ -22,6 +22,7 @@ from mqgateway.engine.options import FlushDiskType, StoreOptions
 from mqgateway.engine.store.cold import Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import BLANK_SIZE, START, STORE_TIME_HEAD_SIZE, store_timestamp
+from mqgateway.engine.store.results import Record
 
 ENDLESS: Final = 1 << 63
 """Behind every offset."""
@@ -94,6 +95,11 @@ class Log(Protocol):
 
     def read_each(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> list[bytes | None]:
         """`read` for each (anything, offset, size): the way for records that lie apart."""
+
+    def borrow_each(
+        self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
+    ) -> list[Record | None]:
+        """What `read_each` gives, as views where that is in memory; see `Record` for how long they last."""
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
         """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""

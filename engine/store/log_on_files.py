@@ -6,6 +6,7 @@ business here. Standard: `CommitLog.getMessage`, `DLedgerCommitLog.getMessage`.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Final
@@ -17,6 +18,7 @@ from mqgateway.engine.extension import native
 from mqgateway.engine.store.cold import ColdRead, Piece
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import ENDLESS, ConfirmPolicy, Log
+from mqgateway.engine.store.results import Record
 
 _OFFSET: Final = itemgetter(1)
 _SIZE: Final = itemgetter(2)
@@ -142,6 +144,32 @@ class LogOnFiles(Log):
             except ColdRead:
                 raise ColdRead(offset, self.pieces(places[number:])) from None
         return found
+
+    def borrow_each(
+        self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
+    ) -> list[Record | None]:
+        """See `Log`."""
+        found: list[Record | None] = []
+        view: memoryview | None = None
+        begin = end = 0
+        for number, (_, offset, size) in enumerate(places):
+            if not begin <= offset < end:
+                view, begin, end = self._view(offset)
+            if view is not None and begin <= offset <= end - size:
+                found.append(view[offset - begin : offset - begin + size])
+                continue
+            try:
+                found.append(self.read(offset, size, may_wait))
+            except ColdRead:
+                raise ColdRead(offset, self.pieces(places[number:])) from None
+        return found
+
+    def _view(self, offset: int) -> tuple[memoryview | None, int, int]:
+        """Return what `window` gives as a view; None if it is not real memory."""
+        window = self.window(offset)
+        if window is None or not isinstance(window[0], mmap.mmap):
+            return None, 0, 0
+        return memoryview(window[0]), window[1], window[2]
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
         """What `read_each` gives, back to back; None when something is not (or no longer) in the log."""

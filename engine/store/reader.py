@@ -32,6 +32,7 @@ from mqgateway.engine.store.results import (
     Accept,
     GetResult,
     GetStatus,
+    Record,
     RecordSpan,
     TransferLimits,
     outside,
@@ -80,7 +81,7 @@ class Reader:
         self._memory = memory
         self._limiting = [view for view in views if view.limits_reading]
         self._batches = BatchReading(
-            options, commit_log, expansion, may_wait, self._fresh, self._read, self._read_apart
+            options, commit_log, expansion, may_wait, self._fresh, self._read, self._borrow
         )
         self.shared: dict[object, GetResult] | None = None
 
@@ -307,14 +308,20 @@ class Reader:
             body = self._log.read_joined(places, self._may_wait)
         if body is not None:
             return body, [offset for offset, _, _ in places]
-        records, offsets = self._read_apart(queue, places)
+        records, offsets = self._read_apart(places)
         return b"".join(records), offsets
 
-    def _read_apart(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
+    def _read_apart(self, places: list[RecordSpan]) -> tuple[list[bytes], list[int]]:
         """The records one by one and their queue offsets; those that cannot be read are left out."""
+        each = self._log.read_each(places, self._may_wait)
+        records = [record for record in each if record is not None]
+        return records, [place[0] for place, record in zip(places, each, strict=True) if record is not None]
+
+    def _borrow(self, queue: AnyQueue, places: list[RecordSpan]) -> tuple[Sequence[Record], list[int]]:
+        """The same as views; records that may come from the disk are copied, and inspected."""
         if places and self._inspection.is_due(queue, places[0][0], places[0][1]):
             return self._read_inspected(queue, places)
-        each = self._log.read_each(places, self._may_wait)
+        each = self._log.borrow_each(places, self._may_wait)
         records = [record for record in each if record is not None]
         if len(records) == len(places):
             return records, [place[0] for place in places]

@@ -17,6 +17,11 @@ RecordSpan = tuple[int, int, int]
 """Queue offset, physical offset and size of a record."""
 
 
+Record = bytes | memoryview
+"""A stored record. A view is borrowed: it is of the log's memory, which may be truncated and written again
+once the caller returns to the event loop. What is kept longer is copied."""
+
+
 class PutStatus(Enum):
     """How a put ended. Standard: `PutMessageStatus`."""
 
@@ -143,7 +148,7 @@ class GetResult:
     `count` is how many messages are in them; `next_offset` is where to read next; `min_offset` and
     `max_offset` are the queue's; `behind` is how many bytes before the log's end the last of them lies, and
     `suggest_slave` says that this is so far that a slave should serve the reader. A read that does not expand
-    batches has `records`, one by one, instead of `body`.
+    batches has `records`, one by one, instead of `body`; they are borrowed.
     """
 
     __slots__ = (
@@ -170,7 +175,7 @@ class GetResult:
         suggest_slave: bool = False,
         count: int | None = None,
         behind: int = 0,
-        records: Sequence[bytes] = (),
+        records: Sequence[Record] = (),
     ) -> None:
         self.status = status
         self.records = records

@@ -1,8 +1,8 @@
 """Reading record batches of Kafka from a queue, as spans of bytes.
 
 A record with the property `__KAFKA` holds one batch whole: its body is given as it is, a view of the bytes
-that were read. All other messages become batches when they are read, a run of them one. So a queue may hold
-both.
+that were read or, for a reader that may borrow them, of the log's memory. All other messages become batches
+when they are read, a run of them one. So a queue may hold both.
 A batch is never split: the one that holds the offset comes first, although it may begin before it.
 """
 
@@ -22,12 +22,12 @@ from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.expansion import holds_record_batch
 from mqgateway.engine.store.record import HEAD_SIZE, SYS_FLAG_AT, decode, split_batch
-from mqgateway.engine.store.results import GetResult, GetStatus, PutResult
+from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, Record
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 
 Span = bytes | bytearray | memoryview
-"""A batch."""
+"""A batch. See `results.Record` for borrowed views."""
 Read = Callable[[int, int], GetResult]
 """Reads records from a queue offset on, of so many bytes; see `MessageStore.get`."""
 
@@ -37,7 +37,9 @@ BUILT_BYTES_MAX: Final = 1 << 20
 _COUNTED_A_STEP: Final = 4096
 """Units of a queue whose sizes are added up at a time."""
 _UNLIMITED: Final = 0x7FFFFFFF
-_SYS_FLAG: Final = struct.Struct(f">{SYS_FLAG_AT}xi")
+_FLAG_AND_SIZE: Final = struct.Struct(f">{SYS_FLAG_AT}xi{HEAD_SIZE - SYS_FLAG_AT - 8}xi")
+"""The flag of a record, and the size of its body if both hosts are IPv4 addresses."""
+_HOSTS_V6: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
 _INT: Final = struct.Struct(">i")
 _RECORD_COUNT_AT: Final = HEADER_SIZE - 4
 _IPV6_MORE: Final = 12
@@ -104,12 +106,13 @@ class WholeBatches:
         most_built: int = BUILT_RECORDS_MAX,
         leader_epoch: int = 0,
         may_wait: bool = True,
+        may_borrow: bool = False,
     ) -> BatchesResult:
         """Return the batches of a queue from the one with the message at `offset` on: at least one, else as
         many as `max_bytes` allow.
 
         Messages that are not stored in one become batches; `most_built` limits how many do. See
-        `MessageStore.get` for `may_wait`.
+        `MessageStore.get` for `may_wait`. With `may_borrow` spans may be borrowed.
         """
         has_batches = isinstance(self._queues.get(topic, queue_id), BatchConsumeQueue)
         most = _UNLIMITED if has_batches else max(1, min(most_built, BUILT_RECORDS_MAX))
@@ -118,7 +121,7 @@ class WholeBatches:
             store = self._store
             return store.get(topic, queue_id, position, most, max_bytes=size, may_wait=may_wait, whole=True)
 
-        return read_batches(read, offset, max_bytes, most_built, leader_epoch)
+        return read_batches(read, offset, max_bytes, most_built, leader_epoch, may_borrow)
 
     def size(self, topic: str, queue_id: int) -> Steps[int]:
         """Return how many bytes of records a queue has, in steps: its units are added up."""
@@ -173,7 +176,7 @@ class BatchesResult:
 
 
 def read_batches(
-    read: Read, offset: int, max_bytes: int, most_built: int, leader_epoch: int
+    read: Read, offset: int, max_bytes: int, most_built: int, leader_epoch: int, may_borrow: bool
 ) -> BatchesResult:
     """Read the batches from a queue offset on: at least one, and no more than `max_bytes` allow.
 
@@ -186,7 +189,7 @@ def read_batches(
         result = BatchesResult(found.status, found.next_offset, found.min_offset, found.max_offset)
         if found.status is GetStatus.FOUND:
             records = found.records or records_in(found.body)
-            _Collecting(result, offset, most_built, leader_epoch).collect(records)
+            _Collecting(result, offset, most_built, leader_epoch, may_borrow).collect(records)
         elif found.status not in _PASSING:
             return result
         if result.spans or result.next_offset <= next_offset:
@@ -197,33 +200,42 @@ def read_batches(
 class _Collecting:
     """Puts the batches of records into a result, without messages before `offset`."""
 
-    def __init__(self, result: BatchesResult, offset: int, most_built: int, leader_epoch: int) -> None:
+    def __init__(
+        self, result: BatchesResult, offset: int, most_built: int, leader_epoch: int, may_borrow: bool
+    ) -> None:
         self._result = result
         self._offset = offset
         self._most_built = most_built
         self._leader_epoch = leader_epoch
+        self._may_borrow = may_borrow
         self._run = BatchBuilder()
 
-    def collect(self, records: Sequence[bytes]) -> None:
+    def collect(self, records: Sequence[Record]) -> None:
         """Take records."""
-        result, spans = self._result, self._result.spans
+        result, spans, may_borrow = self._result, self._result.spans, self._may_borrow
         size = count = 0
         for record in records:
             place = batch_place(record)
-            if place is None and self._takes_plain(record):
-                continue
             if place is None:
-                if not self._take_messages(decode(record)):
-                    break
-            else:
+                if self._takes(bytes(record)):
+                    continue
+                break
+            if self._run.count:
                 self._build()
-                begin, end = place
+            begin, end = place
+            if isinstance(record, bytes):
                 spans.append(memoryview(record)[begin:end])
-                size += end - begin
-                count += int(_INT.unpack_from(record, begin + _RECORD_COUNT_AT)[0])
+            else:
+                spans.append(record[begin:end] if may_borrow else bytes(record[begin:end]))
+            size += end - begin
+            count += int(_INT.unpack_from(record, begin + _RECORD_COUNT_AT)[0])
         result.size += size
         result.count += count
         self._build()
+
+    def _takes(self, record: bytes) -> bool:
+        """Take a record that holds no batch whole; return False if there are enough."""
+        return self._takes_plain(record) or self._take_messages(decode(record))
 
     def _takes_plain(self, record: bytes) -> bool:
         """Take a message that is like most, in C; return False for any other, or if there is no room."""
@@ -303,15 +315,14 @@ def records_in(data: bytes) -> list[bytes]:
     return records
 
 
-def batch_place(record: bytes) -> tuple[int, int] | None:
+def batch_place(record: Record) -> tuple[int, int] | None:
     """Return where the batch in a record begins and ends; None for a record that holds no batch whole. The
     record is known to be valid."""
     if not holds_record_batch(record):
         return None
-    sys_flag = int(_SYS_FLAG.unpack_from(record)[0])
+    sys_flag, size = _FLAG_AND_SIZE.unpack_from(record)
     begin = HEAD_SIZE
-    if sys_flag & SysFlag.BORN_HOST_V6:
-        begin += _IPV6_MORE
-    if sys_flag & SysFlag.STORE_HOST_V6:
-        begin += _IPV6_MORE
-    return begin, begin + int(_INT.unpack_from(record, begin - 4)[0])
+    if sys_flag & _HOSTS_V6:
+        begin += _IPV6_MORE * int(sys_flag & _HOSTS_V6).bit_count()
+        [size] = _INT.unpack_from(record, begin - 4)
+    return begin, begin + int(size)

@@ -16,6 +16,7 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -26,19 +27,20 @@ from zope.interface import classImplements  # type: ignore[import-untyped, unuse
 
 from mqgateway.engine.message import pack_host
 from mqgateway.gateway.kafka.call import Address
-from mqgateway.gateway.kafka.codec.fetch import Piece
+from mqgateway.gateway.kafka.codec.fetch import Piece, owned
 from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused, Reply
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.protocol import Terms as RemotingTerms
+from mqgateway.gateway.remoting.transport import PIECES_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 
 log = logging.getLogger(__name__)
 
 _SIZE: Final = struct.Struct(">i")
 _WRITTEN_TOGETHER: Final = 128 * 1024
-"""Bytes that the transport is given at a time: it copies them, which is fast while they are few, and sends as
-many in a call."""
+"""Bytes that a transport which takes no pieces, as that of TLS, is given at a time: they are copied, which is
+fast while they are few."""
 _HEADER_MIN: Final = 10
 """Bytes of the smallest request: key, version, correlation id, and no client id."""
 
@@ -94,6 +96,7 @@ class KafkaConnection:
         self._slots: deque[_Slot] = deque()
         self._long: _Slot | None = None  # of the request that holds up others
         self._output: deque[Piece] = deque()  # what the transport has not been given
+        self._eager: EagerTransport | None = None  # the transport, if it takes pieces
         self._unsent = 0
         self._is_full = False  # the transport's buffer
         self._is_reading = True
@@ -126,6 +129,8 @@ class KafkaConnection:
         if no_delay is not None:
             no_delay(True)
         self.is_open = True
+        if isinstance(transport, EagerTransport):  # a layer of TLS has its methods, and must not be passed by
+            self._eager = transport
         transport.registerProducer(self, True)
         self._on_made(self)
 
@@ -284,7 +289,8 @@ class KafkaConnection:
             self._fill(reply, slot)
 
     def _fill(self, reply: Reply, slot: _Slot) -> None:
-        slot.data = reply
+        is_next = bool(self._slots) and self._slots[0] is slot
+        slot.data = reply if is_next or reply is None else list(map(owned, reply))
         slot.waiting = None
         slot.is_ready = True
         if self.is_open and self._slots and self._slots[0].is_ready:
@@ -327,9 +333,10 @@ class KafkaConnection:
                 size = sum(map(len, data))
                 total += size
                 self._output.append(_SIZE.pack(size))
-                self._output += data
+                self._output += filter(None, data)  # sending nothing looks like a full socket
         if total:
             self._write_output()
+            self._own_output()
             self._count_unsent(total)
         self._check_settled()
         if not self._is_reading and self.is_open:
@@ -337,7 +344,11 @@ class KafkaConnection:
 
     def _write_output(self) -> None:
         """Give the transport answers until it is full."""
-        output = self._output
+        output, eager = self._output, self._eager
+        while eager is not None and output and not self._is_full:
+            sent = eager.offer(list(islice(output, PIECES_MAX)))
+            self._is_full = not sent
+            _drop(output, sent)
         while output and not self._is_full:
             pieces = [output.popleft()]
             size = len(pieces[0])
@@ -345,6 +356,11 @@ class KafkaConnection:
                 size += len(output[0])
                 pieces.append(output.popleft())
             self.transport.write(b"".join(pieces))  # it takes nothing but bytes
+
+    def _own_output(self) -> None:
+        """Copy what is borrowed of the answers that have to wait."""
+        if self._output:
+            self._output = deque(map(owned, self._output))
 
     def _count_unsent(self, size: int) -> None:
         if not self._is_full:
@@ -384,6 +400,17 @@ class KafkaConnection:
         if self._settled is not None and (not self._slots or not self.is_open):
             settled, self._settled = self._settled, None
             settled.callback(None)
+
+
+def _drop(output: deque[Piece], size: int) -> None:
+    """Remove the first bytes of pieces."""
+    while size:
+        piece = output[0]
+        if size < len(piece):
+            output[0] = memoryview(piece)[size:]
+            return
+        size -= len(piece)
+        output.popleft()
 
 
 classImplements(KafkaConnection, IHandshakeListener)

@@ -3,8 +3,9 @@
 Twisted's own put every write into a buffer, ask the system to be told when the socket takes bytes, send on
 the next turn of the loop, and take the question back: two system calls for each reply or request that the
 socket would have taken right away. Here `write` tries the socket first and falls back to the buffer with
-whatever does not fit. `writeSequence` stays as it was: what is written through it is joined until the loop
-turns.
+whatever does not fit. `offer` is for writers that keep their bytes themselves: pieces go to the socket as
+they are, and what it does not take stays with the writer. `writeSequence` stays as it was: what is written
+through it is joined until the loop turns.
 
 Some of the files that a process may have open are kept for those that it writes: a connection that is given
 one of the last descriptors is closed at once. Without that as many clients as the limit allows would let a
@@ -16,7 +17,8 @@ from __future__ import annotations
 import logging
 import resource
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorFDSet
 from twisted.internet.posixbase import PosixReactorBase
@@ -26,6 +28,8 @@ from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 
 log = logging.getLogger(__name__)
 
+PIECES_MAX: Final = 1024
+"""Pieces that the system takes in one call (`IOV_MAX`)."""
 SPARE_FILES = 1024
 """Files that connections leave to others at the most: twice as many as a store keeps open."""
 
@@ -46,6 +50,7 @@ class _Eager(Connection):
 
     SEND_LIMIT = 1024 * 1024
     """Bytes offered to the socket at once; large enough for a whole pull reply."""
+    producerPaused: bool
 
     _waits = False  # for the socket: something is buffered, or the end has been asked for
 
@@ -59,6 +64,23 @@ class _Eager(Connection):
             sent = 0  # the connection is broken: the loop finds out and tells, as it always does
         if sent < len(data):
             super().write(data[sent:])  # type: ignore[no-untyped-call]
+
+    def offer(self, pieces: Sequence[bytes | bytearray | memoryview]) -> int:
+        """Send pieces without a copy, at most `PIECES_MAX`; return how many bytes the socket took.
+
+        The caller, which must be the registered producer, keeps the others. It may offer them again at once.
+        After 0 it is resumed when the socket takes bytes; a broken connection is found by the loop then.
+        """
+        if not self.connected:
+            return 0
+        if not self._waits:
+            try:
+                return self.socket.sendmsg(pieces)
+            except OSError:
+                pass  # the loop finds out whether it is full or broken
+        self.producerPaused = True
+        self.startWriting()
+        return 0
 
     def startWriting(self) -> None:
         """The loop will tell when the socket takes bytes."""

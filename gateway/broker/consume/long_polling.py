@@ -9,7 +9,7 @@ RocketMQ: `PullRequestHoldService`, `PullRequest`.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
@@ -82,8 +82,8 @@ class HeldPull(ParkedRequest[Queue]):
         """Return the queue offset that it waits to see passed in one of its queues."""
         return self.offset
 
-    def readable(self) -> tuple[Queue, ...]:
-        """Return the queues that have messages for it, as one has grown; none if these are not enough."""
+    def readable(self, grown: Sequence[Queue]) -> tuple[Queue, ...]:
+        """Return the queues that have messages for it, as some have grown; none if these are not enough."""
         return self.places
 
 
@@ -92,10 +92,11 @@ class HeldFetch(HeldPull):
 
     It waits until messages of at least `min_bytes` bytes can be read in all of them together. `bytes_from`
     gives how many can be, by topic, queue id, queue offset and a number that is enough; see
-    `MessageStore.readable_bytes`.
+    `MessageStore.readable_bytes`. What was counted of a queue is kept until the queue grows, so that an
+    arrival costs no look at the others.
     """
 
-    __slots__ = ("bytes_from", "min_bytes", "positions")
+    __slots__ = ("_sizes", "_total", "bytes_from", "min_bytes", "positions")
 
     def __init__(
         self,
@@ -112,21 +113,31 @@ class HeldFetch(HeldPull):
         self.positions = positions
         self.min_bytes = min_bytes
         self.bytes_from = bytes_from
+        self._sizes: dict[Queue, int] = {}  # as far as they were counted; `_total` together
+        self._total = 0
 
     def offset_at(self, queue: Queue) -> int:
         """See `HeldPull`."""
         return self.positions[queue]
 
-    def readable(self) -> tuple[Queue, ...]:
+    def readable(self, grown: Sequence[Queue]) -> tuple[Queue, ...]:
         """See `HeldPull`."""
-        found: list[Queue] = []
-        total = 0
-        for queue, offset in self.positions.items():
-            size = self.bytes_from(queue[0], queue[1], offset, max(1, self.min_bytes - total))
-            if size > 0:
-                found.append(queue)
-                total += size
-        return tuple(found) if total >= self.min_bytes else ()
+        sizes = self._sizes
+        self._count(grown)
+        if self._total < self.min_bytes and len(sizes) < len(self.positions):
+            self._count([queue for queue in self.positions if queue not in sizes])
+        if self._total < self.min_bytes:
+            return ()
+        return tuple([queue for queue in self.positions if sizes.get(queue)])
+
+    def _count(self, queues: Sequence[Queue]) -> None:
+        """Count the bytes in some queues, each as far as they are needed."""
+        for queue in queues:
+            others = self._total - self._sizes.get(queue, 0)
+            enough = max(1, self.min_bytes - others)
+            size = self.bytes_from(queue[0], queue[1], self.positions[queue], enough)
+            self._sizes[queue] = size
+            self._total = others + size
 
 
 class _News:
@@ -172,18 +183,18 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
             if key not in news:
                 news[key] = _News()
             news[key].add(arrival)
-        grown: dict[HeldPull, None] = {}
+        grown: dict[HeldPull, list[Queue]] = {}
         for key, new in news.items():
             for held in queues[key]:
                 if new.top > held.offset_at(key) and new.has(held.wanted):
-                    grown[held] = None
+                    grown.setdefault(held, []).append(key)
         return self._wake(grown, _ARRIVAL)
 
-    def _wake(self, candidates: Iterable[HeldPull], cause: Cause) -> list[HeldPull]:
-        """Take out those of some pulls, whose queues have grown, that have enough to read."""
+    def _wake(self, candidates: Mapping[HeldPull, Sequence[Queue]], cause: Cause) -> list[HeldPull]:
+        """Take out those of some pulls, of which these queues have grown, that have enough to read."""
         woken: list[HeldPull] = []
-        for held in candidates:
-            found = held.readable()
+        for held, queues in candidates.items():
+            found = held.readable(queues)
             if found:
                 held.woken_by = Wake(cause, found)
                 woken.append(held)
@@ -210,12 +221,12 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
         if now < self._next_check:
             return expired
         self._next_check = now + CHECK_INTERVAL_MILLIS
-        grown: dict[HeldPull, None] = {}
+        grown: dict[HeldPull, list[Queue]] = {}
         for queue, of_queue in self._places.items():
             top = max_offset(queue[0], queue[1])
             for held in of_queue:
                 if top > held.offset_at(queue):
-                    grown[held] = None
+                    grown.setdefault(held, []).append(queue)
         return expired + self._wake(grown, _GROWTH)
 
 

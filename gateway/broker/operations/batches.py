@@ -115,7 +115,11 @@ class Position(NamedTuple):
 
 @dataclass(slots=True)
 class ReadBatches:
-    """Batches that were read of a queue. `error` is None unless it cannot be read."""
+    """Batches that were read of a queue. `error` is None unless it cannot be read.
+
+    Spans that are borrowed, views of the log's memory, must be used or copied before the caller returns to
+    the event loop.
+    """
 
     position: Position
     ends: Ends = NO_ENDS
@@ -128,10 +132,11 @@ class ReadBatches:
 class _Read:
     """A read of several queues, as far as it got; `bytes_left` and `built_left` are for the other queues."""
 
-    __slots__ = ("built_left", "bytes_left", "found", "group", "max_bytes", "positions")
+    __slots__ = ("built_left", "bytes_left", "found", "group", "max_bytes", "may_borrow", "positions")
 
     def __init__(self, positions: Sequence[Position], max_bytes: int, group: str) -> None:
         self.positions = positions
+        self.may_borrow = False
         self.max_bytes = self.bytes_left = max_bytes
         self.built_left = BUILT_MAX
         self.group = group
@@ -261,27 +266,34 @@ class Batches:
         max_wait: int,
         *,
         group: str = FETCH_GROUP,
+        may_borrow: bool = False,
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Return batches of several queues, or wait up to `max_wait` ms until there are `min_bytes` of them.
 
         Queues are read in their order. The first batch of a queue is given whole even if it is larger than
         the limit of the queue; no queue is read once `max_bytes` are reached. An error in a queue, or an
-        offset out of its range, is answered at once. Cancel the Deferred to end the wait.
+        offset out of its range, is answered at once. Cancel the Deferred to end the wait. With `may_borrow`
+        spans of a list may be borrowed; those of a Deferred never are.
         """
         self._gate.enter(permit, Use.PULL)
-        outcome = self._begin(permit, positions, max_bytes, group)
+        outcome = self._begin(permit, positions, max_bytes, group, may_borrow)
         limits = positions, min_bytes, max_bytes, max_wait, group
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._answer, permit, *limits)
         return self._answer(outcome, permit, *limits)
 
     def _begin(
-        self, permit: Permit, positions: Sequence[Position], max_bytes: int, group: str
+        self, permit: Permit, positions: Sequence[Position], max_bytes: int, group: str, may_borrow: bool
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Read queues; many of them as a cooperative task."""
         read = _Read(positions, max_bytes, group)
+
+        def attempt_at_once(rounds: int) -> list[ReadBatches]:
+            read.may_borrow = may_borrow and rounds == ROUNDS  # later attempts have a Deferred
+            return run(self._steps(read, may_wait=not rounds))
+
         if len(positions) <= READ_AT_ONCE:
-            return reading(self._broker, lambda rounds: run(self._steps(read, may_wait=not rounds)))
+            return reading(self._broker, attempt_at_once)
         lane = f"fetch {permit.connection.address}"
 
         def attempt(rounds: int) -> Deferred[list[ReadBatches]]:
@@ -338,7 +350,7 @@ class Batches:
 
         def resume() -> None:
             try:
-                outcome = self._begin(permit, positions, max_bytes, group)
+                outcome = self._begin(permit, positions, max_bytes, group, False)
             except Exception:
                 waiting.errback()
                 return
@@ -370,6 +382,7 @@ class Batches:
                     most_built=read.built_left,
                     leader_epoch=LEADER_EPOCH,
                     may_wait=may_wait,
+                    may_borrow=read.may_borrow,
                 )
                 one.is_out_of_range = result.status is GetStatus.OFFSET_TOO_SMALL
                 one.spans, one.size = result.spans, result.size

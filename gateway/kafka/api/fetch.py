@@ -101,6 +101,7 @@ class Fetch:
             max(0, request.min_bytes),
             min(max(1, request.max_bytes), BYTES_MAX),
             0 if sorted_out.refused else max(0, request.max_wait_ms),
+            may_borrow=len(context.partitions) <= READ_AT_ONCE,  # so that the answer is made at once
         )
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._waited, sorted_out, call)

@@ -26,7 +26,7 @@ from mqgateway.gateway.kafka.codec.plain import (
     write_count,
     write_topic,
 )
-from mqgateway.gateway.kafka.codec.schema import NO_UUID
+from mqgateway.gateway.kafka.codec.schema import NO_UUID, Records
 
 Piece = bytes | bytearray | memoryview
 START_OFFSET_SINCE: Final = 5
@@ -49,6 +49,13 @@ _ANSWER: Final = struct.Struct(">ihi")
 _DATA_4: Final = struct.Struct(">ihqq")
 _DATA_5: Final = struct.Struct(">ihqqq")
 _ABORTED: Final = struct.Struct(">qq")
+
+
+def owned(piece: Piece) -> Piece:
+    """Return a piece that stays as it is: a copy if it is borrowed, a view of memory that may change."""
+    if isinstance(piece, memoryview) and not isinstance(piece.obj, (bytes, bytearray)):
+        return bytes(piece)
+    return piece
 
 
 def read_request(reader: Reader, version: int) -> FetchRequest:
@@ -144,7 +151,14 @@ def write_response(out: bytearray, message: FetchResponse, version: int) -> list
 
 
 def writing(out: bytearray, message: FetchResponse, version: int) -> Steps[list[Piece]]:
-    """Do the same as a cooperative task. The message must be one that `write_response` accepts."""
+    """Do the same as a cooperative task. The message must be one that `write_response` accepts.
+
+    Records that are borrowed are copied at once.
+    """
+    for topic in message.responses:
+        for partition in topic.partitions:
+            if isinstance(partition.records, list):
+                partition.records = cast(Records, [owned(span) for span in partition.records])
     try:
         return (yield from _pieces(out, message, version))
     except NOT_PLAIN:
@@ -245,10 +259,14 @@ class _Writing:
             write_count(self._out, self._flexible, -1)
             return
         spans = cast(Sequence[Piece], records) if isinstance(records, list) else [records]
-        write_count(self._out, self._flexible, sum([len(span) for span in spans]))
-        for span in spans:
-            if len(span) <= COPIED_MAX:
+        sizes = [len(span) for span in spans]
+        write_count(self._out, self._flexible, sum(sizes))
+        for span, size in zip(spans, sizes, strict=True):
+            if size <= COPIED_MAX:
                 self._out += span
-            else:
+            elif self._out:
                 self._out = bytearray()
                 self._pieces += (span, self._out)
+            else:
+                self._pieces[-1] = span  # before the bytes that follow, of which there are none yet
+                self._pieces.append(self._out)

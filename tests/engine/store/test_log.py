@@ -79,6 +79,7 @@ def test_what_is_not_in_the_log_is_not_read(make: Make) -> None:
     places = [(0, 0, 6), (1, 2, 4), (2, 0, 7), (3, 6, 1), (4, -1, 2), (5, 99, 1)]
     assert log.read_each(places) == [b"record", b"cord", None, None, None, None]
     assert [log.read(offset, size) for _, offset, size in places] == log.read_each(places)
+    assert log.borrow_each(places) == log.read_each(places)
     assert log.read_joined(places[:2]) == b"recordcord"
     assert [log.read_joined([places[0], place]) for place in places[2:]] == [None] * 4
 

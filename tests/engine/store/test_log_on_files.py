@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.raft.ledger_log import LedgerLog
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.commit_log import CommitLog
+from mqgateway.engine.store.file_queue import FilePool
 from mqgateway.engine.store.log import ENDLESS
+from mqgateway.engine.store.read_windows import PART_SIZE
 from mqgateway.engine.testing.crash_disk import CrashDisk, CrashFile
 
 DATA = bytes(range(150))
@@ -37,3 +43,35 @@ def test_who_may_not_wait_is_told_what_is_not_in_memory(monkeypatch: pytest.Monk
     assert log.read(130, 10, may_wait=False) == DATA[130:140]
     with pytest.raises(ColdRead):
         log.read(10, 10, may_wait=False)
+    with pytest.raises(ColdRead):
+        log.borrow_each([(0, 130, 10), (1, 10, 10)], may_wait=False)
+
+
+def real_log(folder: Path) -> tuple[CommitLog, bytes]:
+    """A log in files of two and a half parts each, and the bytes in it."""
+    size = 2 * PART_SIZE + PART_SIZE // 2
+    log = CommitLog(FilePool(RealDisk()), f"{folder}/log", size)
+    log.cut(0)
+    data = bytes(range(251)) * (2 * size // 251)
+    for begin in range(0, len(data), PART_SIZE // 2):
+        log.write_raw(data[begin : begin + PART_SIZE // 2])
+    return log, data
+
+
+def test_records_are_borrowed_where_they_are_in_memory(tmp_path: Path) -> None:
+    """Over the ends of parts and files each is what a single read gives."""
+    log, data = real_log(tmp_path)
+    ends = (100, PART_SIZE - 50, PART_SIZE, 2 * PART_SIZE + 7, log.file_size - 100, log.file_size + 5, 10)
+    places = [(0, offset, 100) for offset in (*ends, log.end_offset - 5)]
+    found = log.borrow_each(places)
+    assert found[:-1] == [data[offset : offset + 100] for offset in ends] and found[-1] is None
+    kinds = [type(record) for record in found[:-1]]
+    assert kinds == [memoryview, bytes, *[memoryview] * 5]
+
+
+def test_borrowed_record_outlives_its_file(tmp_path: Path) -> None:
+    log, data = real_log(tmp_path)
+    [record] = log.borrow_each([(0, 100, 1000)])
+    log.files.drop_first(1)
+    log.files.pool.clear()
+    assert isinstance(record, memoryview) and record == data[100:1100]

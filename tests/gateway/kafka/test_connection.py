@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +18,9 @@ from mqgateway.gateway.kafka.codec.messages.api_versions_request import ApiVersi
 from mqgateway.gateway.kafka.codec.messages.api_versions_response import ApiVersionsResponse
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest
 from mqgateway.gateway.kafka.codec.messages.metadata_response import MetadataResponse
+from mqgateway.gateway.kafka.connection import KafkaConnection
 from mqgateway.gateway.kafka.service import Service
+from mqgateway.gateway.remoting.transport import EagerTransport
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene, kafka_scene
 
 METADATA = 3
@@ -263,6 +266,68 @@ def test_a_large_answer_is_given_to_the_transport_as_that_has_room(
                 connection.resumeProducing()
             assert max(given) <= 128 * 1024 < sum(given)
         assert sum(given) > 530_000
+
+
+class SmallSocket(EagerTransport):
+    """The transport of a connection in memory, which takes `room` bytes of pieces."""
+
+    def __init__(self, wire: Any, room: int) -> None:
+        self.wire, self.room = wire, room
+
+    def offer(self, pieces: Sequence[Any]) -> int:
+        data = b"".join(pieces)[: self.room]
+        self.wire.write(data)
+        self.room -= len(data)
+        return len(data)
+
+
+def small_socket(scene: KafkaScene, room: int) -> tuple[KafkaConnection, SmallSocket]:
+    """Give the only connection such a transport."""
+    [connection] = scene.connections()
+    connection._eager = eager = SmallSocket(connection.transport, room)
+    return connection, eager
+
+
+def borrowed(size: int) -> tuple[mmap.mmap, memoryview]:
+    """Return memory that can be written, and a view of it."""
+    memory = mmap.mmap(-1, size)
+    memory[:] = b"a" * size
+    return memory, memoryview(memory)
+
+
+@pytest.mark.parametrize("room", [0, 3, 4, 5, 10_000, 100_003])
+def test_pieces_that_the_socket_does_not_take_are_copied_if_they_are_borrowed(
+    monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    with held(monkeypatch) as (scene, _):
+        client = scene.client()
+        client.write(client.frame(NO_TOPICS))
+        scene.settle(0)
+        connection, eager = small_socket(scene, room)
+        memory, view = borrowed(50_000)
+        [slot] = connection._slots
+        connection._fill([b"\0\0\0\1", view, bytearray(b"middle"), view, bytearray()], slot)
+        connection.flush()
+        assert connection._is_full and sum(map(len, connection._output)) == 100_014 - room
+        memory[:] = b"z" * 50_000
+        eager.room = 1 << 20
+        connection.resumeProducing()
+        [frame] = client.frames(1)
+        assert frame[4:] == b"a" * 50_000 + b"middle" + b"a" * 50_000
+        assert not connection._output and not connection._is_full
+
+
+def test_borrowed_pieces_behind_an_answer_that_waits_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    with held(monkeypatch) as (scene, waiting):
+        client = scene.client()
+        client.write(client.frame(NO_TOPICS) * 2)
+        scene.settle(0)
+        connection, _ = small_socket(scene, 1 << 20)
+        memory, view = borrowed(5000)
+        connection._fill([b"\0\0\0\2", view], connection._slots[1])
+        memory[:] = b"z" * 5000
+        waiting[0].callback(MetadataResponse())
+        assert client.frames(2)[1][4:] == b"a" * 5000
 
 
 def test_a_server_that_stops_answers_what_it_has_accepted(monkeypatch: pytest.MonkeyPatch) -> None:

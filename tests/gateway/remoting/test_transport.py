@@ -1,6 +1,7 @@
 """The eager transport on a socket that takes as much as a test lets it."""
 
 import errno
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from mqgateway.gateway.remoting import transport
-from mqgateway.gateway.remoting.transport import EagerClient, EagerPort, EagerTransport, connecting, listen
+from mqgateway.gateway.remoting.transport import (
+    PIECES_MAX,
+    EagerClient,
+    EagerPort,
+    EagerTransport,
+    connecting,
+    listen,
+)
 from mqgateway.gateway.runtime.loop import use_monotonic_time
 from tests.support.gateway.remoting.pair import Net
 
@@ -47,6 +55,10 @@ class Socket:
         self.room -= len(piece)
         self.taken += piece
         return len(piece)
+
+    def sendmsg(self, pieces: Sequence[Any]) -> int:
+        assert len(pieces) <= PIECES_MAX
+        return self.send(memoryview(b"".join(pieces)))
 
     def shutdown(self, how: int) -> None:
         pass
@@ -163,6 +175,45 @@ def test_a_broken_connection_is_found_by_the_loop() -> None:
     scene.transport.write(b"lost")
     assert scene.transport.connected
     assert isinstance(scene.watch.turn(), Exception)
+
+
+def test_offered_pieces_are_sent_and_what_is_left_stays_with_the_producer() -> None:
+    scene = Scene(room=5)
+    producer = Producer()
+    scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
+    pieces = [b"abc", bytearray(b"def"), memoryview(b"ghi")]
+    assert scene.transport.offer(pieces) == 5
+    assert scene.watch.writers == set()
+    assert scene.transport.offer([b"f", pieces[2]]) == 0
+    assert scene.transport.offer([b"f", pieces[2]]) == 0
+    assert scene.socket.sends == 2  # a full socket is not asked again
+    scene.socket.room = 100
+    scene.watch.turn()
+    assert (producer.events, scene.watch.writers) == (["resume"], set())
+    assert scene.transport.offer([b"f", pieces[2]]) == 4
+    assert scene.socket.taken == b"abcdefghi"
+
+
+def test_pieces_offered_to_a_broken_connection_end_it() -> None:
+    scene = Scene()
+    scene.socket.broken = True
+    assert scene.transport.offer([b"lost"]) == 0
+    reason = scene.watch.turn()
+    assert isinstance(reason, Exception)
+    scene.transport.connectionLost(Failure(reason))
+    assert scene.transport.offer([b"lost"]) == 0
+    assert scene.watch.writers == set()
+
+
+def test_pieces_offered_after_a_write_that_waits_stay_behind_it() -> None:
+    scene = Scene(room=2)
+    producer = Producer()
+    scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
+    scene.transport.write(b"0123")
+    scene.socket.room = 100
+    assert scene.transport.offer([b"45"]) == 0
+    scene.watch.turn()
+    assert (scene.socket.taken, producer.events) == (b"0123", ["resume"])
 
 
 def test_closing_lets_everything_out_and_takes_nothing_more() -> None:

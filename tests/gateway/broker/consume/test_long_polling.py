@@ -240,6 +240,7 @@ class Fetched:
 
     def __init__(self, min_bytes: int) -> None:
         self.sizes: dict[tuple[str, int], list[int]] = {}
+        self.counted: list[tuple[str, int]] = []
         self.held_pulls = HeldPulls(BrokerOptions())
         positions = {("T", 0): 5, ("T", 1): 0, ("U", 0): 7}
         self.peer = FakePeer()
@@ -248,6 +249,7 @@ class Fetched:
 
     def bytes_from(self, topic: str, queue_id: int, offset: int, enough: int) -> int:
         assert enough > 0
+        self.counted.append((topic, queue_id))
         return sum(self.sizes.get((topic, queue_id), ())[offset:])
 
     def arrive(self, topic: str, queue_id: int, size: int) -> list[HeldPull]:
@@ -263,6 +265,18 @@ def test_fetch_waits_for_bytes_of_all_its_queues_together() -> None:
     assert fetched.arrive("T", 1, 40) == [fetched.fetch]
     assert fetched.fetch.woken_by == Wake(Cause.ARRIVAL, (("T", 0), ("T", 1)))
     assert fetched.held_pulls.counts() == []
+
+
+def test_arrival_costs_a_fetch_no_look_at_its_other_queues() -> None:
+    fetched = Fetched(100)
+    for _ in range(3):
+        assert fetched.arrive("T", 0, 20) == []
+    assert fetched.counted == [("T", 0), ("T", 1), ("U", 0), ("T", 0), ("T", 0)]
+    assert fetched.arrive("T", 1, 40) == [fetched.fetch]
+    assert fetched.counted[5:] == [("T", 1)]
+    eager = Fetched(1)
+    assert eager.arrive("T", 1, 1) == [eager.fetch]
+    assert eager.counted == [("T", 1)]
 
 
 def test_fetch_is_not_woken_by_messages_before_its_offset() -> None:
@@ -293,11 +307,11 @@ def test_fetch_of_the_store_counts_what_can_be_read() -> None:
     memory.add_topic("T")
     store = memory.broker.store
     fetch = HeldFetch(FakePeer(), {("T", 0): 0}, 300, store.readable_bytes, NOW, lambda: None)
-    assert fetch.readable() == ()
+    assert fetch.readable([("T", 0)]) == ()
     for _ in range(2):
         memory.send(body=b"x" * 100)
     size = store.readable_bytes("T", 0, 0, 1 << 30)
     assert size == store.get("T", 0, 0, 9).size > 300
     assert 0 < store.readable_bytes("T", 0, 1, 1 << 30) < size
     assert store.readable_bytes("T", 0, 2, 1) == store.readable_bytes("missing", 0, 0, 1) == 0
-    assert fetch.readable() == (("T", 0),)
+    assert fetch.readable([("T", 0)]) == (("T", 0),)

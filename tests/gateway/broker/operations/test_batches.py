@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
+from pathlib import Path
+from typing import Any
+
 import pytest
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.gateway.broker.cold import ROUNDS
 from mqgateway.gateway.broker.operations import (
@@ -28,8 +33,8 @@ KAFKA = {"queue.type": "BatchCQ", "message.format": "kafka"}
 class Scene(OperatedBroker):
     """A broker with topic T of RocketMQ and topic K of Kafka."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
         self.memory.add_topic("K", queues=1)
         config = self.broker.tables.topics.get("K")
         assert config is not None
@@ -98,6 +103,20 @@ def test_fetch_waits_for_bytes_that_are_not_in_memory(monkeypatch: pytest.Monkey
     for [found] in (arrived, again):
         assert found[0].is_out_of_range
         assert [len(one.spans) for one in found[1:]] == [1] * count
+
+
+@pytest.mark.parametrize(("count", "may_borrow"), [(1, True), (1, False), (READ_AT_ONCE + 1, True)])
+def test_spans_are_borrowed_only_of_reads_that_are_made_at_once(
+    tmp_path: Path, count: int, may_borrow: bool
+) -> None:
+    scene = Scene(disk=RealDisk(), store_options={"store_path_root_dir": str(tmp_path)})
+    data = kafka_batch(bytes(5000))
+    scene.append(data)
+    batches, positions = scene.operations.batches, [Position("K", 0, 0, 1 << 20)] * count
+    outcome = batches.fetch(scene.permit(Use.PULL), positions, 1, 1 << 20, 0, may_borrow=may_borrow)
+    [span] = (later(outcome)[0] if isinstance(outcome, Deferred) else outcome)[0].spans
+    assert (type(span) is memoryview and isinstance(span.obj, mmap.mmap)) == (may_borrow and count == 1)
+    assert span == with_place(data, 0, 0)
 
 
 def test_unknown_topic_is_an_error_of_its_position() -> None:

@@ -1,5 +1,6 @@
 """Fetch by hand against the plans of its classes, in every version."""
 
+import mmap
 from random import Random
 from typing import Any
 
@@ -9,8 +10,16 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.reader import Reader
+from mqgateway.engine.steps import run
 from mqgateway.gateway.kafka.codec import plans
-from mqgateway.gateway.kafka.codec.fetch import COPIED_MAX, read_request, write_response
+from mqgateway.gateway.kafka.codec.fetch import (
+    COPIED_MAX,
+    Piece,
+    owned,
+    read_request,
+    write_response,
+    writing,
+)
 from mqgateway.gateway.kafka.codec.messages.fetch_request import (
     FetchPartition,
     FetchRequest,
@@ -105,7 +114,28 @@ def test_batches_of_a_response_are_pieces_and_not_copied(version: int) -> None:
     assert sum(piece is BATCH for piece in pieces) == 1 and len(pieces) == 5
     assert len(b"".join(pieces)) == len(expected) + len(b"head")
     whole = write_response(bytearray(), response([BATCH, BATCH, b"small"], version), version)
-    assert b"".join(whole) == expected
+    assert b"".join(whole) == expected and len(whole) == 4
+
+
+@pytest.mark.parametrize("version", [4, 18])
+def test_cooperative_task_copies_borrowed_batches_at_once(version: int) -> None:
+    memory = mmap.mmap(-1, len(BATCH))
+    steps = writing(bytearray(), response([memoryview(memory), BATCH], version), version)
+    next(steps)
+    memory[:1] = b"z"
+    assert b"".join(run(steps)) == plans.encode(response(BATCH * 2, version), version)
+
+
+def test_owned_piece_is_a_copy_only_if_it_was_borrowed() -> None:
+    memory = mmap.mmap(-1, 5)
+    pieces: list[Piece] = [
+        b"bytes",
+        bytearray(b"array"),
+        memoryview(b"bytes"),
+        memoryview(bytearray(b"array")),
+    ]
+    assert all(owned(piece) is piece for piece in pieces)
+    assert owned(memoryview(memory)[1:3]) == bytes(2) and type(owned(memoryview(memory))) is bytes
 
 
 @pytest.mark.parametrize("version", [12, 18])

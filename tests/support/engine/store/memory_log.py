@@ -72,6 +72,8 @@ class MemoryLog:
         """One after the other."""
         return [self.read(offset, size) for _, offset, size in places]
 
+    borrow_each = read_each
+
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
         """All of them, if they are there."""
         found = [record for record in self.read_each(places) if record is not None]
