@@ -19,7 +19,8 @@ from mqgateway.engine.message import (
     lone_unique_key,
 )
 from mqgateway.engine.store.consume_queue import UNIT
-from mqgateway.engine.store.index_file import KeyHashes, Pending
+from mqgateway.engine.store.index_file import Pending
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import sound_parts
 
 RECORDS_MAX = 1024

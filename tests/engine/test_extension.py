@@ -23,13 +23,14 @@ from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, pack_host
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store import index_file, log_on_files, property_choice, record, runs
+from mqgateway.engine.store import key_hashes, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.expansion import Expansion
-from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
+from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
 from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import (
@@ -378,7 +379,7 @@ def test_keys_are_hashed(topic: str, keys: list[bytes]) -> None:
 def test_a_key_is_hashed(topic: str, key: str) -> None:
     hashes = KeyHashes()
     hashed = hashes.of_key(topic, key)
-    with in_python(index_file):
+    with in_python(key_hashes):
         assert hashes.of_key(topic, key) == hashed
     assert native.key_hash(hashes._of_topic(topic), key) == (hashed if key.isascii() else -1)
 

@@ -13,7 +13,7 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, lone_unique_key, lone_unique_keys, pack_host
 from mqgateway.engine.store import client_batch, consume_queue, index_file, schema
 from mqgateway.engine.store.client_batch import ClientBatch, EvenBatch, PlainBatch, cut
-from mqgateway.engine.store.index_file import KeyHashes
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
 from tests.support.engine.store.stores import Bench, message, told_by
