@@ -34,6 +34,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/batch_consume_queue.py",
     "mqgateway/engine/store/batch_reading.py",
     "mqgateway/engine/store/client_batch.py",
+    "mqgateway/engine/store/client_elements.py",
     "mqgateway/engine/store/cold.py",
     "mqgateway/engine/store/commit_log.py",
     "mqgateway/engine/store/consume_queue.py",

@@ -40,6 +40,8 @@
 #define RECORD_TOPIC_LENGTH_MAX_V1 127
 #define RECORD_PROPERTIES_LENGTH_MAX 32767
 #define RECORD_CRC_SIZE 20
+
+/* engine.store.client_elements */
 #define RECORD_ELEMENT_SIZE_MIN 22
 
 /* engine.store.consume_queue */

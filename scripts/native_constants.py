@@ -14,7 +14,7 @@ from types import ModuleType
 from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.record_batches import crc32c, mapping, reader, snappy
-from mqgateway.engine.store import consume_queue, expansion, index_file, record, runs
+from mqgateway.engine.store import client_elements, consume_queue, expansion, index_file, record, runs
 
 HEADER = Path(__file__).resolve().parents[1] / "engine" / "native_constants.h"
 
@@ -60,9 +60,9 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
             "TOPIC_LENGTH_MAX_V1",
             "PROPERTIES_LENGTH_MAX",
             "CRC_SIZE",
-            "ELEMENT_SIZE_MIN",
         ),
     ),
+    (client_elements, "RECORD_", ("ELEMENT_SIZE_MIN",)),
     (consume_queue, "QUEUE_", ("UNIT_SIZE",)),
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),

@@ -22,18 +22,17 @@ from mqgateway.engine.message import (
     parse_properties,
     properties_text,
 )
-from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
-from mqgateway.engine.store.record import (
+from mqgateway.engine.store.client_elements import (
     ELEMENT_SIZE_MIN,
     batch_sizes,
     element_ends,
     element_with_room_for_crc,
-    encode,
     encode_batch,
-    record_size,
     sealed_batch,
     split_batch,
 )
+from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
+from mqgateway.engine.store.record import encode, record_size
 
 _LENGTH: Final = struct.Struct(">h")
 _ELEMENT: Final = struct.Struct(">iiiii")

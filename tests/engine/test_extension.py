@@ -26,6 +26,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store import key_hashes, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
+from mqgateway.engine.store.client_elements import Element, split_batch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
@@ -33,15 +34,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import Reader
-from mqgateway.engine.store.record import (
-    MAGIC,
-    Element,
-    encode,
-    record_size,
-    split_batch,
-    sys_flag_for,
-    topic_field,
-)
+from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
