@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 HOT_MODULES = [
     "mqgateway/engine/message.py",
     "mqgateway/engine/meters.py",
+    "mqgateway/engine/names.py",
     "mqgateway/engine/producers/batch.py",
     "mqgateway/engine/producers/state.py",
     "mqgateway/engine/record_batches/batches.py",
@@ -67,6 +68,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/whole_batches.py",
     "mqgateway/engine/store/writer.py",
     "mqgateway/engine/tables/offsets.py",
+    "mqgateway/engine/unique_keys.py",
     "mqgateway/engine/upkeep/ledger.py",
     "mqgateway/gateway/access/control.py",
     "mqgateway/gateway/access/signature.py",

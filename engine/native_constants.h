@@ -80,7 +80,7 @@
 #define SNAPPY_HASH_FACTOR 506832829
 #define SNAPPY_SKIP_SHIFT 5
 
-/* engine.message.UNIQUE_KEY_LENGTHS */
+/* engine.unique_keys.UNIQUE_KEY_LENGTHS */
 #define UNIQUE_KEY_LENGTH 32
 #define UNIQUE_KEY_LENGTH_V6 56
 

@@ -15,6 +15,7 @@ from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.record_batches import crc32c, mapping, reader, snappy
 from mqgateway.engine.store import client_elements, consume_queue, expansion, index_file, record, runs
+from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
 
 HEADER = Path(__file__).resolve().parents[1] / "engine" / "native_constants.h"
 
@@ -112,9 +113,9 @@ def lines() -> Iterator[str]:
             yield f"#define {prefix}{name} {literal(getattr(origin, name))}"
             if name.endswith("_SEPARATOR"):
                 yield f"#define {prefix}{name}_BYTE {ord(getattr(origin, name))}"
-    shortest, longest = sorted(message.UNIQUE_KEY_LENGTHS)
+    shortest, longest = sorted(UNIQUE_KEY_LENGTHS)
     yield ""
-    yield "/* engine.message.UNIQUE_KEY_LENGTHS */"
+    yield "/* engine.unique_keys.UNIQUE_KEY_LENGTHS */"
     yield f"#define UNIQUE_KEY_LENGTH {shortest}"
     yield f"#define UNIQUE_KEY_LENGTH_V6 {longest}"
     yield ""

@@ -9,11 +9,8 @@ from operator import mul
 from typing import Final
 
 from mqgateway.engine.extension import native
-from mqgateway.engine.message import (
-    UNIQUE_KEY_LENGTHS,
-    hash_behind,
-    java_hash,
-)
+from mqgateway.engine.message import hash_behind, java_hash
+from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
 
 _CODES_MAX: Final = 4096
 UNIQUE_KEY_REST: Final = 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 
-from mqgateway.engine.message import is_system_group
+from mqgateway.engine.names import is_system_group
 from mqgateway.gateway.broker.operations import OperationError, Operations, Use
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten

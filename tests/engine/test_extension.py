@@ -21,7 +21,7 @@ import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind
 from mqgateway.engine import extension, message
 from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import Message, lone_unique_key, pack_host
+from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store import key_hashes, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
@@ -36,6 +36,7 @@ from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import Reader
 from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
+from mqgateway.engine.unique_keys import lone_unique_key
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend

@@ -42,6 +42,8 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "log": ("engine.store", "engine.producers", "engine.record_batches"),
     "values, clock, disk, settings": (
         "engine.message",
+        "engine.names",
+        "engine.unique_keys",
         "engine.errors",
         "engine.options",
         "engine.clock",

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.message import UNIQUE_KEY_LENGTHS, java_hash
+from mqgateway.engine.message import java_hash
 from mqgateway.engine.store.key_hashes import KeyHashes
+from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
 
 unique_keys = st.sampled_from(UNIQUE_KEY_LENGTHS).flatmap(
     lambda length: st.text("0123456789ABCDEF", min_size=length, max_size=length)
