@@ -63,8 +63,8 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
-from mqgateway.gateway.remoting.protocol import Terms, server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.terms import Terms, server_terms
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
