@@ -19,10 +19,10 @@ import click
 
 import mqgateway
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import container_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables

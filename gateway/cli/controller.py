@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem, format_value
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import controller_boot_line, log_boot
 from mqgateway.gateway.cli.environment import from_environment, unknown_variables

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_headers`)
 from mqgateway.engine import extension, message
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store import key_hashes, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch

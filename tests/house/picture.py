@@ -49,6 +49,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "engine.clock",
         "engine.steady_clock",
         "engine.disk",
+        "engine.real_disk",
         "engine.worker",
         "engine.steps",
         "engine.extension",

@@ -151,6 +151,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.lenient_json",
         "engine.pop.names",
         "engine.pop.receipts",
+        "engine.real_disk",
         "engine.store.client_elements",
         "engine.store.record",
         "engine.tables.topics",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import RemotingOptions, TlsMode, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header
