@@ -60,6 +60,15 @@ class BrokerOffsets:
             group for name in names if not is_system_group(name) and (group := kafka_group(name)) is not None
         }
 
+    def has_group(self, group: str) -> bool:
+        """See `SharedOffsets`."""
+        name = store_group(group)
+        if is_system_group(name) or kafka_group(name) != group:
+            return False
+        return self.has_members(group) or any(
+            True for topic in self._operations.offsets.topics_of(name) for _ in self._shown(topic)
+        )
+
     def topic_id(self, topic: str) -> bytes | None:
         """See `SharedOffsets`."""
         known = self._topics.find(topic)
