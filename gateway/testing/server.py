@@ -253,7 +253,7 @@ class Server:
         try:
             self._wait(lambda: not left(), f"{group} has consumed {topic}", seconds)
         except ServerError as error:
-            count, members = self.run(lambda: (left(), _members(self._operations, group)))
+            count, members = self.run(lambda: (left(), self._operations.clients.consumer_count(group)))
             raise ServerError(f"{error}: {count} messages are left, {members} members are there") from None
 
     # Time
@@ -536,11 +536,6 @@ def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
 def _unacknowledged(operations: Operations, group: str, topic: str) -> int:
     """Popped messages that are out: a pop commits what it gives."""
     return sum(one.in_flight for one in _progress(operations, group, topic))
-
-
-def _members(operations: Operations, group: str) -> int:
-    consumers = operations.clients.consumers(group)
-    return 0 if consumers is None else len(consumers.clients)
 
 
 def _behind(operations: Operations, group: str, topic: str) -> int:

@@ -51,8 +51,7 @@ def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -
     if sort == "behind":
         return _behind(operations, name, topics)
     if sort == "members":
-        members = operations.clients.consumers(name)
-        return 0 if members is None else len(members.clients)
+        return operations.clients.consumer_count(name)
     return name
 
 
