@@ -193,6 +193,7 @@ def sealed(record: bytes) -> bytes:
 
 
 def crc_digits(value: int) -> bytes:
+    """Return the digits of a checksum as the property has them."""
     return (b"%010d" % value)[::-1]
 
 

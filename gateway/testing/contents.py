@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from mqgateway.gateway.broker.broker import Broker
+from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.gateway.broker.operations import Operations, QueueProgress
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages
 
 
-def stored_messages(broker: Broker, topic: str) -> list[ReceivedMessage]:
-    """Return all messages of a topic, in the order of the log."""
+def stored_messages(store: MessageStore, broker_name: str, topic: str) -> list[ReceivedMessage]:
+    """Return all messages of a topic of a broker, in the order of the log."""
     found: list[ReceivedMessage] = []
-    for queue in broker.store.queues().get(topic, ()):
-        offset, end = broker.store.min_offset(topic, queue), broker.store.max_offset(topic, queue)
+    for queue in store.queues().get(topic, ()):
+        offset, end = store.min_offset(topic, queue), store.max_offset(topic, queue)
         while offset < end:
-            got = broker.store.get(topic, queue, offset, 1000, accept=None)
-            found += read_messages(got.body, broker.options.broker_name)
+            got = store.get(topic, queue, offset, 1000, accept=None)
+            found += read_messages(got.body, broker_name)
             if got.next_offset <= offset:
                 break
             offset = got.next_offset

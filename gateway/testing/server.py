@@ -217,7 +217,7 @@ class Server:
 
     def messages(self, topic: str) -> list[ReceivedMessage]:
         """Everything that lies in a topic, in the order it was stored."""
-        return self.run(lambda: stored_messages(self.broker, topic))
+        return self.run(lambda: self._stored(topic))
 
     def dead_letters(self, group: str) -> list[ReceivedMessage]:
         """What a group could not consume and is not given again."""
@@ -229,9 +229,7 @@ class Server:
 
     def wait_for_messages(self, topic: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
-        self._wait(
-            lambda: len(stored_messages(self.broker, topic)) >= count, f"{count} messages of {topic}", seconds
-        )
+        self._wait(lambda: len(self._stored(topic)) >= count, f"{count} messages of {topic}", seconds)
 
     def wait_until_consumed(self, group: str, topic: str, seconds: float = COMMIT_SECONDS) -> None:
         """Wait until a group has committed everything of a topic, and acknowledged what it popped.
@@ -438,6 +436,9 @@ class Server:
         self._start_name_server()
         if self._broker is not None:
             self._broker.broker.cluster.registration.soon()
+
+    def _stored(self, topic: str) -> list[ReceivedMessage]:
+        return stored_messages(self.broker.store, self.broker.options.broker_name, topic)
 
     def _is_known(self, topic: str, queues: int) -> bool:
         if self._namesrv is None:

@@ -12,8 +12,9 @@ def test_messages_are_in_the_order_of_the_log() -> None:
         for number in range(5):
             held.send(producer, Message(topic, b"%d" % number))
         broker = held.server.broker
-        assert [one.body for one in stored_messages(broker, topic)] == [b"0", b"1", b"2", b"3", b"4"]
-        assert stored_messages(broker, "unknown") == []
+        found = stored_messages(broker.store, "broker-a", topic)
+        assert [one.body for one in found] == [b"0", b"1", b"2", b"3", b"4"]
+        assert stored_messages(broker.store, "broker-a", "unknown") == []
 
 
 def test_lag_counts_messages_without_committed_offset() -> None:
