@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 HOT_MODULES = [
     "mqgateway/engine/message.py",
     "mqgateway/engine/meters.py",
+    "mqgateway/engine/names.py",
     "mqgateway/engine/producers/batch.py",
     "mqgateway/engine/producers/state.py",
     "mqgateway/engine/record_batches/batches.py",
@@ -34,6 +35,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/batch_consume_queue.py",
     "mqgateway/engine/store/batch_reading.py",
     "mqgateway/engine/store/client_batch.py",
+    "mqgateway/engine/store/client_elements.py",
     "mqgateway/engine/store/cold.py",
     "mqgateway/engine/store/commit_log.py",
     "mqgateway/engine/store/consume_queue.py",
@@ -42,8 +44,10 @@ HOT_MODULES = [
     "mqgateway/engine/store/expansion.py",
     "mqgateway/engine/store/file_queue.py",
     "mqgateway/engine/store/flush.py",
+    "mqgateway/engine/store/group_commit.py",
     "mqgateway/engine/store/index_file.py",
     "mqgateway/engine/store/inspection.py",
+    "mqgateway/engine/store/key_hashes.py",
     "mqgateway/engine/store/log.py",
     "mqgateway/engine/store/log_on_files.py",
     "mqgateway/engine/store/message_store.py",
@@ -64,6 +68,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/whole_batches.py",
     "mqgateway/engine/store/writer.py",
     "mqgateway/engine/tables/offsets.py",
+    "mqgateway/engine/unique_keys.py",
     "mqgateway/engine/upkeep/ledger.py",
     "mqgateway/gateway/access/control.py",
     "mqgateway/gateway/access/signature.py",
@@ -120,6 +125,7 @@ HOT_MODULES = [
     "mqgateway/gateway/remoting/dispatch.py",
     "mqgateway/gateway/remoting/exchange.py",
     "mqgateway/gateway/remoting/protocol.py",
+    "mqgateway/gateway/remoting/terms.py",
     "mqgateway/gateway/remoting/turn.py",
 ]
 """Modules that every send and pull passes through, and one whose base class is in such a module."""

@@ -29,10 +29,10 @@ from bench.measure import is_compiled, machine
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, format_properties, pack_host
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.broker.service import BrokerService

@@ -16,7 +16,7 @@ from bench.micro import BODY, TOGETHER, TOPIC, Server, Work
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.door import GrpcDoor
-from mqgateway.gateway.grpc.http2 import (
+from mqgateway.gateway.grpc.frames import (
     DATA,
     DEFAULT_WINDOW,
     END_HEADERS,

@@ -16,8 +16,8 @@ from typing import Any
 
 from bench.micro import Server, Work
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.metrics.observed import ObservedBroker
 from mqgateway.gateway.metrics.service import MetricsService
 from mqgateway.gateway.web.console import Console

@@ -19,9 +19,9 @@ from bench.prepared import write_topics
 from bench.store_fill import message, open_store
 from bench.store_loop import Loop
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import TIMER_TOPIC, java_hash
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.log_files import fill
 from mqgateway.engine.store.record import blank

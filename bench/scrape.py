@@ -26,10 +26,10 @@ from bench.micro import BODY, HOST, PROPERTIES, Loop
 from bench.pages import json_option, page_option, write_section
 from bench.results import commit
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import BrokerOptions, OptionSet, RemotingOptions, StoreOptions, TlsOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.steps import run_for
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig

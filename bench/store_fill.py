@@ -12,9 +12,9 @@ import psutil
 
 from bench.store_loop import Loop
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.message_store import MessageStore
 
 HOST = pack_host("127.0.0.1", 10911)

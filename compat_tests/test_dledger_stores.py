@@ -31,10 +31,10 @@ from compat_tests.support.servers import (
     our_namesrv,
     wait_until_registered,
 )
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.file_log import FileLog
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.convert import ConvertReport, convert_store
 from mqgateway.gateway.codec.codes import RequestCode

@@ -26,7 +26,7 @@ COMMIT = RequestCode.UPDATE_CONSUMER_OFFSET
 CREATE_GROUP = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
 SERVE = """
 import os, sys
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
 
 told, usage, capacity = sys.argv.pop(1), RealDisk.usage, RealDisk.capacity

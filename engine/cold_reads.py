@@ -13,7 +13,7 @@ from typing import Any
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.disk import total_memory
-from mqgateway.engine.message import is_system_group
+from mqgateway.engine.names import is_system_group
 from mqgateway.engine.options import BrokerOptions, StoreOptions
 
 log = logging.getLogger(__name__)

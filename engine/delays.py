@@ -1,47 +1,39 @@
 """Delayed messages: put under a level now, delivered to their topic when the level's time has passed.
 
-A message with DELAY = level is stored in queue level - 1 of the schedule topic (`DelayLevels.rewrite`);
+A message with DELAY = level is stored in queue level - 1 of the schedule topic (`delay_levels`);
 its consume queue unit carries the delivery time in place of a tags code. As all messages of a level wait
 equally long, each queue is in the order of delivery: `DelaySchedule.tick` looks at the head of each, and
-puts what is due back under its own topic and queue. `delayOffset.json` keeps how far each level has come, and
-in a member of ours, which the standard passes over, up to which place of the log that holds.
+puts what is due back under its own topic and queue. `delayOffset.json` keeps the offset of each level, and in
+a member of ours, which the standard ignores, the offset of the log up to which deliveries are counted.
 
 Never early: a message is delivered when its level's time has passed since it was stored, however the wall
 clock was set meanwhile (`engine.steady_clock`). The file never runs ahead of the log's durable part, so
 nothing is lost; and what was delivered since the file was last written stands in the log behind that place,
 where a start finds it. So what the log has is not delivered again.
 
-Standard: `HookUtils.handleScheduleMessage`, `ScheduleMessageService`.
+Standard: `ScheduleMessageService`.
 """
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
+from mqgateway.engine.delay_levels import DelayLevels, restored, topics_of
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import ConfigError, MessageIllegal
+from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.message import (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
-    PROPERTY_RETRY_TOPIC,
-    PROPERTY_TIMER_DELAY_MS,
-    PROPERTY_TIMER_DELAY_SEC,
-    PROPERTY_TIMER_DELIVER_MS,
     PROPERTY_UNIQ_KEY,
     SCHEDULE_TOPIC,
-    TRANS_HALF_TOPIC,
-    Message,
     StoredMessage,
-    SysFlag,
 )
 from mqgateway.engine.steps import Steps, run
-from mqgateway.engine.store.dispatch_request import parse_delay_levels
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile
@@ -50,8 +42,6 @@ from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_LEVEL_MILLIS = 1000
-"""The delay of a level that has none. Standard: `computeDeliverTimestamp`."""
 UNITS_AT_ONCE = 64
 ATTEMPTS_MAX = 3
 """How often an unreadable message is tried before it is left out."""
@@ -63,85 +53,6 @@ LOG_OFFSET = "logOffset"
 """Member of the file: what was delivered by a message that the log has before this offset is counted."""
 LOG_GROWTH_MAX = 16 << 20
 """The file is written anew when the log has grown by so many bytes: a start looks through what came since."""
-
-_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
-_TIMER_PROPERTIES = (PROPERTY_TIMER_DELIVER_MS, PROPERTY_TIMER_DELAY_SEC, PROPERTY_TIMER_DELAY_MS)
-
-
-class DelayLevels:
-    """The delay of each level, from text such as `1s 5s 10s 1m 2h`. Raises `ConfigError` for other text."""
-
-    def __init__(self, text: str) -> None:
-        self._delays = parse_delay_levels(text)
-        if not self._delays:
-            raise ConfigError("messageDelayLevel is empty; write delays such as 1s 5s 10s")
-
-    @property
-    def max_level(self) -> int:
-        """The highest level; the lowest is 1."""
-        return len(self._delays)
-
-    def delay(self, level: int) -> int:
-        """How long messages of the level wait, in ms."""
-        return self._delays[level - 1] if 1 <= level <= len(self._delays) else UNKNOWN_LEVEL_MILLIS
-
-    def rewrite(self, message: Message) -> bool:
-        """Turn a message with DELAY > 0 into one of the schedule topic; false when it has none.
-
-        A level above the highest counts as the highest. Raises `MessageIllegal` when DELAY is no number.
-        """
-        text = message.properties.get(PROPERTY_DELAY_TIME_LEVEL)
-        if text is None:
-            return False
-        if not _NUMBER.fullmatch(text):
-            raise MessageIllegal(
-                f"{PROPERTY_DELAY_TIME_LEVEL}={text!r} is not a delay level; write a whole number"
-            )
-        level = min(int(text), len(self._delays))
-        kind = message.sys_flag & SysFlag.TRANSACTION_MASK
-        if level <= 0 or kind not in (SysFlag.TRANSACTION_NOT_TYPE, SysFlag.TRANSACTION_COMMIT):
-            return False
-        properties = message.properties
-        for name in _TIMER_PROPERTIES:
-            properties.pop(name, None)
-        properties[PROPERTY_DELAY_TIME_LEVEL] = str(level)
-        properties[PROPERTY_REAL_TOPIC] = message.topic
-        properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)
-        message.topic = SCHEDULE_TOPIC
-        message.queue_id = level - 1
-        return True
-
-
-def restored(stored: StoredMessage) -> Message:
-    """A scheduled message as it is delivered: its own topic and queue, all else as it was; DELAY stays too.
-
-    Raises `MessageIllegal` when it does not say where it belongs.
-    """
-    properties = dict(stored.properties)
-    topic = properties.get(PROPERTY_REAL_TOPIC, "")
-    queue_id = properties.get(PROPERTY_REAL_QUEUE_ID, "")
-    if not topic or topic in (TRANS_HALF_TOPIC, SCHEDULE_TOPIC) or not _NUMBER.fullmatch(queue_id):
-        raise MessageIllegal(f"a delayed message cannot go to queue {queue_id!r} of topic {topic!r}")
-    return Message(
-        topic,
-        int(queue_id),
-        stored.body,
-        properties,
-        stored.born_timestamp,
-        stored.born_host,
-        stored.store_host,
-        stored.flag,
-        stored.sys_flag,
-        stored.reconsume_times,
-        stored.prepared_transaction_offset,
-    )
-
-
-def topics_of(message: Message) -> tuple[str, ...]:
-    """Return the topics that a message belongs to: its own, and of a retry the one it was first sent to."""
-    first = message.properties.get(PROPERTY_RETRY_TOPIC)
-    return (message.topic,) if first is None else (message.topic, first)
-
 
 Trace = tuple[str, str, int, str, str, int, int]
 OnDelivered = Callable[[str, int], None]

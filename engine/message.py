@@ -1,10 +1,9 @@
-"""The nouns both sides share: messages, their properties, flags and ids, and the reserved names.
+"""The nouns both sides share: messages, their properties, flags and ids, and RocketMQ's own names.
 
-Standard: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDecoder`,
-`MessageClientIDSetter`, `MixAll`, `TopicValidator`.
+Standard: `Message`, `MessageExt`, `MessageConst`, `MessageSysFlag`, `MessageDecoder`, `MixAll`,
+`TopicValidator`.
 """
 
-import re
 import socket
 import struct
 from collections.abc import Mapping, Sequence
@@ -181,57 +180,6 @@ TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 QUEUE_STARTS_TOPIC: Final = "rmq_sys_QUEUE_STARTS"
 """Ours: markers that move the starts of queues; they enter no queue."""
 
-SYSTEM_TOPICS: Final = frozenset(
-    {
-        DEFAULT_TOPIC,
-        SCHEDULE_TOPIC,
-        BENCHMARK_TOPIC,
-        TRANS_HALF_TOPIC,
-        TRACE_TOPIC,
-        TRANS_OP_HALF_TOPIC,
-        ROCKSDB_TRANS_HALF_TOPIC,
-        ROCKSDB_TRANS_OP_HALF_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        SELF_TEST_TOPIC,
-        OFFSET_MOVED_EVENT,
-    }
-)
-# Topics only the broker itself may write to.
-SEND_FORBIDDEN_TOPICS: Final = frozenset(
-    {
-        SCHEDULE_TOPIC,
-        TRANS_HALF_TOPIC,
-        ROCKSDB_TRANS_HALF_TOPIC,
-        TRANS_OP_HALF_TOPIC,
-        ROCKSDB_TRANS_OP_HALF_TOPIC,
-        TRANS_CHECK_MAX_TIME_TOPIC,
-        SELF_TEST_TOPIC,
-        OFFSET_MOVED_EVENT,
-        KAFKA_OFFSETS_TOPIC,
-        QUEUE_STARTS_TOPIC,
-    }
-)
-SYSTEM_GROUPS: Final = frozenset(
-    {
-        "TOOLS_CONSUMER",
-        "FILTERSRV_CONSUMER",
-        "SELF_TEST_C_GROUP",
-        "SELF_TEST_P_GROUP",
-        "CLIENT_INNER_PRODUCER",
-        "__MONITOR_CONSUMER",
-        "CID_ONS-HTTP-PROXY",
-        "CID_ONSAPI_PERMISSION",
-        "CID_ONSAPI_OWNER",
-        "CID_ONSAPI_PULL",
-        "CID_RMQ_SYS_TRANS",
-    }
-)
-
-TOPIC_LENGTH_MAX: Final = 127
-RETRY_OR_DLQ_TOPIC_LENGTH_MAX: Final = 255
-GROUP_LENGTH_MAX: Final = 120
-_LEGAL_NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
-
 
 class SysFlag:
     """Bits of a record's sysFlag. Standard: `MessageSysFlag`."""
@@ -359,44 +307,6 @@ def message_type(properties: Mapping[str, str]) -> str:
     return "fifo" if PROPERTY_SHARDING_KEY in properties else NORMAL
 
 
-UNIQUE_KEY_LENGTHS: Final = (32, 56)
-"""Characters of the unique keys that clients make, by the length of their addresses; see `UniqueKeys`."""
-_KEY_FIRST: Final = b"UNIQ_KEY\x01"
-_NO_MORE: Final = frozenset((b"", b"WAIT\x01true", b"WAIT\x01true\x02"))
-
-
-def lone_unique_key(text: bytes) -> bytes | None:
-    """The unique key, in ASCII, in a properties string that has neither tags nor keys; else None, or where it
-    is not plain to see."""
-    if text.startswith(_KEY_FIRST):
-        key, _, rest = text[9:].partition(b"\x02")
-        if rest in _NO_MORE and key.isalnum():
-            return key  # all that clients write where the user gave a body only
-    if b"TAGS\x01" in text or b"KEYS\x01" in text or b"__KPID\x01" in text:
-        return None
-    at = text.rfind(_KEY_FIRST)
-    if at < 0 or (at > 0 and text[at - 1] != 2):
-        return None
-    value = text[at + 9 :].partition(b"\x02")[0]
-    return value if value and value.isascii() and b"\x01" not in value else None
-
-
-def lone_unique_keys(texts: Sequence[bytes]) -> tuple[bytes, ...] | None:
-    """The unique keys, of letters and digits and one of `UNIQUE_KEY_LENGTHS`, of properties strings of one
-    length that say no more, as clients write them where users gave a body only; None where one is not so."""
-    first = texts[0]
-    length = len(first[9:].partition(b"\x02")[0])
-    if length not in UNIQUE_KEY_LENGTHS:
-        return None
-    heads, keys, rests = zip(
-        *struct.iter_unpack(f"9s{length}s{len(first) - 9 - length}s", b"".join(texts)), strict=True
-    )
-    is_plain = heads.count(_KEY_FIRST) == rests.count(rests[0]) == len(texts) and (
-        not rests[0] or rests[0][1:] in _NO_MORE
-    )
-    return keys if is_plain and b"".join(keys).isalnum() else None
-
-
 def format_properties(properties: Mapping[str, str]) -> str:
     """Write a properties string, with the trailing separator of 5.x.
 
@@ -465,34 +375,6 @@ def parse_offset_message_id(message_id: str) -> tuple[str, int, int]:
     return ip, port, int.from_bytes(raw[-8:], "big", signed=True)
 
 
-_HEX: Final = [f"{byte:02X}" for byte in range(256)]
-
-
-class UniqueKeys:
-    """Makes UNIQ_KEY values for messages that came without one.
-
-    Layout: ip, low 2 bytes of the process id, 4 bytes that tell this maker from others in the
-    process, milliseconds since the start of the month i4, counter i2; upper-case hex.
-    Standard: `MessageClientIDSetter`.
-    """
-
-    def __init__(self, ip: bytes, pid: int, salt: int, month_start_millis: int) -> None:
-        self._prefix = (ip + struct.pack(">HI", pid & 0xFFFF, salt & 0xFFFFFFFF)).hex().upper()
-        self._month_start_millis = month_start_millis
-        self._counter = 0
-        self._last_millis = -1
-        self._begin = ""  # of the keys of that millisecond
-
-    def next(self, now_millis: int) -> str:
-        """A key that this maker has not given before within the counter's period of 65,536 a millisecond."""
-        if now_millis != self._last_millis:
-            since = (now_millis - self._month_start_millis) & 0xFFFFFFFF
-            self._begin = f"{self._prefix}{since:08X}"
-            self._last_millis = now_millis
-        self._counter = count = (self._counter + 1) & 0xFFFF
-        return f"{self._begin}{_HEX[count >> 8]}{_HEX[count & 0xFF]}"
-
-
 # 31**i modulo 2**32, highest power last used first: the weights of String.hashCode.
 _HASH_POWERS: Final[list[int]] = [pow(31, i, 1 << 32) for i in range(512)]
 
@@ -524,52 +406,3 @@ def tags_code(tags: str | None) -> int:
     Standard: `MessageExtBrokerInner.tagsString2tagsCode`.
     """
     return java_hash(tags) if tags else 0
-
-
-def is_system_topic(topic: str) -> bool:
-    """Whether the name is reserved. Standard: `TopicValidator.isSystemTopic`."""
-    return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
-
-
-def is_lmq(name: str) -> bool:
-    """Whether a topic or group is a light one: that of a light queue. Standard: `MixAll.isLmq`."""
-    return name.startswith(LMQ_PREFIX)
-
-
-def is_system_group(group: str) -> bool:
-    """Whether the group name is reserved. Standard: `MixAll.isSysConsumerGroup` and the predefined groups."""
-    return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIX)
-
-
-def validate_topic(topic: str) -> str | None:
-    """The remark with which a topic name is refused, or None.
-
-    Standard: `TopicValidator.validateTopic` of 5.5.
-    """
-    if not topic.strip():
-        return "The specified topic is blank."
-    if not _LEGAL_NAME.fullmatch(topic):
-        return f"The specified topic: {topic}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-    if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
-        if len(topic) > RETRY_OR_DLQ_TOPIC_LENGTH_MAX:
-            return (
-                f"The specified topic is DLQ or Retry topic: {topic}, and it's longer than topic "
-                f"max length: {RETRY_OR_DLQ_TOPIC_LENGTH_MAX}"
-            )
-    elif len(topic) > TOPIC_LENGTH_MAX:
-        return f"The specified topic: {topic}, is longer than topic max length: {TOPIC_LENGTH_MAX}"
-    return None
-
-
-def validate_group(group: str) -> str | None:
-    """The remark with which a group name is refused, or None.
-
-    Standard: `TopicValidator.validateGroup` of 5.5.
-    """
-    if not group.strip():
-        return "The specified group is blank."
-    if not _LEGAL_NAME.fullmatch(group):
-        return f"The specified group: {group}, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-    if len(group) > GROUP_LENGTH_MAX:
-        return f"The specified group: {group}, is longer than group max length: {GROUP_LENGTH_MAX}"
-    return None

@@ -40,6 +40,8 @@
 #define RECORD_TOPIC_LENGTH_MAX_V1 127
 #define RECORD_PROPERTIES_LENGTH_MAX 32767
 #define RECORD_CRC_SIZE 20
+
+/* engine.store.client_elements */
 #define RECORD_ELEMENT_SIZE_MIN 22
 
 /* engine.store.consume_queue */
@@ -78,7 +80,7 @@
 #define SNAPPY_HASH_FACTOR 506832829
 #define SNAPPY_SKIP_SHIFT 5
 
-/* engine.message.UNIQUE_KEY_LENGTHS */
+/* engine.unique_keys.UNIQUE_KEY_LENGTHS */
 #define UNIQUE_KEY_LENGTH 32
 #define UNIQUE_KEY_LENGTH_V6 56
 

@@ -19,12 +19,12 @@ import errno
 import logging
 import os
 import weakref
-from collections import deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
-from mqgateway.engine.disk import Disk, File, FileSystem, Part, Window
+from mqgateway.engine.disk import Disk, File, FileSystem
+from mqgateway.engine.held_changes import Change, HeldChanges
 from mqgateway.engine.held_files import Content
+from mqgateway.engine.overlay_files import HeldFile, HeldFileSystem
 
 log = logging.getLogger(__name__)
 
@@ -32,138 +32,6 @@ CURABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 """Errors that end when somebody makes room, or mounts the file system for writing."""
 HELD_MAX = 512 << 20
 """Bytes that are held at most: a start that has more to write fails as it would without."""
-
-
-class _Change(NamedTuple):
-    """Something to be done; `path` is what it is done to, `size` what it takes of memory."""
-
-    call: str
-    path: str
-    offset: int = 0
-    data: bytes = b""
-
-
-class _Window:
-    """A window into what is held, later into the file."""
-
-    def __init__(self, content: Content, size: int) -> None:
-        self._buffer: memoryview | None = memoryview(content.open_window(size))[:size]
-        self._size = size
-        self._real: Window | None = None
-
-    @property
-    def buffer(self) -> Any:
-        return self._buffer if self._real is None else self._real.buffer
-
-    def forget(self) -> None:
-        if self._real is not None:
-            self._real.forget()
-
-    def close(self) -> None:
-        if self._real is not None:
-            self._real.close()
-        if self._buffer is not None:
-            self._buffer.release()
-            self._buffer = None
-
-    def become(self, file: File) -> None:
-        """Go on in the file itself. Raises `OSError`."""
-        if self._buffer is not None:
-            self._real = file.window(self._size)
-            self._real.buffer[: self._size] = bytes(self._buffer)
-            self._buffer.release()
-            self._buffer = None
-
-
-class _HeldFile:
-    """A file: the disk's own, or with `content` one that differs from it."""
-
-    def __init__(self, overlay: Overlay, path: str, file: File | None, *, may_write: bool) -> None:
-        self._overlay = overlay
-        self.path = path
-        self.file = file
-        self.may_write = may_write
-        self.content: Content | None = None
-        self.window_held: _Window | None = None
-
-    def _below(self) -> File:
-        assert self.file is not None
-        return self.file
-
-    def read(self, offset: int, size: int) -> bytes:
-        content = self.content
-        return self._below().read(offset, size) if content is None else content.read(offset, size)
-
-    def read_ready(self, offset: int, size: int) -> bytes | None:
-        content = self.content
-        if content is None:
-            return self._below().read_ready(offset, size)
-        return content.read(offset, size) if offset + size <= content.size else None
-
-    def part(self, offset: int, size: int) -> Part | None:
-        return self._below().part(offset, size) if self.content is None else None
-
-    def read_ahead(self, offset: int, size: int) -> None:
-        if self.content is None:
-            self._below().read_ahead(offset, size)
-
-    def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        self._overlay.change_file(
-            self,
-            _Change("write", self.path, offset, bytes(data)),
-            lambda file: file.write(offset, data),
-            lambda content: content.write(offset, data),
-        )
-
-    def truncate(self, size: int) -> None:
-        self._overlay.change_file(
-            self,
-            _Change("truncate", self.path, size),
-            lambda file: file.truncate(size),
-            lambda content: content.truncate(size),
-        )
-
-    def sync(self) -> None:
-        if not self._overlay.note_sync(_Change("sync", self.path)):
-            self._below().sync()
-
-    def size(self) -> int:
-        return self._below().size() if self.content is None else self.content.size
-
-    def used(self) -> int:
-        return self._below().used() if self.content is None else self.content.used()
-
-    def window(self, size: int) -> Window:
-        windows: list[Window] = []
-
-        def hold(content: Content) -> None:
-            self.window_held = _Window(content, size)
-            windows.append(self.window_held)
-            self._overlay.note_window(self.path, content)
-
-        self._overlay.change_file(
-            self, _Change("window", self.path, size), lambda file: windows.append(file.window(size)), hold
-        )
-        return windows[0]
-
-    def close(self) -> None:
-        if self.file is not None:
-            self._overlay.forget(self.file)
-            self.file.close()
-
-
-class _HeldFileSystem:
-    def __init__(self, overlay: Overlay, path: str, below: FileSystem) -> None:
-        self._overlay = overlay
-        self._path = path
-        self._below = below
-
-    def sync(self) -> None:
-        if not self._overlay.note_sync(_Change("sync_all", self._path)):
-            self._below.sync()
-
-    def close(self) -> None:
-        self._below.close()
 
 
 _GONE = None
@@ -182,12 +50,8 @@ class Overlay:
         self._error: OSError | None = None
         self._held = 0
         self._names: dict[str, _Name] = {}
-        self._changes: deque[_Change] = deque()
-        self._files: weakref.WeakSet[_HeldFile] = weakref.WeakSet()
-        self._noted: set[_Change] = set()
-        self._opened: dict[str, File] = {}
-        self._locks: dict[str, _HeldFile] = {}
-        self._windows: dict[str, Content] = {}
+        self.held_changes = HeldChanges(below)
+        self._files: weakref.WeakSet[HeldFile] = weakref.WeakSet()
         self._complaint = ""
 
     # The states.
@@ -206,9 +70,7 @@ class Overlay:
     def carry_out(self) -> bool:
         """Do what is held as far as it goes, away from the loop; whether all of it is done."""
         try:
-            while self._changes:
-                self._carry_out(self._changes[0])
-                self._changes.popleft()
+            self.held_changes.carry_out()
         except OSError as error:
             if error.errno not in CURABLE and str(error) != self._complaint:
                 self._complaint = str(error)
@@ -221,20 +83,17 @@ class Overlay:
         for held in list(self._files):
             self._bind(held)
         self._error = None
-        while self._changes:  # noted since
-            self._carry_out(self._changes.popleft())
-        for kept in (self._names, self._noted, self._opened, self._locks, self._windows):
-            kept.clear()
+        self.held_changes.carry_out()  # noted since
+        self.held_changes.clear()
+        self._names.clear()
         self._held = 0
         self.refusal = ""
 
-    def _bind(self, held: _HeldFile) -> None:
+    def _bind(self, held: HeldFile) -> None:
         """Let a file be the disk's own again."""
         if not held.may_write:
             try:
-                held.file = (
-                    self._opened[held.path] if held.path in self._locks else self.below.open(held.path)
-                )
+                held.file = self.held_changes.locked(held.path) or self.below.open(held.path)
             except FileNotFoundError:  # removed meanwhile; who still reads it may go on
                 return
             held.may_write = True
@@ -247,21 +106,21 @@ class Overlay:
 
     def change_file(
         self,
-        held: _HeldFile,
-        change: _Change,
+        held: HeldFile,
+        change: Change,
         at_once: Callable[[File], None],
         in_memory: Callable[[Content], None],
     ) -> None:
         """Change the content of a file, below or in memory. Raises `OSError`."""
         if self._error is None:
             try:
-                at_once(held._below())
+                at_once(held.below())
                 return
             except OSError as error:
                 self._hold(error)
         elif not self._is_starting:
             if held.content is None and held.may_write and not self.below.exists(held.path):
-                at_once(held._below())  # a file that was removed gives back its room
+                at_once(held.below())  # a file that was removed gives back its room
                 return
             raise self._refused(held.path)
         content = self._content(held)
@@ -270,7 +129,7 @@ class Overlay:
         self._note(change, content.held - before)
 
     def _change_name(
-        self, change: _Change, at_once: Callable[[], None], in_memory: Callable[[], None]
+        self, change: Change, at_once: Callable[[], None], in_memory: Callable[[], None]
     ) -> None:
         if self._error is None:
             try:
@@ -283,25 +142,15 @@ class Overlay:
         in_memory()
         self._note(change, 0)
 
-    def note_sync(self, change: _Change) -> bool:
+    def note_sync(self, change: Change) -> bool:
         """Whether something is held, so that a sync has its turn after it."""
         if self._error is None:
             return False
         if self._is_starting:
-            self._changes.append(change)
-        elif change not in self._noted:  # no change comes after it any more
-            self._noted.add(change)
-            self._changes.append(change)
+            self.held_changes.append(change)
+        else:
+            self.held_changes.append_last_sync(change)
         return True
-
-    def note_window(self, path: str, content: Content) -> None:
-        """A window was opened: what it holds is written whole, as changes in it are not seen."""
-        self._windows[path] = content
-
-    def forget(self, file: File) -> None:
-        """A file is closed: it is no way to carry out what is held."""
-        for path in [path for path, opened in self._opened.items() if opened is file]:
-            del self._opened[path]
 
     def _hold(self, error: OSError) -> None:
         """Begin to hold, or let the error out."""
@@ -310,21 +159,21 @@ class Overlay:
         self._error = error
         for held in self._files:
             if held.file is not None and held.may_write:
-                self._opened[held.path] = held.file
+                self.held_changes.note_opened(held.path, held.file)
         log.warning("%s: writes of this start are kept in memory until the disk accepts them", error)
 
-    def _note(self, change: _Change, more: int) -> None:
+    def _note(self, change: Change, more: int) -> None:
         self._held += len(change.data) + more
         if self._held > HELD_MAX:
             assert self._error is not None
             raise self._error
-        self._changes.append(change)
+        self.held_changes.append(change)
 
     def _refused(self, path: str) -> OSError:
         assert self._error is not None
         return OSError(self._error.errno, self._error.strerror, path)
 
-    def _content(self, held: _HeldFile) -> Content:
+    def _content(self, held: HeldFile) -> Content:
         if held.content is None:
             found = self._names.get(held.path)
             if isinstance(found, Content):
@@ -336,58 +185,10 @@ class Overlay:
                         other.content = held.content
         return held.content
 
-    def _carry_out(self, change: _Change) -> None:
-        below, path = self.below, change.path
-        try:
-            match change.call:
-                case "create":
-                    self._opened[path] = below.open(path, create=True)
-                case "write":
-                    self._open_below(path).write(change.offset, change.data)
-                case "truncate":
-                    self._open_below(path).truncate(change.offset)
-                case "window":
-                    file = self._open_below(path)
-                    file.window(change.offset).close()  # there is room for it
-                    found = self._windows[path]
-                    file.write(0, bytes(found.window))
-                case "sync":
-                    self._open_below(path).sync()
-                case "lock":
-                    self._lock_below(path)
-                case "rename":
-                    below.rename(path, change.data.decode())
-                    self._opened.pop(change.data.decode(), None)
-                    if path in self._opened:
-                        self._opened[change.data.decode()] = self._opened.pop(path)
-                case "unlink" | "rmtree" | "makedirs" | "sync_dir":
-                    getattr(below, change.call)(path)
-                    if change.call == "unlink":
-                        self._opened.pop(path, None)
-                case _:
-                    file_system = below.file_system(path)
-                    file_system.sync()
-                    file_system.close()
-        except FileNotFoundError as error:
-            log.info("%s is gone already: %s", path, error)
-
-    def _open_below(self, path: str) -> File:
-        file = self._opened.get(path)
-        if file is None:
-            file = self._opened[path] = self.below.open(path)
-        return file
-
-    def _lock_below(self, path: str) -> None:
-        """Lock for writing. A second descriptor of the file, closed, would end the lock: the first goes."""
-        held = self._locks[path].file
-        if held is not None:
-            held.close()
-        self._opened[path] = self.below.lock(path)
-
     # The face of a disk.
 
-    def _give(self, path: str, file: File | None, *, may_write: bool = True) -> _HeldFile:
-        held = _HeldFile(self, path, file, may_write=may_write)
+    def _give(self, path: str, file: File | None, *, may_write: bool = True) -> HeldFile:
+        held = HeldFile(self, path, file, may_write=may_write)
         found = self._names.get(path)
         if isinstance(found, Content):
             held.content = found
@@ -426,7 +227,7 @@ class Overlay:
             made.append(self._give(path, None, may_write=False))
 
         self._change_name(
-            _Change("create", path),
+            Change("create", path),
             lambda: made.append(self._give(path, self.below.open(path, create=True))),
             hold,
         )
@@ -481,7 +282,7 @@ class Overlay:
                 each = os.path.dirname(each)
 
         if not self.is_dir(path):
-            self._change_name(_Change("makedirs", path), lambda: self.below.makedirs(path), hold)
+            self._change_name(Change("makedirs", path), lambda: self.below.makedirs(path), hold)
 
     def rename(self, old: str, new: str) -> None:
         """As a disk's, for files."""
@@ -493,9 +294,7 @@ class Overlay:
             self._names[old] = _GONE
             self._names[new] = known  # type: ignore[assignment]
 
-        self._change_name(
-            _Change("rename", old, data=new.encode()), lambda: self.below.rename(old, new), hold
-        )
+        self._change_name(Change("rename", old, data=new.encode()), lambda: self.below.rename(old, new), hold)
         for held in self._files:
             if held.path == old:
                 held.path = new
@@ -508,7 +307,7 @@ class Overlay:
         if not self.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         self._change_name(
-            _Change("unlink", path),
+            Change("unlink", path),
             lambda: self.below.unlink(path),
             lambda: self._names.update({path: _GONE}),
         )
@@ -522,17 +321,17 @@ class Overlay:
             self._names[each] = _GONE
 
         if self.exists(path):
-            self._change_name(_Change("rmtree", path), lambda: self.below.rmtree(path), lambda: hide(path))
+            self._change_name(Change("rmtree", path), lambda: self.below.rmtree(path), lambda: hide(path))
 
     def sync_dir(self, path: str) -> None:
         """As a disk's."""
-        if self.note_sync(_Change("sync_dir", path)):
+        if self.note_sync(Change("sync_dir", path)):
             return
-        self._change_name(_Change("sync_dir", path), lambda: self.below.sync_dir(path), lambda: None)
+        self._change_name(Change("sync_dir", path), lambda: self.below.sync_dir(path), lambda: None)
 
     def file_system(self, path: str) -> FileSystem:
         """As a disk's."""
-        return _HeldFileSystem(self, path, self.below.file_system(self._nearest(path)))
+        return HeldFileSystem(self, path, self.below.file_system(self._nearest(path)))
 
     def read_bytes(self, path: str) -> bytes:
         """As a disk's."""
@@ -547,7 +346,7 @@ class Overlay:
         """As a disk's; where it cannot be written, several who read may have it at once."""
         if not self._is_starting:
             return self.below.lock(path)
-        made: list[_HeldFile] = []
+        made: list[HeldFile] = []
 
         def hold() -> None:
             if self.below.exists(path):
@@ -555,10 +354,10 @@ class Overlay:
             else:
                 self._names[path] = Content(None)
                 made.append(self._give(path, None, may_write=False))
-            self._locks[path] = made[0]
+            self.held_changes.note_lock(path, made[0].file)
 
         self._change_name(
-            _Change("lock", path), lambda: made.append(self._give(path, self.below.lock(path))), hold
+            Change("lock", path), lambda: made.append(self._give(path, self.below.lock(path))), hold
         )
         return made[0]
 

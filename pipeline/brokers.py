@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from twisted.internet.defer import Deferred, DeferredList
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.names import is_system_topic
 from mqgateway.engine.options import TlsOptions
 from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.calls import Calls

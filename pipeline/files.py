@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from mqgateway.engine.disk import Disk, File
-from mqgateway.engine.message import is_system_topic
+from mqgateway.engine.names import is_system_topic
 from mqgateway.engine.raft.files.entry import HEAD_SIZE, Head
 from mqgateway.engine.raft.files.entry import examine as examine_entry
 from mqgateway.engine.raft.files.properties import read_noted

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from mqgateway.engine.message import validate_group, validate_topic
+from mqgateway.engine.names import validate_group, validate_topic
 from mqgateway.engine.options import TlsOptions
 from mqgateway.engine.options.option import BadValue, Option, closest, format_value, option, options_of
 from mqgateway.engine.options.option_set import Options

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.pipeline import columns
 from mqgateway.pipeline.arrow import Batches
 from mqgateway.pipeline.columns import Place

@@ -14,7 +14,8 @@ from types import ModuleType
 from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.record_batches import crc32c, mapping, reader, snappy
-from mqgateway.engine.store import consume_queue, expansion, index_file, record, runs
+from mqgateway.engine.store import client_elements, consume_queue, expansion, index_file, record, runs
+from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
 
 HEADER = Path(__file__).resolve().parents[1] / "engine" / "native_constants.h"
 
@@ -60,9 +61,9 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
             "TOPIC_LENGTH_MAX_V1",
             "PROPERTIES_LENGTH_MAX",
             "CRC_SIZE",
-            "ELEMENT_SIZE_MIN",
         ),
     ),
+    (client_elements, "RECORD_", ("ELEMENT_SIZE_MIN",)),
     (consume_queue, "QUEUE_", ("UNIT_SIZE",)),
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),
@@ -112,9 +113,9 @@ def lines() -> Iterator[str]:
             yield f"#define {prefix}{name} {literal(getattr(origin, name))}"
             if name.endswith("_SEPARATOR"):
                 yield f"#define {prefix}{name}_BYTE {ord(getattr(origin, name))}"
-    shortest, longest = sorted(message.UNIQUE_KEY_LENGTHS)
+    shortest, longest = sorted(UNIQUE_KEY_LENGTHS)
     yield ""
-    yield "/* engine.message.UNIQUE_KEY_LENGTHS */"
+    yield "/* engine.unique_keys.UNIQUE_KEY_LENGTHS */"
     yield f"#define UNIQUE_KEY_LENGTH {shortest}"
     yield f"#define UNIQUE_KEY_LENGTH_V6 {longest}"
     yield ""

@@ -5,12 +5,10 @@
     change         a new check point, then an acknowledgement for the old one, then the answer
     revival        the copies in the retry topic, then how far the check points are done with
 
-Everything goes through the log at once; nothing is merged in memory. Offsets are on disk only seconds later,
-and never before the part of the log is durable that they rely on (`persist_offsets`); with them goes a mark:
-they contain all check points before it, in the order of the timer topic. What comes behind it is read again
-at a start. So what was answered survives a kill: messages that were popped and not acknowledged come again,
-acknowledged ones do not. Standard:
-`PopMessageProcessor`, `AckMessageProcessor`, `PopReviveService`.
+Everything goes through the log at once; nothing is merged in memory. Offsets of groups that are not on disk
+yet are recovered from the log (`pop_offsets`). So what was answered survives a kill: messages that were
+popped and not acknowledged come again, acknowledged ones do not.
+Standard: `PopMessageProcessor`, `AckMessageProcessor`, `PopReviveService`.
 """
 
 from __future__ import annotations
@@ -21,24 +19,21 @@ from collections.abc import Callable
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.counting import UNCOUNTED, Counting
 from mqgateway.engine.message import (
-    PROPERTY_REAL_TOPIC,
     PROPERTY_TAGS,
     PROPERTY_TIMER_DELIVER_MS,
-    TIMER_TOPIC,
     Message,
     StoredMessage,
-    tags_code,
 )
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.foreign import ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
 from mqgateway.engine.pop.open_points import OpenPoints, ReceiptState, state_in_log
+from mqgateway.engine.pop.pop_offsets import PopOffsets
 from mqgateway.engine.pop.records import (
     ACK_TAG,
     BATCH_ACK_TAG,
     CHECK_POINT_TAG,
-    NEXT_OFFSET,
     Ack,
     CheckPoint,
     PointKey,
@@ -51,15 +46,12 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.expansion import LargeBatch
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
-from mqgateway.engine.tables.offsets import UNKNOWN, ConsumerOffsets
+from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
 
 log = logging.getLogger(__name__)
 
-CHECK_POINT_CODE = tags_code(CHECK_POINT_TAG)
-MARK_DISTANCE_MAX = 10_000
-"""How many timers that are no check points a start looks through at most, after a while without pops."""
 _UNITS = 512
 CK, ACK = "CK", "ACK"
 """Kinds of records of the revive topic, as metrics call them."""
@@ -100,11 +92,10 @@ class PopLog:
         self._queues: list[ReviveQueue] = []
         self._recovered: list[int] = []
         self._committed: list[int] = []
-        self._is_relied_on = False
-        self._is_marked = False
         self._next_revival = 0.0
         self._turn = 0
         self.topic = revive_topic(options.broker_cluster_name)
+        self.pop_offsets = PopOffsets(store, topics, offsets, options.broker_name, self.topic)
         self.in_flight = InFlight(store.steady.now(), options.max_offsets)
         self.points = OpenPoints(store.steady.now())
         self.foreign: ForeignMessages | None = None
@@ -127,16 +118,12 @@ class PopLog:
 
     def pop(self, point: CheckPoint, queue_id: int, next_offset: int) -> PutResult:
         """Store the check point of a pop, and let the group go on at an offset if that succeeded."""
-        if not self._is_marked:
-            # Once in the life of a store, or a kill soon after the first pops would find no mark.
-            self._is_marked = True
-            self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, self._store.max_offset(TIMER_TOPIC, 0))
-            self._offsets.persist(inline=True)
+        self.pop_offsets.prepare()
         result = self._put(self.message_of(point, queue_id, next_offset=next_offset))
         self._count_in(point.key, CK, result)
         if result.status is PutStatus.PUT_OK:
             self.popped(point, next_offset)
-            self._mark(result.queue_offset + 1)
+            self.pop_offsets.mark(result.queue_offset + 1)
         return result
 
     def popped(self, point: CheckPoint, next_offset: int) -> None:
@@ -204,12 +191,6 @@ class PopLog:
         """Give the message to the timers; None when it may be stored, else why it is refused."""
         return self._timers.rewrite_steady(message)
 
-    def begin_anew(self) -> None:
-        """Let no pop so far decide where a group goes on: it was sent somewhere else."""
-        if self._is_marked:
-            self._mark(self._store.max_offset(TIMER_TOPIC, 0))
-            self.persist_offsets()
-
     def _put(self, message: Message) -> PutResult:
         refusal = self.put_aside(message)
         return PutResult(refusal) if refusal is not None else self._store.put(message)
@@ -234,7 +215,7 @@ class PopLog:
         """What `load` does, in steps."""
         self.in_flight = InFlight(self._store.steady.now(), self._options.max_offsets)
         self._retries.forget_copies()
-        newest = yield from self._repeat_pops()
+        newest = yield from self.pop_offsets.recover()
         # Steady time may have gone back with the start, and receipts of before must not count as known.
         self.points = OpenPoints(max(self._store.steady.now(), newest + 1))
         self._queues = []
@@ -255,74 +236,6 @@ class PopLog:
         if oldest:
             self._retries.expect_copies(min(oldest))
 
-    def _repeat_pops(self) -> Steps[int]:
-        """Let groups go on behind what they popped before the broker died; gives when the last pop was (ms).
-        The mark lies behind a pop, which is looked at too."""
-        mark = self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0)
-        self._is_marked = mark != UNKNOWN
-        if not self._is_marked:
-            return 0
-        store = self._store
-        offset = max(mark - 1, store.min_offset(TIMER_TOPIC, 0))
-        end = store.max_offset(TIMER_TOPIC, 0)
-        count = newest = 0
-        while offset < end:
-            units = store.consume_queue_units(TIMER_TOPIC, 0, offset, _UNITS)
-            if not units:
-                break
-            for number, (physical_offset, _, code) in enumerate(units, offset):
-                yield
-                stored = store.look_up(physical_offset) if code == CHECK_POINT_CODE else None
-                if stored is None or stored.properties.get(PROPERTY_REAL_TOPIC) != self.topic:
-                    continue
-                point = CheckPoint.decode(stored.body)
-                if point is not None:
-                    newest = max(newest, point.key.pop_time)
-                    count += number >= mark and self._repeat(stored, point)
-            offset += len(units)
-        if count:
-            log.info("offsets were advanced for %d pops that were not recorded", count)
-        return newest
-
-    def _repeat(self, stored: StoredMessage, point: CheckPoint) -> bool:
-        text = stored.properties.get(NEXT_OFFSET, "")
-        if not text.isdecimal():
-            return False
-        key, next_offset = point.key, int(text)
-        if key.broker_name != self._options.broker_name:
-            return False  # popped from another broker, whose offsets are not ours
-        if self._topics.is_past(key.topic, stored.physical_offset):
-            return False  # of a topic that was deleted: the one of that name begins with its first message
-        if next_offset <= self._offsets.query(key.group, key.topic, key.queue_id):
-            return False
-        self._offsets.commit(key.group, key.topic, key.queue_id, next_offset)
-        return True
-
-    def persist_offsets(self) -> None:
-        """Have the offsets written, once the log is durable up to here if they rely on it."""
-        if not self._is_relied_on:
-            self._offsets.persist()
-            return
-        self._is_relied_on = False
-        self._offsets.persist(self._when_durable)
-
-    def _when_durable(self, write: Callable[[bool], None]) -> None:
-        def flushed(status: PutStatus) -> None:
-            is_durable = status is PutStatus.PUT_OK
-            self._is_relied_on |= not is_durable
-            write(is_durable)
-
-        end = self._store.max_physical_offset
-        if self._store.flushed_offset >= end:
-            write(True)
-        else:
-            self._store.when_flushed(end, flushed)
-
-    def _mark(self, offset: int) -> None:
-        """Note that the offsets contain what was popped before an offset of the timer topic."""
-        self._offsets.commit(REVIVE_GROUP, TIMER_TOPIC, 0, offset)
-        self._is_relied_on = True
-
     # Living.
 
     def tick(self, now: int) -> None:
@@ -339,9 +252,8 @@ class PopLog:
             budget -= self._revive(queue_id, queue, min(until, now), budget, now)
             if queue.progress != self._committed[queue_id]:
                 self._committed[queue_id] = queue.progress
-                self._offsets.commit(REVIVE_GROUP, self.topic, queue_id, queue.progress)
-                self._is_relied_on = True
-        self._move_mark()
+                self.pop_offsets.commit_progress(queue_id, queue.progress)
+        self.pop_offsets.move_mark()
         # Where nothing can be done, trying at once again does not help.
         self.is_behind = self.is_behind and budget < self._options.max_revived_per_tick
         if all(q.progress + 1 >= end for q, end in zip(self._queues, self._recovered, strict=True)):
@@ -357,12 +269,6 @@ class PopLog:
     def is_waiting(self) -> bool:
         """Whether check points were read whose time has not come."""
         return any(map(len, self._queues))
-
-    def _move_mark(self) -> None:
-        """Spare the next start timers that are no check points, after a while without pops."""
-        end = self._store.max_offset(TIMER_TOPIC, 0)
-        if self._is_marked and end - self._offsets.query(REVIVE_GROUP, TIMER_TOPIC, 0) > MARK_DISTANCE_MAX:
-            self._mark(end)
 
     def _read(self, queue_id: int, queue: ReviveQueue, budget: int) -> int:
         """Read on in a revive queue; gives how many messages."""

@@ -15,25 +15,19 @@ from zlib import crc32
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.extension import Native, native
-from mqgateway.engine.message import (
-    PROPERTY_KAFKA_PRODUCER,
-    Message,
-    lone_unique_keys,
-    parse_properties,
-    properties_text,
-)
-from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
-from mqgateway.engine.store.record import (
+from mqgateway.engine.message import PROPERTY_KAFKA_PRODUCER, Message, parse_properties, properties_text
+from mqgateway.engine.store.client_elements import (
     ELEMENT_SIZE_MIN,
     batch_sizes,
     element_ends,
     element_with_room_for_crc,
-    encode,
     encode_batch,
-    record_size,
     sealed_batch,
     split_batch,
 )
+from mqgateway.engine.store.dispatch_request import Batch, KeyedBatch
+from mqgateway.engine.store.record import encode, record_size
+from mqgateway.engine.unique_keys import lone_unique_keys
 
 _LENGTH: Final = struct.Struct(">h")
 _ELEMENT: Final = struct.Struct(">iiiii")

@@ -21,7 +21,7 @@ from typing import Final
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import CorruptFile, MessageIllegal
 from mqgateway.engine.extension import native
-from mqgateway.engine.message import is_lmq
+from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue

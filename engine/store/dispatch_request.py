@@ -18,7 +18,6 @@ from mqgateway.engine.message import (
     PROPERTY_KAFKA_PRODUCER,
     StoredMessage,
     SysFlag,
-    lone_unique_key,
     parse_properties,
 )
 from mqgateway.engine.producers.batch import ProducerBatch, of_record
@@ -26,6 +25,7 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue
 from mqgateway.engine.store.index_file import Pending
 from mqgateway.engine.store.runs import QueueUnits
+from mqgateway.engine.unique_keys import lone_unique_key
 
 _UNIT_MILLIS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _UNKNOWN_LEVEL_MILLIS: Final = 1000

@@ -1,18 +1,15 @@
 """What is on stable storage, and getting there.
 
-`GroupCommit` is the rule, without a disk: waiters with the offset they need; one sync at a time; who comes
-while it runs waits for the next. A sync that failed is never trusted afterwards, not even when a later one
-succeeds: the system may have dropped the pages it could not write. `Durability` drives it with a worker,
-and makes rounds that sync the derived files and then write the checkpoint. Order of a round, each step
-after the one before:
+`Durability` syncs the log with a worker for the requests that wait (`group_commit`), and makes rounds that
+sync the derived files and then write the checkpoint. Order of a round, each step after the one
+before:
 
     1. what views have in memory is written to their files
     2. the commit log is synced up to what they refer to
     3. the files of the views, and the directories with new names, are synced
     4. the checkpoint is written and synced
 
-Standard: `CommitLog.GroupCommitService`, `FlushRealTimeService`,
-`ConsumeQueueStore.FlushConsumeQueueService`.
+Standard: `FlushRealTimeService`, `ConsumeQueueStore.FlushConsumeQueueService`.
 """
 
 from __future__ import annotations
@@ -27,14 +24,13 @@ from mqgateway.engine.disk import Disk, FileSystem
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import file_name
+from mqgateway.engine.store.group_commit import Done, GroupCommit
 from mqgateway.engine.store.log import Agreement, Log, store_time
-from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.store.views.view import Unsynced, View
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
 
-Done = Callable[[PutStatus], None]
 PAGE = 4096
 FILES_A_STEP: Final = 16
 """Consume queue files that one piece of work syncs, so that other work never waits for many."""
@@ -44,90 +40,6 @@ FILES_MANY = 512
 """Files and directories of queues from which on the whole file system is synced at once: that is quicker."""
 DISPATCHED_A_ROUND: Final = 256 << 20
 """Dispatched bytes after which a round is made early, so that recovery never has many more to read."""
-
-
-class _Waiter(NamedTuple):
-    end: int
-    deadline: int
-    done: Done
-
-
-class GroupCommit:
-    """Who waits for which offset to be durable. Times in ms."""
-
-    def __init__(self) -> None:
-        self.flushed = 0
-        self.target: int | None = None
-        self.failure = ""
-        self._waiters: list[_Waiter] = []
-
-    @property
-    def waiting(self) -> int:
-        """How many wait."""
-        return len(self._waiters)
-
-    def wait(self, end: int, deadline: int, done: Done) -> None:
-        """Call `done` once everything before `end` is durable, or it is clear that it will not be in time."""
-        if end <= self.flushed:
-            done(PutStatus.PUT_OK)
-        elif self.failure:
-            done(PutStatus.FLUSH_DISK_TIMEOUT)
-        else:
-            self._waiters.append(_Waiter(end, deadline, done))
-
-    def begin(self, written: int) -> bool:
-        """Whether a sync should start now; it then counts for everything before `written`."""
-        if self.target is not None or self.failure or written <= self.flushed:
-            return False
-        self.target = written
-        return True
-
-    def finish(self, failure: str = "") -> None:
-        """The sync ended. Served waiters are not called here but by `answer`."""
-        assert self.target is not None
-        if failure:
-            self.failure = failure
-        elif not self.failure:
-            self.flushed = self.target
-        self.target = None
-
-    def retreat(self, end: int) -> None:
-        """The log was cut, and ends at `end` now."""
-        self.flushed = min(self.flushed, end)
-        if self.target is not None:
-            self.target = min(self.target, end)
-
-    def fail(self, failure: str) -> None:
-        """Trust no sync any more."""
-        self.failure = failure
-        self.answer()
-
-    def answer(self) -> None:
-        """Call the waiters that have their answer."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if waiter.end <= self.flushed:
-                waiter.done(PutStatus.PUT_OK)
-            elif self.failure:
-                waiter.done(PutStatus.FLUSH_DISK_TIMEOUT)
-            else:
-                self._waiters.append(waiter)
-
-    def give_up(self) -> None:
-        """Answer everybody: the store stops."""
-        self.answer()
-        self.expire(max((waiter.deadline for waiter in self._waiters), default=0))
-
-    def expire(self, now: int) -> None:
-        """Answer those that have waited too long."""
-        if not any(waiter.deadline <= now for waiter in self._waiters):
-            return
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if waiter.deadline <= now:
-                waiter.done(PutStatus.FLUSH_DISK_TIMEOUT)
-            else:
-                self._waiters.append(waiter)
 
 
 class _Round(NamedTuple):

@@ -12,8 +12,8 @@ from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.client_batch import cut
+from mqgateway.engine.store.client_elements import element_ends
 from mqgateway.engine.store.dispatch_request import Part
-from mqgateway.engine.store.record import element_ends
 
 LARGE = 32 << 10
 """Bytes of a batch body from which on it is made ready in steps. Below, that would spare others nothing."""

@@ -17,9 +17,8 @@ from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_QUEUE_OFFSET,
     RETRY_PREFIX,
     Message,
-    is_lmq,
-    is_system_topic,
 )
+from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 

@@ -39,7 +39,8 @@ from mqgateway.engine.store.commit_log import commit_log_of
 from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
-from mqgateway.engine.store.flush import Done, Durability
+from mqgateway.engine.store.flush import Durability
+from mqgateway.engine.store.group_commit import Done
 from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.large_batch import LargeBatch

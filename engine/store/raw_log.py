@@ -34,8 +34,8 @@ from mqgateway.engine.store.dispatch_request import (
     inner_batch,
     request_of,
 )
-from mqgateway.engine.store.flush import GroupCommit
-from mqgateway.engine.store.index_file import KeyHashes
+from mqgateway.engine.store.group_commit import GroupCommit
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.lmq import LMQ_QUEUE_ID, has_lmq, lmq_offsets
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (

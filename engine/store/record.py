@@ -12,7 +12,6 @@ Grammar (integers big-endian, signed; offsets in brackets for IPv4 hosts):
     topic       = length i1 (version 1) | length i2 (version 2); UTF-8 text
     properties  = length i2; (name 0x01 value 0x02)*
     blank       = size i4, magic i4 0xCBD43194: nothing more in this file, go on in the next
-    element     = size i4, magic i4, crc i4, flag i4, body-length i4, body, properties  (of a client's batch)
 
 A record at a position is valid if and only if
  1. at least 4 bytes are there and size bytes are there, and the magic is one of the two;
@@ -58,14 +57,14 @@ _CRC_BEGIN: Final = f"{PROPERTY_CRC32}\1".encode()
 _CRC_ROOM: Final = _CRC_BEGIN + bytes(10) + b"\2"
 TOPIC_LENGTH_MAX_V1: Final = 127
 
-_HOST_V6_FLAGS: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
-_HEADS: Final = {
+HOST_V6_FLAGS: Final = SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6
+HEADS: Final = {
     0: struct.Struct(">iiiiiqqiq8sq8siqi"),
     SysFlag.BORN_HOST_V6: struct.Struct(">iiiiiqqiq20sq8siqi"),
     SysFlag.STORE_HOST_V6: struct.Struct(">iiiiiqqiq8sq20siqi"),
-    _HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
+    HOST_V6_FLAGS: struct.Struct(">iiiiiqqiq20sq20siqi"),
 }
-PLAIN_HEAD: Final = _HEADS[0]
+PLAIN_HEAD: Final = HEADS[0]
 """What a record begins with whose hosts have IPv4."""
 HEAD_SIZE: Final = PLAIN_HEAD.size
 assert HEAD_SIZE == 88
@@ -77,14 +76,6 @@ START: Final = struct.Struct(">ii")
 _I2: Final = struct.Struct(">h")
 _I4: Final = struct.Struct(">i")
 _I8: Final = struct.Struct(">q")
-_ELEMENT_SIZE: Final = 20  # size, magic, checksum, flag and body length of a message in a client's batch
-_ELEMENT_FLAG_AT: Final = 12
-_BODY_LENGTH: Final = struct.Struct(">16xi")
-ELEMENT_SIZE_MIN: Final = _ELEMENT_SIZE + _I2.size
-_PLACES: Final = {0: struct.Struct(">qq20sq"), SysFlag.BORN_HOST_V6: struct.Struct(">qq32sq")}
-"""What lies from the queue offset to the store timestamp: both offsets, what is known before, the time."""
-BATCH_PIECES: Final = 4
-_QUEUE_OFFSET_AT: Final = 20
 SYS_FLAG_AT: Final = 36
 BORN_HOST_AT: Final = 48
 
@@ -100,7 +91,7 @@ class Invalid(NamedTuple):
 
 def sys_flag_for(message: Message) -> int:
     """The message's sys flag with the bits that say how long its hosts are."""
-    flag = message.sys_flag & ~_HOST_V6_FLAGS
+    flag = message.sys_flag & ~HOST_V6_FLAGS
     if len(message.born_host) == 20:
         flag |= SysFlag.BORN_HOST_V6
     if len(message.store_host) == 20:
@@ -122,7 +113,7 @@ def topic_field(topic: str, long_topics: bool) -> tuple[int, bytes]:
 
 def record_size(sys_flag: int, body_length: int, topic_field_length: int, properties_length: int) -> int:
     """Bytes a record takes in the log."""
-    return _HEADS[sys_flag & _HOST_V6_FLAGS].size + body_length + topic_field_length + 2 + properties_length
+    return HEADS[sys_flag & HOST_V6_FLAGS].size + body_length + topic_field_length + 2 + properties_length
 
 
 def encode(
@@ -161,7 +152,7 @@ def encode(
             return record
     return b"".join(
         (
-            _HEADS[sys_flag & _HOST_V6_FLAGS].pack(
+            HEADS[sys_flag & HOST_V6_FLAGS].pack(
                 size,
                 topic[0],
                 crc32(body) & 0x7FFFFFFF,
@@ -192,25 +183,17 @@ def with_room_for_crc(properties: bytes) -> bytes:
     return properties + separator + _CRC_ROOM
 
 
-def element_with_room_for_crc(element: Element) -> Element:
-    """As `with_room_for_crc`, for a message of a batch. Raises `MessageIllegal` when there is no room."""
-    flag, body, tail = element
-    properties = with_room_for_crc(tail[2:])
-    if len(properties) > PROPERTIES_LENGTH_MAX:
-        raise MessageIllegal("a message of the batch leaves no room for a checksum")
-    return flag, body, _I2.pack(len(properties)) + properties
-
-
 def sealed(record: bytes) -> bytes:
     """The record with the checksum of all that lies before it as its last property.
 
     Ten digits, the least significant first. Standard: `MessageDecoder.createCrc32`.
     """
     begin = record[:-CRC_SIZE]
-    return b"".join((begin, _CRC_BEGIN, _crc_digits(crc32(begin) & 0x7FFFFFFF), b"\2"))
+    return b"".join((begin, _CRC_BEGIN, crc_digits(crc32(begin) & 0x7FFFFFFF), b"\2"))
 
 
-def _crc_digits(value: int) -> bytes:
+def crc_digits(value: int) -> bytes:
+    """Return the digits of a checksum as the property has them."""
     return (b"%010d" % value)[::-1]
 
 
@@ -222,7 +205,7 @@ def blank(size: int) -> bytes:
 def decode(data: bytes | memoryview, at: int = 0) -> StoredMessage:
     """The message of a record that is known to be valid."""
     sys_flag = _I4.unpack_from(data, at + SYS_FLAG_AT)[0]
-    head = _HEADS[sys_flag & _HOST_V6_FLAGS]
+    head = HEADS[sys_flag & HOST_V6_FLAGS]
     fields = head.unpack_from(data, at)
     body_at = at + head.size
     topic_at = body_at + fields[14]
@@ -285,7 +268,7 @@ def properties_text_of(record: bytes) -> str:
 def properties_start(record: bytes) -> int:
     """Where the text of the properties begins, with which a record ends."""
     magic, sys_flag, length = _TO_TOPIC.unpack_from(record)
-    if magic == MAGIC and not sys_flag & _HOST_V6_FLAGS:
+    if magic == MAGIC and not sys_flag & HOST_V6_FLAGS:
         topic_at = HEAD_SIZE + length
         return int(topic_at + record[topic_at]) + 3
     return _topic_place(record)[1] + 2
@@ -293,7 +276,7 @@ def properties_start(record: bytes) -> int:
 
 def _topic_place(record: bytes) -> tuple[int, int]:
     """Where the topic's text begins and ends."""
-    body_at = _HEADS[_I4.unpack_from(record, SYS_FLAG_AT)[0] & _HOST_V6_FLAGS].size
+    body_at = HEADS[_I4.unpack_from(record, SYS_FLAG_AT)[0] & HOST_V6_FLAGS].size
     at = body_at + int(_I4.unpack_from(record, body_at - _I4.size)[0])
     if START.unpack_from(record)[1] == MAGIC:
         return at + 1, at + 1 + record[at]
@@ -317,7 +300,7 @@ def is_sound(record: bytes, position: int, queue_id: int, queue_offset: int, top
         and its_queue == queue_id
         and size == len(record) > properties_at + 1 > topic_at
         and magic == MAGIC
-        and not sys_flag & _HOST_V6_FLAGS
+        and not sys_flag & HOST_V6_FLAGS
         and length >= 0
         and record[topic_at] == len(topic)
         and record[topic_at + 1 : properties_at] == topic
@@ -349,7 +332,7 @@ def sound_parts(data: bytes, at: int, position: int, check_crc: bool) -> Parts |
         and place == position
         and body_at <= topic_at < end - 2
         and end <= total
-        and not sys_flag & _HOST_V6_FLAGS
+        and not sys_flag & HOST_V6_FLAGS
     ):
         return None
     topic_length = data[topic_at]
@@ -389,7 +372,7 @@ def examine(data: bytes | memoryview, at: int, position: int, check_crc: bool) -
         return Invalid(f"the magic is 0x{magic & 0xFFFFFFFF:08X}")
     if not HEAD_SIZE < size <= room:
         return Invalid(f"the size is {size} with {room} bytes there")
-    head = _HEADS[_I4.unpack_from(data, at + SYS_FLAG_AT)[0] & _HOST_V6_FLAGS]
+    head = HEADS[_I4.unpack_from(data, at + SYS_FLAG_AT)[0] & HOST_V6_FLAGS]
     end = at + size
     body_at = at + head.size
     if body_at + 3 > end:
@@ -431,7 +414,7 @@ def _matches_whole_crc(record: bytes) -> bool:
     if begin != _CRC_BEGIN:
         is_near = digits[:-1].isdigit() and sum(map(ne, begin, _CRC_BEGIN)) == 1
         return not is_near
-    return digits == _crc_digits(crc32(record[:-CRC_SIZE]) & 0x7FFFFFFF) + b"\2"
+    return digits == crc_digits(crc32(record[:-CRC_SIZE]) & 0x7FFFFFFF) + b"\2"
 
 
 def _lost_sector(data: bytes | memoryview, begin: int, end: int, shift: int) -> bool:
@@ -450,136 +433,3 @@ def store_timestamp(head: bytes) -> int:
     """Store time in ms from the first `STORE_TIME_HEAD_SIZE` bytes of a record."""
     born_v6 = _I4.unpack_from(head, SYS_FLAG_AT)[0] & SysFlag.BORN_HOST_V6
     return int(_I8.unpack_from(head, BORN_HOST_AT + (20 if born_v6 else 8))[0])
-
-
-Element = tuple[int, bytes, bytes]
-"""One message of a client's batch: flag, body, and the properties as a record ends with them, behind their
-length. Topic, queue and times are those of the request."""
-
-
-def element_ends(elements: bytes, at: int) -> tuple[int, int]:
-    """Return where the body and the whole of the batch element at `at` end.
-
-    Raises `MessageIllegal` for lengths that lead out of the batch. The size, magic and checksum there
-    are ignored: some clients write a wrong size, and RocketMQ reads the two lengths alone.
-    Standard: `MessageExtEncoder.encode(MessageExtBatch)`.
-    """
-    left = len(elements) - at
-    if left < ELEMENT_SIZE_MIN:
-        raise MessageIllegal(f"a batch element has only {left} bytes")
-    body_length = _BODY_LENGTH.unpack_from(elements, at)[0]
-    if not 0 <= body_length <= left - ELEMENT_SIZE_MIN:
-        raise MessageIllegal(f"a batch element has a body of {body_length} bytes, and {left} are left")
-    body_end = at + _ELEMENT_SIZE + body_length
-    properties_length = _I2.unpack_from(elements, body_end)[0]
-    end = body_end + 2 + properties_length
-    if not body_end + 2 <= end <= len(elements):
-        raise MessageIllegal(f"a batch element has properties of {properties_length} bytes")
-    return body_end, end
-
-
-def split_batch(elements: bytes) -> list[Element]:
-    """Split a batch body into its messages. Raises `MessageIllegal` for bytes that do not add up.
-
-    Elements keep exactly their own properties.
-    """
-    found = []
-    at, total = 0, len(elements)
-    while at < total:
-        body_end, end = element_ends(elements, at)
-        flag = _I4.unpack_from(elements, at + _ELEMENT_FLAG_AT)[0]
-        found.append((flag, elements[at + _ELEMENT_SIZE : body_end], elements[body_end:end]))
-        at = end
-    if not found:
-        raise MessageIllegal("the batch is empty")
-    return found
-
-
-def count_batch(elements: bytes, most: int) -> int:
-    """Count the messages that `split_batch` would find, up to one above `most`. Raises as that does."""
-    count, at, total = 0, 0, len(elements)
-    while at < total and count <= most:
-        _, at = element_ends(elements, at)
-        count += 1
-    return count
-
-
-def batch_sizes(parts: list[Element], topic: tuple[int, bytes], sys_flag: int) -> list[int]:
-    """Bytes that the records of a batch take in the log."""
-    rest = _HEADS[sys_flag & _HOST_V6_FLAGS].size + len(topic[1])
-    return [rest + len(body) + len(properties) for _, body, properties in parts]
-
-
-def encode_batch(
-    message: Message,
-    parts: list[Element],
-    topic: tuple[int, bytes],
-    sizes: list[int],
-    sys_flag: int,
-    queue_offset: int,
-    physical_offset: int,
-    store_timestamp: int,
-) -> list[bytes]:
-    """The records of a batch, which lie one behind the other, in `BATCH_PIECES` pieces each.
-
-    `sizes` are from `batch_sizes`, the offsets are those of the first; else as `encode`."""
-    magic, field = topic
-    queue_id, born_timestamp, born_host = message.queue_id, message.born_timestamp, message.born_host
-    store_host, reconsume_times = message.store_host, message.reconsume_times
-    prepared, pack = message.prepared_transaction_offset, _HEADS[sys_flag & _HOST_V6_FLAGS].pack
-    pieces: list[bytes] = []
-    for (flag, body, properties), size in zip(parts, sizes, strict=True):
-        pieces += (
-            pack(
-                size,
-                magic,
-                crc32(body) & 0x7FFFFFFF,
-                queue_id,
-                flag,
-                queue_offset,
-                physical_offset,
-                sys_flag,
-                born_timestamp,
-                born_host,
-                store_timestamp,
-                store_host,
-                reconsume_times,
-                prepared,
-                len(body),
-            ),
-            body,
-            field,
-            properties,
-        )
-        physical_offset += size
-        queue_offset += 1
-    return pieces
-
-
-def place_batch(
-    records: bytearray,
-    sizes: list[int],
-    sys_flag: int,
-    queue_offset: int,
-    physical_offset: int,
-    store_timestamp: int,
-    seals: bool,
-) -> None:
-    """Give records of `encode_batch`, which lie one behind the other, the place and time they are stored at;
-    with `seals` they get checksums as by `sealed`. The offsets are those of the first."""
-    place = _PLACES[sys_flag & SysFlag.BORN_HOST_V6].pack_into
-    born = bytes(records[SYS_FLAG_AT : BORN_HOST_AT + (20 if sys_flag & SysFlag.BORN_HOST_V6 else 8)])
-    view = memoryview(records)
-    at = 0
-    for size in sizes:
-        place(records, at + _QUEUE_OFFSET_AT, queue_offset, physical_offset + at, born, store_timestamp)
-        end = at + size
-        if seals:
-            records[end - 11 : end - 1] = _crc_digits(crc32(view[at : end - CRC_SIZE]) & 0x7FFFFFFF)
-        at = end
-        queue_offset += 1
-
-
-def sealed_batch(pieces: list[bytes]) -> list[bytes]:
-    """The records of `encode_batch`, whose properties have room for it, each `sealed`."""
-    return [sealed(b"".join(pieces[at : at + BATCH_PIECES])) for at in range(0, len(pieces), BATCH_PIECES)]

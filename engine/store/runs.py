@@ -14,13 +14,13 @@ from mqgateway.engine.message import (
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     SCHEDULE_TOPIC,
-    UNIQUE_KEY_LENGTHS,
     SysFlag,
-    lone_unique_key,
 )
 from mqgateway.engine.store.consume_queue import UNIT
-from mqgateway.engine.store.index_file import KeyHashes, Pending
+from mqgateway.engine.store.index_file import Pending
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import sound_parts
+from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS, lone_unique_key
 
 RECORDS_MAX = 1024
 QUEUES_MAX = 64

@@ -1,9 +1,9 @@
 """Every format of the store on disk, written down in construct.
 
 This is the specification to read, what the dump tool prints with, and the oracle that the fast paths
-(`record.py`, `consume_queue.py`, `batch_consume_queue.py`, `index_file.py`, `checkpoint.py`) are tested
-against. Nothing here is on a hot path. All integers are big-endian. Standard: `CommitLog`, `ConsumeQueue`,
-`BatchConsumeQueue`, `IndexFile`, `StoreCheckpoint`.
+(`record.py`, `client_elements.py`, `consume_queue.py`, `batch_consume_queue.py`, `index_file.py`,
+`checkpoint.py`) are tested against. Nothing here is on a hot path. All integers are big-endian. Standard:
+`CommitLog`, `ConsumeQueue`, `BatchConsumeQueue`, `IndexFile`, `StoreCheckpoint`.
 """
 
 from construct import (

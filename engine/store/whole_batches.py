@@ -18,10 +18,11 @@ from mqgateway.engine.record_batches.batches import HEADER_SIZE
 from mqgateway.engine.record_batches.mapping import BatchBuilder
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
+from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.expansion import holds_record_batch
-from mqgateway.engine.store.record import HEAD_SIZE, SYS_FLAG_AT, decode, split_batch
+from mqgateway.engine.store.record import HEAD_SIZE, SYS_FLAG_AT, decode
 from mqgateway.engine.store.results import GetResult, GetStatus, PutResult, Record
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer

@@ -31,22 +31,16 @@ from mqgateway.engine.record_batches.batches import assigned
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX, BatchConsumeQueue
 from mqgateway.engine.store.client_batch import ClientBatch, cut
+from mqgateway.engine.store.client_elements import count_batch, place_batch
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch import Dispatch
-from mqgateway.engine.store.dispatch_request import (
-    Batch,
-    DispatchRequest,
-    enters_queue,
-    producer_of_rows,
-)
+from mqgateway.engine.store.dispatch_request import Batch, DispatchRequest, enters_queue, producer_of_rows
 from mqgateway.engine.store.large_batch import LargeBatch, made_ready
 from mqgateway.engine.store.lmq import LmqQueues, QuotaExceeded
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import (
     PROPERTIES_LENGTH_MAX,
-    count_batch,
     encode,
-    place_batch,
     record_size,
     sealed,
     sys_flag_for,

@@ -12,7 +12,8 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.message import SYSTEM_GROUP_PREFIX, is_lmq, validate_group
+from mqgateway.engine.message import SYSTEM_GROUP_PREFIX
+from mqgateway.engine.names import is_lmq, validate_group
 from mqgateway.engine.options import camel_case
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import GROUP_ATTRIBUTES, AttributeRefused, altered

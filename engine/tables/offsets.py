@@ -15,7 +15,7 @@ from mqgateway.engine import json_members
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import Prepared, dumps
-from mqgateway.engine.message import is_lmq
+from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile, in_pieces

@@ -25,10 +25,8 @@ from mqgateway.engine.message import (
     TIMER_TOPIC,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
-    is_lmq,
-    is_system_topic,
-    validate_topic,
 )
+from mqgateway.engine.names import is_lmq, is_system_topic, validate_topic
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import (
     KAFKA_FORMAT,

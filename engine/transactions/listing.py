@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.counting import Counting
-from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, UniqueKeys
+from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import ConsumerOffsets
@@ -19,6 +19,7 @@ from mqgateway.engine.transactions.half import HALF_QUEUE
 from mqgateway.engine.transactions.ops import first_body, op_message, size_of
 from mqgateway.engine.transactions.settled import Settled
 from mqgateway.engine.transactions.unlisted import GROWTH_MAX
+from mqgateway.engine.unique_keys import UniqueKeys
 
 log = logging.getLogger(__name__)
 

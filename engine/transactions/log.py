@@ -37,7 +37,6 @@ from mqgateway.engine.message import (
     TRANS_OP_HALF_TOPIC,
     Message,
     StoredMessage,
-    UniqueKeys,
 )
 from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
@@ -58,6 +57,7 @@ from mqgateway.engine.transactions.listing import GROUP, Listing
 from mqgateway.engine.transactions.ops import listed
 from mqgateway.engine.transactions.settled import Recent
 from mqgateway.engine.transactions.unlisted import unlisted_commits
+from mqgateway.engine.unique_keys import UniqueKeys
 
 log = logging.getLogger(__name__)
 

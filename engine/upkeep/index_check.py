@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from mqgateway.engine.message import SysFlag
-from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_SIZE, SECONDS_MAX, KeyHashes
+from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_SIZE, SECONDS_MAX
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.upkeep.findings import Findings, Part
 from mqgateway.engine.upkeep.layout import REBUILD, Layout
 from mqgateway.engine.upkeep.walk import Fields, Keys

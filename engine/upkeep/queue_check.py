@@ -14,10 +14,10 @@ from mqgateway.engine.message import (
     PROPERTY_INNER_MULTI_QUEUE_OFFSET,
     SCHEDULE_TOPIC,
     SysFlag,
-    is_system_topic,
     parse_properties,
     tags_code,
 )
+from mqgateway.engine.names import is_system_topic
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, NOT_COMPACTED
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
 from mqgateway.engine.store.dispatch_request import (

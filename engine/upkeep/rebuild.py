@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import StoredMessage, SysFlag, is_lmq, is_system_topic
+from mqgateway.engine.message import StoredMessage, SysFlag
+from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.properties import read_noted
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE, BatchConsumeQueue

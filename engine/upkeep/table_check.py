@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from mqgateway.engine.lenient_json import JsonError, loads
-from mqgateway.engine.message import is_lmq, is_system_topic
+from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.store.checkpoint import FIELDS, FILE_SIZE
 from mqgateway.engine.tables.jsonfile import BROKEN
 from mqgateway.engine.upkeep.findings import Findings, Part

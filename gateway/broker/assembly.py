@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.engine.compaction import Compaction
 from mqgateway.engine.configuration import Configuration
-from mqgateway.engine.delays import DelayLevels, DelaySchedule
+from mqgateway.engine.delay_levels import DelayLevels
+from mqgateway.engine.delays import DelaySchedule
 from mqgateway.engine.ha.agreed_replicas import AgreedReplicas
 from mqgateway.engine.ha.epochs import FILE_NAME as EPOCHS_FILE
 from mqgateway.engine.ha.epochs import Epochs

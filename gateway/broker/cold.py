@@ -40,6 +40,11 @@ def once_brought(
     broker: Broker, cold: ColdRead, attempt: Callable[[int], T | Deferred[T]], rounds: int
 ) -> Deferred[T]:
     """What further attempts give, once a worker has brought what the first one lacked."""
-    brought: Deferred[None] = Deferred()
-    broker.store.bring(cold, lambda: brought.callback(None))
-    return brought.addCallback(lambda _: reading(broker, attempt, rounds))
+    return brought(broker, cold).addCallback(lambda _: reading(broker, attempt, rounds))
+
+
+def brought(broker: Broker, cold: ColdRead) -> Deferred[None]:
+    """Return the end of the worker's load of what a read lacked."""
+    loaded: Deferred[None] = Deferred()
+    broker.store.bring(cold, lambda: loaded.callback(None))
+    return loaded

@@ -47,8 +47,8 @@ from mqgateway.gateway.broker.static_topics import cleaning as static_cleaning
 from mqgateway.gateway.broker.stats_log import StatsLog
 from mqgateway.gateway.broker.translated import Context
 from mqgateway.gateway.remoting.dispatch import Hook
-from mqgateway.gateway.remoting.protocol import server_terms
 from mqgateway.gateway.remoting.service import RemotingService
+from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.runtime.service import Runtime
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Final
 
-from mqgateway.engine.message import SCHEDULE_TOPIC, is_system_topic, message_type
+from mqgateway.engine.message import SCHEDULE_TOPIC, message_type
 from mqgateway.engine.meters import Meters
+from mqgateway.engine.names import is_system_topic
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.steps import Steps, in_parts
 

@@ -18,9 +18,9 @@ import click
 
 import mqgateway
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import OptionSet, Problem, RemotingOptions, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import container_boot_line
 from mqgateway.gateway.cli.service_flags import (

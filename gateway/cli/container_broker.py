@@ -20,10 +20,10 @@ from twisted.internet.stdio import StandardIO
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Problem, Setting
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
 from mqgateway.gateway.cli.front_ends import start_front_ends

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import controller_boot_line
 from mqgateway.gateway.cli.service_flags import (

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import Problem
 from mqgateway.engine.options.logs import LogOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import examples
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom

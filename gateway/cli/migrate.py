@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.client_flags import NAMESRV, asking, asking_flags
 from mqgateway.gateway.cli.ending import complain
 from mqgateway.gateway.cli.plain import escaped, escaped_json

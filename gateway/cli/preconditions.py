@@ -13,10 +13,10 @@ import re
 import socket
 from collections.abc import Iterator, Sequence
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions
 from mqgateway.engine.options.controller import ControllerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.broker.service import FAST_PORT_DISTANCE
 from mqgateway.gateway.cli.settings import (
     ASSUMED_BY_SERVE,

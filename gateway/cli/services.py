@@ -13,9 +13,9 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options import Setting
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.broker.admin.broker import reread_settings
 from mqgateway.gateway.broker.service import BrokerService

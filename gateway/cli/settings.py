@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mqgateway.engine.configuration import NOT_READ
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import (
     BrokerOptions,
@@ -26,6 +25,7 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.controller import ControllerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses

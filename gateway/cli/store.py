@@ -115,7 +115,7 @@ def check(folder: str, config: str | None, as_json: bool, quiet: bool, force_rea
 
     Exit code 0: intact; 1: damaged, with a remedy for each finding; 2: could not be checked.
     """
-    from mqgateway.engine.disk import ReadOnlyDisk
+    from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.check import check_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
@@ -142,7 +142,7 @@ def rebuild(folder: str, config: str | None, as_json: bool, quiet: bool, discard
 
     Exit code 0: done; 1: done, but parts of the log are unreadable; 2: failed, nothing has changed.
     """
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.rebuild import rebuild_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
@@ -160,7 +160,7 @@ def stats(folder: str, config: str | None, as_json: bool, quiet: bool, top: int)
 
     The numbers are quickly computed from the consume queues. A broker may have the store open.
     """
-    from mqgateway.engine.disk import ReadOnlyDisk
+    from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.upkeep.stats import count_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:
@@ -200,7 +200,7 @@ def convert(
 
     Exit code 0: done; 1: done, but there are damaged batches, whose messages are empty; 2: failed.
     """
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.convert import convert_store
 
     with errors_told(as_json), progress_shown(quiet) as advance:

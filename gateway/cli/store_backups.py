@@ -80,7 +80,7 @@ def backup(folder: str, target: str, config: str | None, as_json: bool, quiet: b
     Any backup may be deleted (rm -r).
     """
     from mqgateway.engine.clock import SystemClock
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import back_up
 
     with errors_told(as_json), progress_shown(quiet) as advance:
@@ -121,7 +121,7 @@ def restore(
 
     Exit code 0: done and intact; 1: done, but the check found errors; 2: failed, nothing is left behind.
     """
-    from mqgateway.engine.disk import ReadOnlyDisk, RealDisk
+    from mqgateway.engine.real_disk import ReadOnlyDisk, RealDisk
     from mqgateway.engine.upkeep.check import check_store
     from mqgateway.engine.upkeep.restore import Until, restore_store
 
@@ -144,8 +144,8 @@ def restore(
 @click.argument("folder", metavar="BACKUPS", type=click.Path())
 def backups(folder: str, as_json: bool) -> None:
     """List the backups in a folder."""
-    from mqgateway.engine.disk import RealDisk
     from mqgateway.engine.errors import EngineError
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.backup import list_backups
 
     with errors_told(as_json):
@@ -169,7 +169,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
 
     Exit code 0: intact; 1: files are missing or changed; 2: could not be read.
     """
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.manifest import damaged, load
 
     with errors_told(as_json), progress_shown(quiet) as advance:
@@ -182,7 +182,7 @@ def verify(folder: str, as_json: bool, quiet: bool) -> None:
 
 def newest(folder: str) -> str:
     """A backup, or the newest of a folder of backups."""
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
     from mqgateway.engine.upkeep.manifest import backups
 
     place = os.path.abspath(folder)

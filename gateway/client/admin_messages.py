@@ -4,7 +4,7 @@ physical. Standard: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
 
 from __future__ import annotations
 
-from mqgateway.engine.message import is_lmq
+from mqgateway.engine.names import is_lmq
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, field_of, nothing
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.reading import read_messages

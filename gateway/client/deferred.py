@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.admin import Admin
 from mqgateway.gateway.client.client import Client, Environment

@@ -14,7 +14,7 @@ import socket
 from ipaddress import ip_address
 from typing import Final
 
-from mqgateway.engine.message import UniqueKeys
+from mqgateway.engine.unique_keys import UniqueKeys
 from mqgateway.gateway.client.options import ClientOptions
 
 DEFAULT_INSTANCE: Final = "DEFAULT"

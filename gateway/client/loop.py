@@ -25,7 +25,8 @@ from twisted.internet.defer import Deferred, execute
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.remoting.turn import Turn

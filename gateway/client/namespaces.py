@@ -6,7 +6,8 @@ and groups have none. Standard: `NamespaceUtil`.
 
 from __future__ import annotations
 
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_GROUP_PREFIX, is_system_topic
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, SYSTEM_GROUP_PREFIX
+from mqgateway.engine.names import is_system_topic
 
 SEPARATOR = "%"
 

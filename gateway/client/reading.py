@@ -19,15 +19,8 @@ from mqgateway.engine.message import (
     SysFlag,
     parse_properties,
 )
-from mqgateway.engine.store.record import (
-    HEAD_SIZE,
-    MAGIC,
-    PLAIN_HEAD,
-    Invalid,
-    decode,
-    examine,
-    split_batch,
-)
+from mqgateway.engine.store.client_elements import split_batch
+from mqgateway.engine.store.record import HEAD_SIZE, MAGIC, PLAIN_HEAD, Invalid, decode, examine
 from mqgateway.gateway.client.compression import decompress
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.client.message import ReceivedMessage, queue_of

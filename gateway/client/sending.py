@@ -20,12 +20,10 @@ from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
     RETRY_PREFIX,
-    SEND_FORBIDDEN_TOPICS,
     SysFlag,
     format_properties,
-    validate_group,
-    validate_topic,
 )
+from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS, validate_group, validate_topic
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.batches import check_batch
 from mqgateway.gateway.client.compression import compress

@@ -22,7 +22,7 @@ from mqgateway.gateway.grpc.call import Peer
 from mqgateway.gateway.grpc.conversation import Conversation
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.protocol import Terms as RemotingTerms
+from mqgateway.gateway.remoting.terms import Terms as RemotingTerms
 from mqgateway.gateway.runtime.loop import Transport
 
 log = logging.getLogger(__name__)

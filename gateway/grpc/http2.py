@@ -14,59 +14,53 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Protocol
 
 from hpack import HPACKError, OversizedHeaderListError
 
+from mqgateway.gateway.grpc.frames import (
+    ACK,
+    CONTINUATION,
+    DATA,
+    DEFAULT_WINDOW,
+    ENABLE_PUSH,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_HEAD,
+    FRAME_SIZE,
+    FRAME_SIZE_MAX,
+    FRAME_SIZE_MIN,
+    GOAWAY,
+    HEAD,
+    HEADERS,
+    INITIAL_WINDOW_SIZE,
+    MAX_CONCURRENT_STREAMS,
+    MAX_FRAME_SIZE,
+    MAX_HEADER_LIST_SIZE,
+    PADDED,
+    PING,
+    PREFACE,
+    PRIORITIZED,
+    PRIORITY,
+    PUSH_PROMISE,
+    RST_STREAM,
+    SETTINGS,
+    STREAM_MAX,
+    WINDOW_MAX,
+    WINDOW_UPDATE,
+    ErrorCode,
+    Http2Error,
+    frame_of,
+    unpadded,
+    window_update,
+)
 from mqgateway.gateway.grpc.header_lists import HeaderListDecoder
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-FRAME_HEAD = struct.Struct(">BHBBL")
-"""Length in 1 + 2 bytes, type, flags, stream."""
-HEAD = 9
-WINDOW_MAX = STREAM_MAX = 2**31 - 1
-DEFAULT_WINDOW = 65535
-FRAME_SIZE_MIN, FRAME_SIZE_MAX = 16384, 2**24 - 1
-FRAME_SIZE = 65536
-"""The longest frame that we take."""
 STREAM_WINDOW = 1024**2
 """Bytes of one stream that a peer may send unacknowledged; as grpc-java's."""
 CONNECTION_WINDOW = 4 * STREAM_WINDOW
 IDLE_FRAMES_SECONDS = 30.0
 """The time in which frames that carry no call are counted."""
-
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
-    range(10)
-)
-ACK = END_STREAM = 0x1
-END_HEADERS, PADDED, PRIORITIZED = 0x4, 0x8, 0x20
-_HEADER_TABLE_SIZE, _ENABLE_PUSH, _MAX_STREAMS, _INITIAL_WINDOW, _MAX_FRAME, _MAX_HEADER_LIST = range(1, 7)
-
-
-class ErrorCode(IntEnum):
-    """Why a stream or a connection ends, by HTTP/2's numbers."""
-
-    NO_ERROR = 0
-    PROTOCOL_ERROR = 1
-    INTERNAL_ERROR = 2
-    FLOW_CONTROL_ERROR = 3
-    SETTINGS_TIMEOUT = 4
-    STREAM_CLOSED = 5
-    FRAME_SIZE_ERROR = 6
-    REFUSED_STREAM = 7
-    CANCEL = 8
-    COMPRESSION_ERROR = 9
-    CONNECT_ERROR = 10
-    ENHANCE_YOUR_CALM = 11
-
-
-class Http2Error(Exception):
-    """What the peer sent ends the connection."""
-
-    def __init__(self, code: ErrorCode, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +168,7 @@ class Http2:
     def send_headers(self, stream: int, block: bytes) -> None:
         """Begin an answer with a header block; nothing happens when the stream is gone."""
         if stream in self._streams:
-            self._out.append(_frame(HEADERS, END_HEADERS, stream, block))
+            self._out.append(frame_of(HEADERS, END_HEADERS, stream, block))
 
     def send(self, stream: int, data: bytes, trailers: bytes | None = None) -> None:
         """Send more of an answer, and its end with a block of trailers; nothing when the stream is gone."""
@@ -221,12 +215,12 @@ class Http2:
     def reset(self, stream: int, code: ErrorCode = ErrorCode.CANCEL) -> None:
         """End a stream without more words."""
         if self._forget(stream):
-            self._out.append(_frame(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
+            self._out.append(frame_of(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
 
     def ping(self) -> None:
         """Ask the peer whether it is there."""
         self.is_answered = False
-        self._out.append(_frame(PING, 0, 0, b"\0" * 8))
+        self._out.append(frame_of(PING, 0, 0, b"\0" * 8))
 
     def go_away(self) -> None:
         """Tell the peer to open no more streams here; those that are open go on."""
@@ -276,9 +270,9 @@ class Http2:
         if self._receive_window < 0:
             raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "more data than the connection's window")
         if self._receive_window < CONNECTION_WINDOW // 2:
-            self._out.append(_window_update(0, CONNECTION_WINDOW - self._receive_window))
+            self._out.append(window_update(0, CONNECTION_WINDOW - self._receive_window))
             self._receive_window = CONNECTION_WINDOW
-        data = _unpadded(payload) if flags & PADDED else payload
+        data = unpadded(payload) if flags & PADDED else payload
         one = self._streams.get(stream)
         if one is None:
             self._check_was_open(stream)
@@ -295,7 +289,7 @@ class Http2:
         if ends:
             one.is_half_closed = True
         elif one.receive_window < STREAM_WINDOW // 2:
-            self._out.append(_window_update(stream, STREAM_WINDOW - one.receive_window))
+            self._out.append(window_update(stream, STREAM_WINDOW - one.receive_window))
             one.receive_window = STREAM_WINDOW
         if data:
             self._told.received(stream, data)
@@ -308,7 +302,7 @@ class Http2:
         if not stream & 1:
             raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"headers on stream {stream}")
         if flags & PADDED:
-            payload = _unpadded(payload)
+            payload = unpadded(payload)
         if flags & PRIORITIZED:
             if len(payload) < 5:
                 raise Http2Error(ErrorCode.FRAME_SIZE_ERROR, "headers too short for their priority")
@@ -352,7 +346,7 @@ class Http2:
         self._highest = stream
         if len(self._streams) >= self._limits.streams:
             self._count_idle_frame()
-            self._out.append(_frame(RST_STREAM, 0, stream, ErrorCode.REFUSED_STREAM.to_bytes(4, "big")))
+            self._out.append(frame_of(RST_STREAM, 0, stream, ErrorCode.REFUSED_STREAM.to_bytes(4, "big")))
             return
         one = self._streams[stream] = _Stream(self._peer_initial_window)
         one.is_half_closed = bool(flags & END_STREAM)
@@ -385,12 +379,12 @@ class Http2:
             return
         for name, value in struct.iter_unpack(">HL", payload):
             self._set(name, value)
-        self._out.append(_frame(SETTINGS, ACK, 0, b""))
+        self._out.append(frame_of(SETTINGS, ACK, 0, b""))
         for one in list(self._streams):
             self._pump_again(one)
 
     def _set(self, name: int, value: int) -> None:
-        if name == _INITIAL_WINDOW:
+        if name == INITIAL_WINDOW_SIZE:
             if value > WINDOW_MAX:
                 raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, f"an initial window of {value}")
             more = value - self._peer_initial_window
@@ -399,11 +393,11 @@ class Http2:
                 one.send_window += more
                 if one.send_window > WINDOW_MAX:
                     raise Http2Error(ErrorCode.FLOW_CONTROL_ERROR, "a window beyond the largest")
-        elif name == _MAX_FRAME:
+        elif name == MAX_FRAME_SIZE:
             if not FRAME_SIZE_MIN <= value <= FRAME_SIZE_MAX:
                 raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"frames of at most {value} bytes")
             self._peer_frame_size = value
-        elif name == _ENABLE_PUSH and value > 1:
+        elif name == ENABLE_PUSH and value > 1:
             raise Http2Error(ErrorCode.PROTOCOL_ERROR, f"push {value}")
 
     def _take_promise(self, stream: int, flags: int, payload: bytes) -> None:
@@ -418,7 +412,7 @@ class Http2:
         if flags & ACK:
             self.is_answered = True
         else:
-            self._out.append(_frame(PING, ACK, 0, payload))
+            self._out.append(frame_of(PING, ACK, 0, payload))
 
     def _take_goaway(self, stream: int, flags: int, payload: bytes) -> None:
         """The peer takes no streams of ours, of which there are none; it closes when it has its answers."""
@@ -495,7 +489,7 @@ class Http2:
             self._told.broken(stream)
 
     def _goaway(self, code: ErrorCode, reason: str) -> bytes:
-        return _frame(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())
+        return frame_of(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())
 
     def _forget(self, stream: int) -> bool:
         one = self._streams.pop(stream, None)
@@ -534,39 +528,22 @@ class Http2:
             self._finish(stream, one, one.trailers)
 
     def _finish(self, stream: int, one: _Stream, block: bytes) -> None:
-        self._out.append(_frame(HEADERS, END_HEADERS | END_STREAM, stream, block))
+        self._out.append(frame_of(HEADERS, END_HEADERS | END_STREAM, stream, block))
         self._forget(stream)
         if not one.is_half_closed:
-            self._out.append(_frame(RST_STREAM, 0, stream, b"\0\0\0\0"))
-
-
-def _frame(kind: int, flags: int, stream: int, payload: bytes | memoryview) -> bytes:
-    size = len(payload)
-    return FRAME_HEAD.pack(size >> 16, size & 0xFFFF, kind, flags, stream) + payload
+            self._out.append(frame_of(RST_STREAM, 0, stream, b"\0\0\0\0"))
 
 
 def _settings(limits: Http2Limits) -> bytes:
     """Our settings, and the window of the connection, which is no setting."""
     settings = {
-        _MAX_STREAMS: limits.streams,
-        _INITIAL_WINDOW: STREAM_WINDOW,
-        _MAX_FRAME: FRAME_SIZE,
-        _MAX_HEADER_LIST: limits.header_list,
+        MAX_CONCURRENT_STREAMS: limits.streams,
+        INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+        MAX_FRAME_SIZE: FRAME_SIZE,
+        MAX_HEADER_LIST_SIZE: limits.header_list,
     }
     payload = b"".join(struct.pack(">HL", name, value) for name, value in settings.items())
-    return _frame(SETTINGS, 0, 0, payload) + _window_update(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
-
-
-def _window_update(stream: int, more: int) -> bytes:
-    return _frame(WINDOW_UPDATE, 0, stream, more.to_bytes(4, "big"))
-
-
-def _unpadded(payload: bytes) -> bytes:
-    """What a frame carries besides its padding."""
-    padding = payload[0] if payload else 0
-    if padding >= len(payload):
-        raise Http2Error(ErrorCode.PROTOCOL_ERROR, "more padding than frame")
-    return payload[1 : len(payload) - padding]
+    return frame_of(SETTINGS, 0, 0, payload) + window_update(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
 
 
 def _too_many_headers(limit: int) -> Http2Error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 
-from mqgateway.engine.message import is_system_group
+from mqgateway.engine.names import is_system_group
 from mqgateway.gateway.broker.operations import OperationError, Operations, Use
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.offsets_log import NotWritten
@@ -59,6 +59,15 @@ class BrokerOffsets:
         return {
             group for name in names if not is_system_group(name) and (group := kafka_group(name)) is not None
         }
+
+    def has_group(self, group: str) -> bool:
+        """See `SharedOffsets`."""
+        name = store_group(group)
+        if is_system_group(name) or kafka_group(name) != group:
+            return False
+        return self.has_members(group) or any(
+            True for topic in self._operations.offsets.topics_of(name) for _ in self._shown(topic)
+        )
 
     def topic_id(self, topic: str) -> bytes | None:
         """See `SharedOffsets`."""

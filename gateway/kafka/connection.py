@@ -31,7 +31,7 @@ from mqgateway.gateway.kafka.codec.fetch import Piece, owned
 from mqgateway.gateway.kafka.dispatch import Dispatcher, Refused, Reply
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.protocol import Terms as RemotingTerms
+from mqgateway.gateway.remoting.terms import Terms as RemotingTerms
 from mqgateway.gateway.remoting.transport import PIECES_MAX, EagerTransport
 from mqgateway.gateway.runtime.loop import Transport
 

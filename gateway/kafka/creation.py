@@ -6,9 +6,11 @@ Standard: `ReplicationControlManager.createTopic`, `Topic.validate`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX
 from mqgateway.engine.tables.topics import TopicConfig
@@ -27,6 +29,13 @@ class Refusal(Exception):
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Limit(NamedTuple):
+    """The largest value that a setting of a topic may have, and the broker's setting that says so."""
+
+    most: int
+    setting: str
 
 
 class Creation:
@@ -53,7 +62,7 @@ class Creation:
             raise Refusal(
                 ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value."
             )
-        check_configs(configs, self._operations.store_options.max_message_size)
+        check_configs(configs, limits_of(self._operations.store_options))
 
     def create(
         self, call: Call, name: str, partitions: int, configs: Mapping[str, str | None]
@@ -93,24 +102,24 @@ def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> 
     return TopicConfig(store_name(name), partitions, partitions, attributes=attributes)
 
 
-def check_configs(configs: Mapping[str, str | None], max_message_size: int) -> None:
-    """Check settings of a topic; None stands for the default. Raises `Refusal`.
+def limits_of(options: StoreOptions) -> dict[str, Limit]:
+    """Return the limits that a broker sets to settings of topics, by their names.
 
-    `max_message_size` is the broker's setting in bytes. The store holds no larger batch, whatever a topic
-    says.
+    The store holds no batch larger than maxMessageSize, whatever a topic says.
     """
+    return {MAX_MESSAGE_BYTES: Limit(options.max_message_size, "maxMessageSize")}
+
+
+def check_configs(configs: Mapping[str, str | None], limits: Mapping[str, Limit]) -> None:
+    """Check settings of a topic; None stands for the default. Raises `Refusal`."""
     for name, value in configs.items():
         config = KAFKA_CONFIGS.get(name)
         if config is None:
             raise Refusal(ErrorCode.INVALID_CONFIG, f"Unknown topic config name: {name}")
+        limit = limits.get(name)
         problem = None if value is None else config.problem(value)
-        if (
-            name == MAX_MESSAGE_BYTES
-            and value is not None
-            and problem is None
-            and int(value) > max_message_size
-        ):
-            problem = f"Value must be no more than {max_message_size}, the broker's maxMessageSize"
+        if value is not None and problem is None and limit is not None and int(value) > limit.most:
+            problem = f"Value must be no more than {limit.most}, the broker's {limit.setting}"
         if problem is not None:
             raise Refusal(
                 ErrorCode.INVALID_CONFIG, f"Invalid value {value} for configuration {name}: {problem}"

@@ -7,7 +7,7 @@ dashboards have values to show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 from mqgateway.engine.meters import (
@@ -17,13 +17,26 @@ from mqgateway.engine.meters import (
     LATENCY_BOUNDS,
     SIZE_BOUNDS,
     Distribution,
-    Incoming,
-    Labels,
 )
 from mqgateway.gateway.broker.clients.table import GRPC, REMOTING
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
-from mqgateway.gateway.metrics.lag import GroupLag
-from mqgateway.gateway.metrics.metric import Kind, Metric, Sample, Samples, counted, distributed
+from mqgateway.gateway.metrics.declarations import (
+    DISK,
+    LOCAL,
+    by_topic,
+    counter,
+    gauge,
+    histogram,
+    of_group,
+    of_incoming,
+    of_lag,
+    of_timers,
+    on_disk,
+    on_local_disk,
+    one,
+    with_system,
+)
+from mqgateway.gateway.metrics.metric import Metric, Sample, counted, distributed
 
 PROCESSORS = (
     *("send", "async_put", "pull", "ack", "query_message", "client_manager"),
@@ -38,65 +51,6 @@ STORE, POP = "enableMessageStoreMetrics", "enablePopMetrics"
 
 IN = ("topic", "message_type", "is_system")
 GROUP = ("consumer_group", "topic", "is_retry", "is_system")
-DISK = ("storage_type", "storage_medium")
-LOCAL = ("local", "disk")
-
-Read = Callable[[BrokerReading], Samples]
-
-
-def gauge(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """Return a metric of a state."""
-    return Metric(name=name, kind=Kind.GAUGE, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
-
-
-def counter(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """Return a metric that only grows."""
-    return Metric(name=name, kind=Kind.COUNTER, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
-
-
-def histogram(name: str, meaning: str, read: Read, **other: object) -> Metric[BrokerReading]:
-    """Return a metric that counts values by size."""
-    return Metric(name=name, kind=Kind.HISTOGRAM, meaning=meaning, read=read, **other)  # type: ignore[arg-type]
-
-
-def one(read: Callable[[BrokerReading], float]) -> Read:
-    """Return a reader of a single value without own labels."""
-    return lambda reading: [((), read(reading))]
-
-
-def on_disk(read: Callable[[BrokerReading], float | None]) -> Read:
-    """Return a reader of a single value of the store; without a value there is no series."""
-
-    def values(reading: BrokerReading) -> Iterator[Sample]:
-        value = read(reading)
-        if value is not None:
-            yield LOCAL, value
-
-    return values
-
-
-def of_timers(read: Callable[[BrokerReading], float]) -> Read:
-    """Return a reader of a single value of timers, if timers are enabled."""
-    return on_disk(lambda reading: read(reading) if reading.has_timers else None)
-
-
-def by_topic(read: Callable[[BrokerReading], dict[str, int]]) -> Read:
-    """Return a reader of one value for each topic."""
-    return lambda reading: [((topic,), value) for topic, value in read(reading).items()]
-
-
-def _with_system(reading: BrokerReading, labels: Labels) -> Labels:
-    """Append a label that marks system topics."""
-    return (*labels, reading.is_system(labels[0]))
-
-
-def _of_group(reading: BrokerReading, labels: Labels) -> Labels:
-    """Append a label that marks system groups and system topics."""
-    return (*labels, reading.is_system(labels[1], labels[0]))
-
-
-def _local(_: BrokerReading, labels: Labels) -> Labels:
-    return (*LOCAL, *labels)
 
 
 def _latencies(reading: BrokerReading) -> Iterator[Sample]:
@@ -112,22 +66,6 @@ def _latencies(reading: BrokerReading) -> Iterator[Sample]:
 def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
     if GRPC in reading.meters.front_ends:
         yield ("proxy", "local"), 1
-
-
-def _incoming(value: Callable[[Incoming], float | Distribution]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
-        for labels, incoming in reading.incoming():
-            yield list(zip(labels, map(value, incoming), strict=True))
-
-    return values
-
-
-def _lag(value: Callable[[GroupLag], int]) -> Read:
-    def values(reading: BrokerReading) -> Iterator[list[Sample]]:
-        for lags in reading.lags():
-            yield [(lag.labels, value(lag)) for lag in lags]
-
-    return values
 
 
 def _snapshot(reading: BrokerReading) -> Iterator[Sample | None]:
@@ -172,24 +110,24 @@ _REQUESTS = (
     counter(
         "rocketmq_messages_in_total",
         "Messages stored in a topic. Delayed messages count again when they are delivered.",
-        _incoming(attrgetter("messages")),
-        shown=_with_system,
+        of_incoming(attrgetter("messages")),
+        shown=with_system,
         labels=IN,
         switch=REQUEST,
     ),
     counter(
         "rocketmq_throughput_in_total",
         "Bytes of the records stored in a topic.",
-        _incoming(attrgetter("size")),
-        shown=_with_system,
+        of_incoming(attrgetter("size")),
+        shown=with_system,
         labels=IN,
         switch=REQUEST,
     ),
     histogram(
         "rocketmq_message_size",
         "Size of a stored record in bytes. For a batch: the mean.",
-        _incoming(lambda one: one),
-        shown=_with_system,
+        of_incoming(lambda one: one),
+        shown=with_system,
         labels=IN,
         bounds=SIZE_BOUNDS,
         switch=REQUEST,
@@ -198,7 +136,7 @@ _REQUESTS = (
         "rocketmq_messages_out_total",
         "Messages delivered to a group. Popped messages have the label is_retry and their original topic.",
         lambda reading: reading.messages_out(),
-        shown=_of_group,
+        shown=of_group,
         labels=GROUP,
         switch=REQUEST,
     ),
@@ -206,7 +144,7 @@ _REQUESTS = (
         "rocketmq_throughput_out_total",
         "Bytes of the records delivered to a group.",
         lambda reading: reading.throughput_out(),
-        shown=_of_group,
+        shown=of_group,
         labels=GROUP,
         switch=REQUEST,
     ),
@@ -251,50 +189,50 @@ _LAGS = (
     gauge(
         "rocketmq_consumer_lag_messages",
         "Messages that a group has not consumed, also while no member is connected.",
-        _lag(attrgetter("messages")),
+        of_lag(attrgetter("messages")),
         labels=GROUP,
-        shown=_of_group,
+        shown=of_group,
         switch=LAG,
     ),
     gauge(
         "rocketmq_consumer_lag_latency",
         "Age of the oldest message that a group has not consumed, in milliseconds. 0: no such message.",
-        _lag(attrgetter("latency")),
+        of_lag(attrgetter("latency")),
         unit="milliseconds",
         labels=GROUP,
-        shown=_of_group,
+        shown=of_group,
         switch=LAG,
     ),
     gauge(
         "rocketmq_consumer_inflight_messages",
         "Messages delivered to a group and not acknowledged.",
-        _lag(attrgetter("in_flight")),
+        of_lag(attrgetter("in_flight")),
         labels=GROUP,
-        shown=_of_group,
+        shown=of_group,
         switch=LAG,
     ),
     gauge(
         "rocketmq_consumer_queueing_latency",
         "Age of the oldest message that was not delivered to a group, in milliseconds. 0: no such message.",
-        _lag(attrgetter("queueing")),
+        of_lag(attrgetter("queueing")),
         unit="milliseconds",
         labels=GROUP,
-        shown=_of_group,
+        shown=of_group,
         switch=LAG,
     ),
     gauge(
         "rocketmq_consumer_ready_messages",
         "Messages that were not delivered to a group yet.",
-        _lag(attrgetter("ready")),
+        of_lag(attrgetter("ready")),
         labels=GROUP,
-        shown=_of_group,
+        shown=of_group,
         switch=LAG,
     ),
     counter(
         "rocketmq_send_to_dlq_messages_total",
         "Messages moved to a group's dead-letter queue, by original topic.",
         lambda reading: counted(reading.meters.dead_letters),
-        shown=_of_group,
+        shown=of_group,
         labels=("consumer_group", "topic", "is_system"),
         switch=LAG,
     ),
@@ -412,7 +350,7 @@ _STORE = (
         "rocketmq_timer_enqueue_total",
         "Timer messages added to the timer wheel, by topic.",
         lambda reading: counted(reading.meters.timers_enqueued),
-        shown=_local,
+        shown=on_local_disk,
         labels=(*DISK, "topic"),
         switch=STORE,
     ),
@@ -420,7 +358,7 @@ _STORE = (
         "rocketmq_timer_dequeue_total",
         "Timer messages delivered, by topic.",
         lambda reading: counted(reading.meters.timers_dequeued),
-        shown=_local,
+        shown=on_local_disk,
         labels=(*DISK, "topic"),
         switch=STORE,
     ),
@@ -428,7 +366,7 @@ _STORE = (
         "rocketmq_timing_messages",
         "Timer messages that wait for delivery, by topic.",
         by_topic(lambda reading: reading.timers_by_topic()),
-        shown=_local,
+        shown=on_local_disk,
         labels=(*DISK, "topic"),
         switch=STORE,
     ),
@@ -443,7 +381,7 @@ _STORE = (
         "rocketmq_delay_message_latency",
         "Requested delay of timer messages, in seconds.",
         lambda reading: distributed(reading.meters.delay_latency),
-        shown=_local,
+        shown=on_local_disk,
         unit="seconds",
         labels=(*DISK, "topic"),
         bounds=DELAY_BOUNDS,

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC, is_system_group
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, TIMER_TOPIC
 from mqgateway.engine.meters import Incoming, Labels, Meters
+from mqgateway.engine.names import is_system_group
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import columns_in_parts, in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info

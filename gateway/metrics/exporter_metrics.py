@@ -24,8 +24,8 @@ from mqgateway.gateway.broker.stats import (
     Count,
 )
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
-from mqgateway.gateway.metrics.broker_metrics import Read, gauge
 from mqgateway.gateway.metrics.broker_reading import BrokerReading, kind_of
+from mqgateway.gateway.metrics.declarations import Read, gauge
 from mqgateway.gateway.metrics.metric import Metric, Sample
 from mqgateway.gateway.metrics.runtime_figures import PUT_TIMES, RATES, RUNTIME, WINDOWS
 

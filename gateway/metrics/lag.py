@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mqgateway.engine.message import RETRY_PREFIX, is_lmq
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.names import is_lmq
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import normal_topic
 from mqgateway.gateway.broker.broker import Broker

@@ -10,8 +10,8 @@ import psutil
 
 from mqgateway.engine.meters import SYNC_BOUNDS, SYNC_SIZE_BOUNDS, Histogram
 from mqgateway.gateway.front_end import FrontEnd
-from mqgateway.gateway.metrics.broker_metrics import counter, gauge, histogram, one
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
+from mqgateway.gateway.metrics.declarations import counter, gauge, histogram, one
 from mqgateway.gateway.metrics.metric import Kind, Metric, distributed
 from mqgateway.gateway.runtime.version import installed_version
 

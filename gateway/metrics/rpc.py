@@ -10,8 +10,8 @@ from bisect import bisect_left
 from typing import Final
 
 from mqgateway.engine.clock import Clock
-from mqgateway.engine.message import is_system_topic
 from mqgateway.engine.meters import LATENCY_BOUNDS, Distribution, Meters
+from mqgateway.engine.names import is_system_topic
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply

@@ -27,7 +27,8 @@ from mqgateway.engine.message import (
 )
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.pop.names import real_topic
-from mqgateway.engine.store.record import decode, split_batch
+from mqgateway.engine.store.client_elements import split_batch
+from mqgateway.engine.store.record import decode
 from mqgateway.gateway.codec.bodies.pop import BatchAckMessageRequestBody
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.errors import CodecError, HeaderError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mqgateway.engine.message import is_system_group
+from mqgateway.engine.names import is_system_group
 from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client.errors import BrokerError

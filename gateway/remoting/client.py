@@ -24,7 +24,8 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
-from mqgateway.gateway.remoting.protocol import Connection, client_terms
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import client_terms
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor

@@ -14,7 +14,8 @@ from twisted.python.failure import Failure
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
-from mqgateway.gateway.remoting.protocol import Connection, Terms
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import Terms
 from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.transport import connecting
 from mqgateway.gateway.runtime.loop import Reactor

@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Final
 
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IHandshakeListener
@@ -30,12 +28,9 @@ from twisted.python.failure import Failure
 from zope.interface import classImplements  # type: ignore[import-untyped, unused-ignore]
 
 from mqgateway.engine.message import pack_host
-from mqgateway.engine.options import RemotingOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import (
-    FIELDS_MAX,
-    HEADER_MAX,
     ONEWAY_FLAG,
     RESPONSE_FLAG,
     RemotingCommand,
@@ -48,79 +43,14 @@ from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Answer, Dispatcher, encode_reply
 from mqgateway.gateway.remoting.exchange import Done, Exchange, PeerGone, RemotingError, TooManyInFlight
-from mqgateway.gateway.remoting.foreign import Notices, language
-from mqgateway.gateway.remoting.long_work import LongWork, Work
-from mqgateway.gateway.remoting.pending_input import PendingInput
-from mqgateway.gateway.remoting.turn import Turn
-from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
+from mqgateway.gateway.remoting.foreign import language
+from mqgateway.gateway.remoting.long_work import Work
+from mqgateway.gateway.remoting.terms import Terms
+from mqgateway.gateway.runtime.loop import Timer, Transport
 
 log = logging.getLogger(__name__)
 
 LostCallback = Callable[[Peer], None]
-
-HIGH_WATER_MARK: Final = 4 * 1024 * 1024
-"""Unsent bytes at which a peer is not read any more, where the options leave it to us."""
-
-
-@dataclass
-class Terms:
-    """What all connections of one server or one client have in common. Sizes are in bytes."""
-
-    reactor: Clockwork
-    frame_limit: int
-    ask_limit: int
-    hold_limit: int
-    high_water_mark: int
-    unsent_limit: int
-    turn: Turn = field(default_factory=Turn)
-    notices: Notices = field(default_factory=Notices)
-    reads_always: bool = False  # whether the other side is read however much it leaves unread itself
-    header_max: int = HEADER_MAX
-    fields_max: int = FIELDS_MAX
-    pending_limit: float = inf
-    address_pending_limit: float = inf
-
-    def __post_init__(self) -> None:
-        self.long_work = LongWork(self.reactor, self.turn)
-        self.pending = PendingInput(self.pending_limit, self.address_pending_limit, self.reactor.seconds)
-
-
-def server_terms(
-    options: RemotingOptions, reactor: Clockwork, after_read: Callable[[], None] | None
-) -> Terms:
-    """The terms that the options give a server; `after_read` runs before replies to a read are written."""
-    return Terms(
-        reactor=reactor,
-        frame_limit=options.frame_max_length,
-        ask_limit=options.server_async_semaphore_value,
-        hold_limit=options.max_requests_in_flight,
-        high_water_mark=options.write_buffer_high_water_mark or HIGH_WATER_MARK,
-        unsent_limit=options.max_unsent_bytes,
-        turn=Turn(after_read, reactor),
-        header_max=options.max_header_size,
-        fields_max=options.max_header_fields,
-        # Below a whole frame nobody could ever send one.
-        pending_limit=max(options.max_pending_input, options.frame_max_length),
-        address_pending_limit=max(options.max_pending_input_of_peer, options.frame_max_length),
-    )
-
-
-def client_terms(options: RemotingOptions, reactor: Clockwork, turn: Turn | None = None) -> Terms:
-    """The terms that the options give to a client's connections; those with one `turn` write together.
-
-    A client reads always: were it to stop because the server does, both would wait for each other. It trusts
-    the servers that it has chosen with the size of what they answer.
-    """
-    return replace(
-        server_terms(options, reactor, None),
-        ask_limit=options.client_async_semaphore_value,
-        reads_always=True,
-        header_max=options.frame_max_length,
-        fields_max=options.frame_max_length,
-        turn=turn or Turn(),
-        pending_limit=inf,
-        address_pending_limit=inf,
-    )
 
 
 class Connection:

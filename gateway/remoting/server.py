@@ -25,7 +25,8 @@ from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.door import Conversing, Handshake
-from mqgateway.gateway.remoting.protocol import Connection, Terms, server_terms
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import Terms, server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer

@@ -10,8 +10,8 @@ from mqgateway.engine.options import RemotingOptions, TlsOptions
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.protocol import Terms
 from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.terms import Terms
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from mqgateway.gateway.runtime.service import Runtime, Service
 

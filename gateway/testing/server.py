@@ -15,25 +15,21 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import DLQ_PREFIX
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import (
-    BrokerOptions,
     NamesrvOptions,
     OptionSet,
     RemotingOptions,
-    StoreOptions,
     TlsMode,
     TlsOptions,
-    camel_case,
 )
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.operations import Operations, QueueProgress
+from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
-from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.front_end import FrontEnd, Running, Surroundings
 from mqgateway.gateway.front_ends import FRONT_ENDS
@@ -41,14 +37,15 @@ from mqgateway.gateway.namesrv.lookup import find_route
 from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.service import Runtime
+from mqgateway.gateway.testing.contents import lag, stored_messages, unacknowledged
 from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
 from mqgateway.gateway.testing.moving import MovingClock
+from mqgateway.gateway.testing.settings import options_for_tests
 from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
 T = TypeVar("T")
 
-LOG_FILE_BYTES = 64 << 20
 LOOK_SECONDS = 0.005
 """Time between looks for what is waited for."""
 HURRY_SECONDS = 0.02
@@ -102,7 +99,7 @@ class Server:
         self._namesrv_port = namesrv_port
         self._settings = settings
         self._machine = machine or self._loop.clock
-        self._options = _options(settings, self._advertise, broker_port, self._storage.root)
+        self._options = options_for_tests(settings, self._advertise, broker_port, self._storage.root)
         self._schedule = Schedule(self._loop.reactor)
         self._faults = Faults(self._schedule.pause, self._served, lambda: self.clock.ahead_millis)
         self._numbers = itertools.count(1)
@@ -227,7 +224,7 @@ class Server:
 
     def messages(self, topic: str) -> list[ReceivedMessage]:
         """Everything that lies in a topic, in the order it was stored."""
-        return self.run(lambda: _stored(self.broker, topic))
+        return self.run(lambda: self._stored(topic))
 
     def dead_letters(self, group: str) -> list[ReceivedMessage]:
         """What a group could not consume and is not given again."""
@@ -235,11 +232,11 @@ class Server:
 
     def behind(self, group: str, topic: str) -> int:
         """How many messages of a topic a group has not consumed, as far as it has committed."""
-        return self.run(lambda: _behind(self._operations, group, topic))
+        return self.run(lambda: lag(self._operations, group, topic))
 
     def wait_for_messages(self, topic: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
         """Wait until so many messages lie in a topic. Raises `ServerError` when time is up."""
-        self._wait(lambda: len(_stored(self.broker, topic)) >= count, f"{count} messages of {topic}", seconds)
+        self._wait(lambda: len(self._stored(topic)) >= count, f"{count} messages of {topic}", seconds)
 
     def wait_until_consumed(self, group: str, topic: str, seconds: float = COMMIT_SECONDS) -> None:
         """Wait until a group has committed everything of a topic, and acknowledged what it popped.
@@ -250,12 +247,12 @@ class Server:
 
         def left() -> int:
             operations = self._operations
-            return _behind(operations, group, topic) + _unacknowledged(operations, group, topic)
+            return lag(operations, group, topic) + unacknowledged(operations, group, topic)
 
         try:
             self._wait(lambda: not left(), f"{group} has consumed {topic}", seconds)
         except ServerError as error:
-            count, members = self.run(lambda: (left(), _members(self._operations, group)))
+            count, members = self.run(lambda: (left(), self._operations.clients.consumer_count(group)))
             raise ServerError(f"{error}: {count} messages are left, {members} members are there") from None
 
     # Time
@@ -444,6 +441,9 @@ class Server:
         if self._broker is not None:
             self._broker.broker.cluster.registration.soon()
 
+    def _stored(self, topic: str) -> list[ReceivedMessage]:
+        return stored_messages(self.broker.store, self.broker.options.broker_name, topic)
+
     def _is_known(self, topic: str, queues: int) -> bool:
         if self._namesrv is None:
             raise ServerError("the name server is not running")
@@ -495,57 +495,3 @@ class Server:
             return
         for member in self._broker.operations.clients.all_members():
             member.client.heard_at += millis
-
-
-def _options(
-    settings: dict[str, Any], address: str, port: int, root: str
-) -> tuple[BrokerOptions, StoreOptions, RemotingOptions, TlsOptions]:
-    """Settings that suit tests, with those that are given."""
-    broker = BrokerOptions(
-        broker_ip1=address, broker_ip2=address, broker_name="broker-a", listen_port=port, broker_id=0
-    )
-    store = StoreOptions(
-        store_path_root_dir=f"{root}/store",
-        mapped_file_size_commit_log=LOG_FILE_BYTES,
-        mapped_file_size_consume_queue=20_000,
-        max_hash_slot_num=1000,
-        max_index_num=4000,
-    )
-    remoting, tls = RemotingOptions(), TlsOptions()
-    options = OptionSet(broker, remoting, store, tls)
-    for name, value in settings.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        options.set(name if name in options else camel_case(name), text, "the test")
-    return broker, store, remoting, tls
-
-
-def _stored(broker: Broker, topic: str) -> list[ReceivedMessage]:
-    found: list[ReceivedMessage] = []
-    for queue in broker.store.queues().get(topic, ()):
-        offset, end = broker.store.min_offset(topic, queue), broker.store.max_offset(topic, queue)
-        while offset < end:
-            got = broker.store.get(topic, queue, offset, 1000, accept=None)
-            found += read_messages(got.body, broker.options.broker_name)
-            if got.next_offset <= offset:
-                break
-            offset = got.next_offset
-    return sorted(found, key=lambda message: message.physical_offset)
-
-
-def _unacknowledged(operations: Operations, group: str, topic: str) -> int:
-    """Popped messages that are out: a pop commits what it gives."""
-    return sum(one.in_flight for one in _progress(operations, group, topic))
-
-
-def _members(operations: Operations, group: str) -> int:
-    consumers = operations.clients.consumers(group)
-    return 0 if consumers is None else len(consumers.clients)
-
-
-def _behind(operations: Operations, group: str, topic: str) -> int:
-    progress = _progress(operations, group, topic)
-    return sum(one.range.end - max(one.offset, one.range.begin) for one in progress)
-
-
-def _progress(operations: Operations, group: str, topic: str) -> list[QueueProgress]:
-    return operations.offsets.progress(group, topic, operations.topics.queues(topic))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.runtime.threads import ThreadedLoop, ThreadWorker

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mqgateway.engine.clock import Clock, SystemClock
-from mqgateway.engine.disk import Disk, ReadOnlyDisk
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.engine.tables.jsonfile import load_table
 from mqgateway.pipeline.files import log_folders
 from mqgateway.pipeline.jobs.picture import bars
@@ -108,7 +109,7 @@ def traffic(
 
 def write_picture(path: str, title: str, points: list[Any]) -> None:
     """Draw messages by time into a file."""
-    from mqgateway.engine.disk import RealDisk
+    from mqgateway.engine.real_disk import RealDisk
 
     drawing = bars(title, [(str(row["at"]), row["messages"]) for row in points]).encode()
     file = RealDisk().open(path, create=True)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from bench.prepared import topic_names, write_topics
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.tables.topics import TopicTable
 
 

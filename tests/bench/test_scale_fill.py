@@ -10,8 +10,8 @@ from bench import scale_fill
 from bench.store_fill import open_store
 from bench.store_loop import Loop
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.timers.timers import Timers
 
 FILE = 1 << 20

@@ -1,4 +1,4 @@
-"""Delayed messages: rewriting, delivery on time, and what a restart or a failure leaves."""
+"""Delayed messages: delivery on time, and what a restart or a failure leaves."""
 
 import errno
 from collections import Counter
@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelayLevels, DelaySchedule, restored
-from mqgateway.engine.errors import ConfigError, MessageIllegal
-from mqgateway.engine.message import SCHEDULE_TOPIC, Message, StoredMessage, SysFlag, pack_host, tags_code
+from mqgateway.engine.delay_levels import DelayLevels, restored
+from mqgateway.engine.delays import ATTEMPTS_MAX, PAUSE_MILLIS, DelaySchedule
+from mqgateway.engine.errors import MessageIllegal
+from mqgateway.engine.message import SCHEDULE_TOPIC, Message, StoredMessage, pack_host, tags_code
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
@@ -113,68 +114,6 @@ def test_who_left_something_that_is_due_does_not_wait() -> None:
     assert bench.schedule.wait_millis(bench.store.steady.now()) == 0
     bench.pass_time(0)
     assert bench.schedule.wait_millis(bench.store.steady.now()) is None
-
-
-def test_levels_are_read_in_their_units() -> None:
-    levels = DelayLevels("1s 5m 2h 1d")
-    assert levels.max_level == 4
-    assert [levels.delay(level) for level in (1, 2, 3, 4)] == [1000, 300_000, 7_200_000, 86_400_000]
-    assert levels.delay(5) == 1000, "a level that is none"
-    assert DelayLevels(STANDARD).max_level == 18
-
-
-@pytest.mark.parametrize("text", ["", " ", "1", "s", "1x", "1.5s", "-1s"])
-def test_other_text_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="messageDelayLevel"):
-        DelayLevels(text)
-
-
-def test_a_delayed_message_goes_to_the_queue_of_its_level() -> None:
-    one = message(3, properties={"TIMER_DELAY_SEC": "9", "TIMER_DELAY_MS": "9", "TIMER_DELIVER_MS": "9"})
-    assert DelayLevels(STANDARD).rewrite(one)
-    assert (one.topic, one.queue_id) == (SCHEDULE_TOPIC, 2)
-    assert one.properties == {
-        "KEYS": "k",
-        "TAGS": "red",
-        "DELAY": "3",
-        "REAL_TOPIC": "orders",
-        "REAL_QID": "2",
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "level"), [("18", 18), ("19", 18), ("999999999", 18), ("+4", 4), ("007", 7)]
-)
-def test_levels_beyond_the_last_are_the_last(text: str, level: int) -> None:
-    one = message(text)
-    assert DelayLevels(STANDARD).rewrite(one)
-    assert (one.queue_id, one.properties["DELAY"]) == (level - 1, str(level))
-
-
-@pytest.mark.parametrize("level", [None, 0, -1])
-def test_a_message_without_delay_stays_as_it_is(level: int | None) -> None:
-    one = message(level)
-    before = dict(one.properties)
-    assert not DelayLevels(STANDARD).rewrite(one)
-    assert (one.topic, one.queue_id, one.properties) == ("orders", 2, before)
-
-
-@pytest.mark.parametrize("text", ["x", "", "1.5", " 3", "3_0", "٣", "9" * 40])
-def test_a_delay_that_is_no_number_is_refused(text: str) -> None:
-    with pytest.raises(MessageIllegal, match="DELAY="):
-        DelayLevels(STANDARD).rewrite(message(text))
-
-
-@pytest.mark.parametrize(
-    ("kind", "is_delayed"),
-    [
-        (SysFlag.TRANSACTION_COMMIT, True),
-        (SysFlag.TRANSACTION_PREPARED, False),
-        (SysFlag.TRANSACTION_ROLLBACK, False),
-    ],
-)
-def test_open_transactions_are_not_delayed(kind: int, is_delayed: bool) -> None:
-    assert DelayLevels(STANDARD).rewrite(message(3, sys_flag=kind)) is is_delayed
 
 
 def test_a_message_is_delivered_when_its_time_has_come_and_not_before() -> None:

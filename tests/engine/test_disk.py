@@ -7,15 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import (
-    PART_UNIT,
-    Disk,
-    ReadOnlyDisk,
-    RealDisk,
-    make_directories,
-    open_to_others,
-    total_memory,
-)
+from mqgateway.engine.disk import PART_UNIT, Disk, make_directories, open_to_others, total_memory
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.testing.inode import SECTOR
 
@@ -76,21 +69,6 @@ def test_a_part_shows_the_bytes_as_they_are_now(place: tuple[Disk, str]) -> None
     assert type(part.buffer[0:6]) is bytes
 
 
-def test_a_part_says_what_is_not_in_memory(tmp_path: Path) -> None:
-    file = RealDisk().open(str(tmp_path / "a"), create=True)
-    file.truncate(4 * PART_UNIT)
-    part = file.part(0, 4 * PART_UNIT)
-    assert part is not None and not part.is_ready(4 * PART_UNIT)
-    file.write(0, b"a" * 2 * PART_UNIT)
-    assert part.is_ready(2 * PART_UNIT)
-    assert not part.is_ready(2 * PART_UNIT + 1)
-
-
-def test_who_only_reads_has_no_parts(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"a" * PART_UNIT)
-    assert ReadOnlyDisk().open(str(tmp_path / "a")).part(0, PART_UNIT) is None
-
-
 def test_names_come_and_go(place: tuple[Disk, str]) -> None:
     disk, folder = place
     disk.makedirs(f"{folder}/x/y")
@@ -127,14 +105,6 @@ def test_usage_says_how_much_there_is_and_how_much_is_free(place: tuple[Disk, st
     assert total <= size and free <= unused, "some of it may be kept for the administrator"
 
 
-def test_capacity_is_that_of_the_whole_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """100 blocks, of which 30 are free, 20 of them for everybody."""
-    stat = os.statvfs_result((4096, 4096, 100, 30, 20, 0, 0, 0, 0, 255))
-    monkeypatch.setattr(os, "statvfs", lambda path: stat)
-    assert RealDisk().capacity(str(tmp_path)) == (100 * 4096, 30 * 4096)
-    assert RealDisk().usage(str(tmp_path)) == (90 * 4096, 20 * 4096)
-
-
 def test_a_file_may_be_closed_twice(place: tuple[Disk, str]) -> None:
     disk, folder = place
     file = disk.open(f"{folder}/a", create=True)
@@ -151,53 +121,6 @@ def test_a_lock_is_held_until_its_file_is_closed() -> None:
         disk.lock("/d/lock")
     held.close()
     disk.lock("/d/lock")
-
-
-def test_a_real_lock_is_seen_by_another_process(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    held = RealDisk().lock(str(tmp_path / "lock"))
-    code = "import fcntl,sys;f=open(sys.argv[1],'r+');fcntl.lockf(f,fcntl.LOCK_EX|fcntl.LOCK_NB,1,0)"
-    command = [sys.executable, "-c", code, str(tmp_path / "lock")]
-    assert subprocess.run(command, capture_output=True).returncode != 0
-    held.close()
-    assert subprocess.run(command, capture_output=True).returncode == 0
-
-
-def test_a_disk_for_reading_leaves_everything_as_it_is(tmp_path: Path) -> None:
-    path = str(tmp_path / "file")
-    (tmp_path / "file").write_bytes(b"content")
-    (tmp_path / "file").chmod(0o444)
-    disk = ReadOnlyDisk()
-    assert disk.read_bytes(path) == b"content"
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        disk.open(path).write(0, b"x")
-    for change in (
-        lambda: disk.open(path + "2", create=True),
-        lambda: disk.makedirs(path + "2"),
-        lambda: disk.rename(path, path + "2"),
-        lambda: disk.unlink(path),
-        lambda: disk.rmtree(str(tmp_path)),
-    ):
-        with pytest.raises(OSError, match="Read-only"):
-            change()
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
-
-
-def test_who_only_reads_keeps_writers_away_and_no_readers(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    path = tmp_path / "lock"
-    path.write_bytes(b"lock")
-    held = ReadOnlyDisk().lock(str(path))
-    code = "import sys,engine.disk as d;getattr(d,sys.argv[1])().lock(sys.argv[2])"
-    command = [sys.executable, "-c", code]
-    assert subprocess.run([*command, "ReadOnlyDisk", str(path)], capture_output=True).returncode == 0
-    assert subprocess.run([*command, "RealDisk", str(path)], capture_output=True).returncode != 0
-    held.close()
-    assert subprocess.run([*command, "RealDisk", str(path)], capture_output=True).returncode == 0
 
 
 def test_a_crash_keeps_what_was_synced_and_may_lose_the_rest() -> None:
@@ -251,31 +174,6 @@ def test_ordered_failures_happen_as_often_as_ordered() -> None:
 
 def test_memory_is_counted() -> None:
     assert total_memory() > 1 << 20
-
-
-def test_files_and_folders_are_nobody_elses(tmp_path: Path) -> None:
-    disk = RealDisk()
-    disk.makedirs(f"{tmp_path}/a/b")
-    disk.open(f"{tmp_path}/a/b/c", create=True)
-    disk.lock(f"{tmp_path}/a/lock")
-    assert [disk.mode(f"{tmp_path}/a{name}") for name in ("", "/b", "/b/c", "/lock")] == [
-        0o700,
-        0o700,
-        0o600,
-        0o600,
-    ]
-
-
-@pytest.mark.parametrize(("umask", "file", "folder"), [(0, 0o600, 0o700), (0o277, 0o400, 0o500)])
-def test_the_umask_counts_downwards(tmp_path: Path, umask: int, file: int, folder: int) -> None:
-    disk, before = RealDisk(), os.umask(umask)
-    try:
-        disk.makedirs(f"{tmp_path}/folder")
-        disk.open(f"{tmp_path}/file", create=True)
-    finally:
-        os.umask(before)
-    assert disk.mode(f"{tmp_path}/folder") == folder
-    assert disk.mode(f"{tmp_path}/file") == file
 
 
 def test_reading_needs_no_right_to_write(place: tuple[Disk, str]) -> None:

@@ -19,29 +19,24 @@ from hypothesis import strategies as st
 
 import mqgateway.gateway.codec.headers  # noqa: F401  (fills the registry behind `request_headers`)
 from mqgateway.engine import extension, message
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import Message, lone_unique_key, pack_host
+from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store import index_file, log_on_files, property_choice, record, runs
+from mqgateway.engine.real_disk import RealDisk
+from mqgateway.engine.store import key_hashes, log_on_files, property_choice, record, runs
 from mqgateway.engine.store import reader as reader_module
 from mqgateway.engine.store.client_batch import PlainBatch
+from mqgateway.engine.store.client_elements import Element, split_batch
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT, ConsumeQueue
 from mqgateway.engine.store.expansion import Expansion
-from mqgateway.engine.store.index_file import HEADER_SIZE, KeyHashes, entries_of
+from mqgateway.engine.store.index_file import HEADER_SIZE, entries_of
 from mqgateway.engine.store.inspection import Inspection
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import Reader
-from mqgateway.engine.store.record import (
-    MAGIC,
-    Element,
-    encode,
-    record_size,
-    split_batch,
-    sys_flag_for,
-    topic_field,
-)
+from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
+from mqgateway.engine.unique_keys import lone_unique_key
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.client.message import Message as ToSend
@@ -378,7 +373,7 @@ def test_keys_are_hashed(topic: str, keys: list[bytes]) -> None:
 def test_a_key_is_hashed(topic: str, key: str) -> None:
     hashes = KeyHashes()
     hashed = hashes.of_key(topic, key)
-    with in_python(index_file):
+    with in_python(key_hashes):
         assert hashes.of_key(topic, key) == hashed
     assert native.key_hash(hashes._of_topic(topic), key) == (hashed if key.isascii() else -1)
 

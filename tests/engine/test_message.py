@@ -6,13 +6,9 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.message import (
     StoredMessage,
-    UniqueKeys,
     format_host,
     format_properties,
-    is_system_group,
-    is_system_topic,
     java_hash,
-    lone_unique_key,
     message_type,
     offset_message_id,
     offset_message_ids,
@@ -21,8 +17,6 @@ from mqgateway.engine.message import (
     parse_properties,
     tags_code,
     unpack_host,
-    validate_group,
-    validate_topic,
 )
 
 
@@ -61,35 +55,6 @@ names = st.text(st.characters(blacklist_characters="\x01\x02", blacklist_categor
 @given(st.dictionaries(names, names))
 def test_properties_round_trip(properties: dict[str, str]) -> None:
     assert parse_properties(format_properties(properties)) == properties
-
-
-@given(
-    st.lists(st.sampled_from(["UNIQ_KEY", "TAGS", "KEYS", "WAIT", "x", "é", "\x01", "\x02", "\x01a\x02"])),
-    st.binary(max_size=3),
-)
-def test_a_lone_unique_key_is_what_parsing_finds(pieces: list[str], end: bytes) -> None:
-    text = "".join(pieces).encode() + end
-    found = lone_unique_key(text)
-    if found is not None:
-        properties = parse_properties(text.decode("utf-8", "replace"))
-        assert properties["UNIQ_KEY"].encode() == found
-        assert not properties.keys() & {"TAGS", "KEYS"}
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        (b"UNIQ_KEY\x01AB\x02WAIT\x01true\x02", b"AB"),
-        (b"WAIT\x01true\x02UNIQ_KEY\x01AB", b"AB"),
-        (b"UNIQ_KEY\x01AB\x02TAGS\x01T", None),
-        (b"KEYS\x01k\x02UNIQ_KEY\x01AB", None),
-        (b"UNIQ_KEY\x01AB\x02__KPID\x017:0:0:1", None),
-        (b"WAIT\x01true", None),
-        (b"", None),
-    ],
-)
-def test_a_lone_unique_key_is_seen(text: bytes, key: bytes | None) -> None:
-    assert lone_unique_key(text) == key
 
 
 @given(st.lists(st.sampled_from(["a", "b", "\x01", "\x02", "\x02", "c\x01d\x02"])))
@@ -137,47 +102,6 @@ def test_message_ids_of_a_batch_are_those_of_its_messages() -> None:
 def test_a_malformed_message_id_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"characters|non-hexadecimal"):
         parse_offset_message_id(text)
-
-
-def test_unique_keys_differ_and_have_the_standards_length() -> None:
-    keys = UniqueKeys(b"\x7f\x00\x00\x01", pid=70000, salt=5, month_start_millis=0)
-    made = [keys.next(1000) for _ in range(100)]
-    assert len(set(made)) == 100
-    assert {len(key) for key in made} == {32}
-    assert made[0].startswith("7F0000011170")
-
-
-def test_reserved_names() -> None:
-    assert is_system_topic("SCHEDULE_TOPIC_XXXX")
-    assert is_system_topic("rmq_sys_anything")
-    assert not is_system_topic("orders")
-    assert is_system_group("CID_RMQ_SYS_TRANS")
-    assert not is_system_group("CID_orders")
-
-
-def test_topic_remarks() -> None:
-    assert validate_topic("orders") is None
-    assert validate_topic("%RETRY%" + "g" * 240) is None
-    assert validate_topic(" ") == "The specified topic is blank."
-    assert validate_topic("a b") == (
-        "The specified topic: a b, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-    )
-    long = "t" * 128
-    assert validate_topic(long) == f"The specified topic: {long}, is longer than topic max length: 127"
-    long = "%DLQ%" + "t" * 251
-    assert validate_topic(long) == (
-        f"The specified topic is DLQ or Retry topic: {long}, and it's longer than topic max length: 255"
-    )
-
-
-def test_group_remarks() -> None:
-    assert validate_group("g" * 120) is None
-    assert validate_group("") == "The specified group is blank."
-    assert validate_group("ä") == (
-        "The specified group: ä, contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
-    )
-    long = "g" * 121
-    assert validate_group(long) == f"The specified group: {long}, is longer than group max length: 120"
 
 
 def test_a_stored_message_knows_its_id() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine import overlay as overlays
-from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.overlay import Overlay
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 FOLDER = "/store"

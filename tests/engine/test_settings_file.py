@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.settings_file import write_settings
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk

@@ -15,6 +15,8 @@ from tests.house.source import (
 
 NOUNS = (
     "engine.message",
+    "engine.names",
+    "engine.unique_keys",
     "engine.errors",
     "engine.options",
     "engine.clock",
@@ -38,6 +40,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "engine.producers": ("engine.producers", "engine.message"),
     "engine.message": ("engine.extension",),
+    "engine.names": ("engine.message",),
+    "engine.unique_keys": (),
     "engine.extension": (),
     "engine.errors": (),
     "engine.inflating": ("engine.message",),
@@ -148,6 +152,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "engine.lenient_json",
         "engine.pop.names",
         "engine.pop.receipts",
+        "engine.real_disk",
+        "engine.store.client_elements",
         "engine.store.record",
         "engine.tables.topics",
         *NOUNS,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqgateway.engine.disk import ReadOnlyDisk
 from mqgateway.engine.raft.files.entry import encode
+from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.engine.store.record import blank
 from mqgateway.pipeline import files
 from mqgateway.pipeline.errors import BadOption, PipelineError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from mqgateway.engine.message import is_lmq
+from mqgateway.engine.names import is_lmq
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.lmq import lmq_offsets

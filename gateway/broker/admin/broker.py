@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from mqgateway.engine.configuration import ChangeForbidden
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.message import SCHEDULE_TOPIC, is_lmq
+from mqgateway.engine.message import SCHEDULE_TOPIC
+from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import Effect, Setting, Value
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.broker import Broker

@@ -6,7 +6,8 @@ Standard: `AdminBrokerProcessor`, `SubscriptionGroupManager`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mqgateway.engine.message import RETRY_PREFIX, validate_group, validate_topic
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.names import validate_group, validate_topic
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.tables.attributes import AttributeRefused
 from mqgateway.engine.tables.groups import FORBIDDEN_READ, SubscriptionGroupConfig

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import SYSTEM_TOPICS
+from mqgateway.engine.names import SYSTEM_TOPICS
 from mqgateway.engine.pop import retry_topic
 from mqgateway.engine.static_topics.mappings import TopicMapping
 from mqgateway.engine.steps import Steps, in_parts, run

@@ -17,7 +17,8 @@ from mqgateway.engine.filters import (
     is_tag_type,
     takes_all,
 )
-from mqgateway.engine.message import RETRY_PREFIX, is_system_group
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.names import is_system_group
 from mqgateway.engine.store.results import Accept
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, TopicConfig

@@ -20,9 +20,9 @@ from mqgateway.engine.message import (
     PROPERTY_MSG_REGION,
     PROPERTY_TRACE_SWITCH,
     PROPERTY_UNIQ_KEY,
-    SEND_FORBIDDEN_TOPICS,
     Message,
 )
+from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS
 from mqgateway.engine.producers.batch import of_header
 from mqgateway.engine.producers.state import Duplicate, ProducerFigures, Refusal
 from mqgateway.engine.record_batches.batches import Batch

@@ -104,6 +104,11 @@ class Clients:
             list(found.clients.values()), found.message_model, found.consume_type, dict(found.subscriptions)
         )
 
+    def consumer_count(self, group: str) -> int:
+        """Return the number of connected members of a consumer group."""
+        found = self._broker.clients.consumer_group(group)
+        return 0 if found is None else len(found.clients)
+
     def has_producers(self, group: str) -> bool:
         """Return True if a member of a producer group is connected."""
         return bool(self._broker.clients.producer_groups.get(group))

@@ -28,7 +28,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.record_times import RecordTime
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.cold import ROUNDS
+from mqgateway.gateway.broker.cold import ROUNDS, brought
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.operations.gate import Runner
 
@@ -67,6 +67,7 @@ class _Search:
     """
 
     def __init__(self, broker: Broker, runner: Runner, where: Range) -> None:
+        self._broker = broker
         self._store = broker.store
         self._runner = runner
         self._range = where
@@ -83,9 +84,7 @@ class _Search:
             return (yield from self._search())
         except ColdRead as cold:
             self._rounds -= 1
-            brought: Deferred[None] = Deferred()
-            self._store.bring(cold, lambda: brought.callback(None))
-            return brought.addCallback(lambda _: self.run())
+            return brought(self._broker, cold).addCallback(lambda _: self.run())
 
     def _search(self) -> Steps[TimedOffset | None]:
         """Search from `_offset` on. Raises `ColdRead`."""

@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
 from mqgateway.engine.lite.names import light_queue
-from mqgateway.engine.message import validate_group
+from mqgateway.engine.names import validate_group
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, PointKey, Receipt
 from mqgateway.engine.pop.open_points import ReceiptState
 from mqgateway.engine.steps import Steps

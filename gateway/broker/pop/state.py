@@ -83,7 +83,7 @@ class PopState:
 
     def persist(self) -> None:
         """Write the offsets, and what is out in order."""
-        self.log.persist_offsets()
+        self.log.pop_offsets.persist()
         self.orders.persist()
 
     def tick(self, now: int, elapsed: int) -> None:
@@ -189,7 +189,7 @@ class PopState:
             self.orders.forget(OrderKey(topic, group, queue_id))
             self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
             self._offsets.commit(group, topic, queue_id, reset)
-            self.log.begin_anew()
+            self.log.pop_offsets.forget_pops()
         return reset
 
     @property

@@ -38,11 +38,11 @@ from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     RETRY_PREFIX,
     TIMER_TOPIC,
-    TOPIC_LENGTH_MAX,
     TYPED,
     Message,
     SysFlag,
 )
+from mqgateway.engine.names import TOPIC_LENGTH_MAX
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.large_batch import LARGE, LargeBatch
 from mqgateway.engine.store.message_store import PutResult, PutStatus

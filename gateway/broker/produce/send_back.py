@@ -12,7 +12,7 @@ from random import randrange
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.delays import topics_of
+from mqgateway.engine.delay_levels import topics_of
 from mqgateway.engine.message import (
     DLQ_PREFIX,
     PROPERTY_DELAY_TIME_LEVEL,

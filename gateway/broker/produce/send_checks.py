@@ -5,7 +5,8 @@ Standard: `AbstractSendMessageProcessor.msgCheck`.
 
 from datetime import datetime
 
-from mqgateway.engine.message import RETRY_PREFIX, SEND_FORBIDDEN_TOPICS, validate_topic
+from mqgateway.engine.message import RETRY_PREFIX
+from mqgateway.engine.names import SEND_FORBIDDEN_TOPICS, validate_topic
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNIT_SUB_FLAG, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection

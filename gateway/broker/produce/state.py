@@ -7,8 +7,8 @@ import random
 
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.ha.role import Role
-from mqgateway.engine.message import UniqueKeys
 from mqgateway.engine.store.message_store import MessageStore
+from mqgateway.engine.unique_keys import UniqueKeys
 from mqgateway.gateway.broker.environment import Environment
 from mqgateway.gateway.broker.produce.durability import Durability
 

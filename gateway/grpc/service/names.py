@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import re
 
-from mqgateway.engine.message import (
-    GROUP_LENGTH_MAX,
-    SYSTEM_GROUP_PREFIX,
-    TOPIC_LENGTH_MAX,
-    is_system_topic,
-)
+from mqgateway.engine.message import SYSTEM_GROUP_PREFIX
+from mqgateway.engine.names import GROUP_LENGTH_MAX, TOPIC_LENGTH_MAX, is_system_topic
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.status import Code, Refused

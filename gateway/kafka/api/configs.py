@@ -43,7 +43,7 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from mqgateway.gateway.kafka.creation import Refusal, check_configs
+from mqgateway.gateway.kafka.creation import Refusal, check_configs, limits_of
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_cluster, on_topic
 from mqgateway.gateway.kafka.topics import Topic, Topics
@@ -244,7 +244,7 @@ class Configs:
         self, call: Call, name: str, changes: Mapping[str, str | None], only_check: bool, replaces: bool
     ) -> None:
         topic = self._topic(call, name, Use.ADMINISTER, Action.UPDATE)
-        check_configs(changes, self._operations.store_options.max_message_size)
+        check_configs(changes, limits_of(self._operations.store_options))
         if only_check:
             return
         permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, Action.UPDATE))

@@ -267,7 +267,7 @@ class Groups:
             is_stable = group.state is State.STABLE
             described.protocol_data = (group.protocol or "") if is_stable else ""
             described.members = _members(group, is_stable)
-        elif group_id in self._coordinator.shared.groups():
+        elif self._coordinator.shared.has_group(group_id):
             described.group_state = self._foreign_state(group_id)
         else:
             described.group_state = State.DEAD.value

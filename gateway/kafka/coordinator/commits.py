@@ -209,7 +209,7 @@ class Commits:
         group = self._groups.get(group_id)
         if self._shared.has_members(group_id) or (group is not None and group.state is not State.EMPTY):
             return succeed(ErrorCode.NON_EMPTY_GROUP)
-        if group is None and group_id not in self._shared.groups():
+        if group is None and not self._shared.has_group(group_id):
             return succeed(ErrorCode.GROUP_ID_NOT_FOUND)
         keys = {*self._offsets.keys(group_id), *self._shared.keys(group_id)}
         return self._delete(tuple(keys), group_id).addCallback(lambda _: self._end(group))

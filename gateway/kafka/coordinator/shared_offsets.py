@@ -36,6 +36,10 @@ class SharedOffsets(Protocol):
         """Return the groups that have offsets of topics that are shown, or members of another protocol."""
         ...
 
+    def has_group(self, group: str) -> bool:
+        """Return True if a group is one of `groups`."""
+        ...
+
     def topic_id(self, topic: str) -> bytes | None:
         """Return the id of a topic, None for an unknown one."""
         ...
@@ -73,6 +77,10 @@ class SharedInMemory:
     def groups(self) -> set[str]:
         """See `SharedOffsets`."""
         return self.members | {key.group for key in self.offsets if key.topic in self.topics}
+
+    def has_group(self, group: str) -> bool:
+        """See `SharedOffsets`."""
+        return group in self.groups()
 
     def topic_id(self, topic: str) -> bytes | None:
         """See `SharedOffsets`."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, is_lmq, is_system_group
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Client, ClientAnswer, Operations, Use
@@ -50,8 +51,7 @@ def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -
     if sort == "behind":
         return _behind(operations, name, topics)
     if sort == "members":
-        members = operations.clients.consumers(name)
-        return 0 if members is None else len(members.clients)
+        return operations.clients.consumer_count(name)
     return name
 
 

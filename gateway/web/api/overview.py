@@ -5,7 +5,8 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import Any
 
-from mqgateway.engine.message import DLQ_PREFIX, is_lmq
+from mqgateway.engine.message import DLQ_PREFIX
+from mqgateway.engine.names import is_lmq
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.metrics.health import name_server_health
 from mqgateway.gateway.web.api.needs import of_cluster

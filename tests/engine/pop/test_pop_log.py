@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from mqgateway.engine.message import Message, StoredMessage
-from mqgateway.engine.pop import Ack
 from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.tables.offsets import UNKNOWN
-from tests.support.engine.pop.popping import BORN, GRACE, HOST, INVISIBLE, RETRY, Bench
+from tests.support.engine.pop.popping import GRACE, HOST, INVISIBLE, RETRY, Bench
 
 REVIVE_GROUP = "CID_RMQ_SYS_REVIVE_GROUP"
 TIMERS = "rmq_sys_wheel_timer"
@@ -83,88 +82,6 @@ def test_a_message_that_was_popped_twice_comes_twice_after_a_kill_too(bench: Ben
     bench = bench.kill()
     bench.wait(INVISIBLE + GRACE)
     assert bench.revived == [b"0", b"0"]
-
-
-def test_offsets_follow_pops_that_were_not_noted(bench: Bench) -> None:
-    bench.pop(0)
-    bench.persist()
-    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == 1
-    bench.pop(1, 2)
-    bench.send(b"timer", TIMER_DELAY_MS="5000")
-    bench = bench.kill()
-    assert bench.offsets.query("G", "T", 0) == 3
-
-
-def test_offsets_are_not_written_before_the_check_points_they_contain(bench: Bench) -> None:
-    """A power cut must not take a check point and leave the offset."""
-    bench.disk.fail_next("sync", "/commitlog/", errno.EIO, times=1 << 30)
-    bench.pop(0, 1)
-    assert bench.offsets.query("G", "T", 0) == 2
-    for _ in range(3):
-        bench.persist()
-        bench.wait(6000)
-    bench.disk.heal()
-    again = bench.kill(repeat=False)
-    assert again.offsets.query("G", "T", 0) == UNKNOWN
-
-
-def test_offsets_are_written_as_they_were_when_that_was_asked_for(bench: Bench) -> None:
-    bench.pop(0)
-    bench.log.persist_offsets()
-    bench.pop(1)
-    bench.store.tick()
-    again = bench.kill(repeat=False)
-    assert again.offsets.query("G", "T", 0) == 1
-
-
-def test_the_mark_does_not_stay_far_behind_when_nobody_pops(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mqgateway.engine.pop.pop_log.MARK_DISTANCE_MAX", 3)
-    bench.pop(0)
-    bench.wait(1000)
-    for _ in range(4):
-        bench.store.put(_timer(bench))
-    bench.wait(1000)
-    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == 5
-
-
-def _timer(bench: Bench) -> Message:
-    properties = {"TIMER_DELAY_MS": "60000", "UNIQ_KEY": "k"}
-    message = Message("T", 0, b"t", properties, bench.clock.millis(), BORN, HOST)
-    assert bench.timers.rewrite(message, bench.clock.millis()) is None
-    return message
-
-
-def test_a_changed_time_does_not_move_a_group_on(bench: Bench) -> None:
-    """Its pop may have been lost, with the messages before it."""
-    bench.pop(0)
-    bench.persist()
-    point = bench.point(3)
-    bench.log.change(point, Ack(point.key, (3,)), 3, point.revive_time)
-    bench.store.dispatch()
-    bench = bench.kill()
-    assert bench.offsets.query("G", "T", 0) == 1
-
-
-def test_a_reset_is_not_undone_by_pops_before_it(bench: Bench) -> None:
-    bench.pop(0, 1, 2)
-    bench.offsets.commit("G", "T", 0, 1)
-    bench.log.begin_anew()
-    bench.store.tick()
-    bench = bench.kill()
-    assert bench.offsets.query("G", "T", 0) == 1
-
-
-def test_the_first_pop_of_all_leaves_a_mark_at_once(bench: Bench) -> None:
-    bench.pop(0)
-    bench = bench.kill()
-    assert bench.offsets.query("G", "T", 0) == 1
-
-
-def test_without_pops_no_mark_is_kept(bench: Bench) -> None:
-    bench.wait(1000)
-    assert bench.offsets.query(REVIVE_GROUP, TIMERS, 0) == UNKNOWN
 
 
 def test_revival_waits_for_a_disk_that_takes_nothing(bench: Bench) -> None:

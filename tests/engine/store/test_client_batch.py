@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import Message, lone_unique_key, lone_unique_keys, pack_host
+from mqgateway.engine.message import Message, pack_host
 from mqgateway.engine.store import client_batch, consume_queue, index_file, schema
 from mqgateway.engine.store.client_batch import ClientBatch, EvenBatch, PlainBatch, cut
-from mqgateway.engine.store.index_file import KeyHashes
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import PutStatus
+from mqgateway.engine.unique_keys import lone_unique_key, lone_unique_keys
 from tests.support.engine.store.stores import Bench, message, told_by
 
 HOSTS = [pack_host("10.0.0.7", 5), pack_host("::1", 7)]

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.cold import AHEAD, ColdRead
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.results import Accept, GetResult, GetStatus

@@ -9,72 +9,12 @@ from construct import Container
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store import flush, schema
-from mqgateway.engine.store.flush import GroupCommit
 from mqgateway.engine.store.results import PutStatus
 from mqgateway.engine.store.views import new_files
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.stores import Bench, drain, message
 
 OK, LATE = PutStatus.PUT_OK, PutStatus.FLUSH_DISK_TIMEOUT
-
-
-def test_what_is_durable_is_answered_at_once() -> None:
-    commit = GroupCommit()
-    commit.flushed = 10
-    said: list[PutStatus] = []
-    commit.wait(10, 99, said.append)
-    assert said == [OK]
-    assert not commit.begin(10)
-
-
-def test_one_sync_serves_all_who_came_before_it_and_later_ones_wait() -> None:
-    commit = GroupCommit()
-    said: list[str] = []
-    for end in (5, 10, 15):
-        commit.wait(end, 99, lambda status, end=end: said.append(f"{end} {status.value}"))  # type: ignore[misc]
-    assert commit.begin(10)
-    assert not commit.begin(15)
-    commit.finish()
-    commit.answer()
-    assert said == ["5 PUT_OK", "10 PUT_OK"]
-    assert commit.waiting == 1
-    assert commit.begin(15)
-
-
-def test_after_a_failed_sync_nothing_is_ever_called_durable() -> None:
-    commit = GroupCommit()
-    said: list[PutStatus] = []
-    commit.wait(5, 99, said.append)
-    assert commit.begin(5)
-    commit.finish("sick disk")
-    commit.answer()
-    assert said == [LATE]
-    assert not commit.begin(20)
-    commit.wait(20, 99, said.append)
-    assert said == [LATE, LATE]
-
-
-def test_who_waits_too_long_is_told() -> None:
-    commit = GroupCommit()
-    said: list[PutStatus] = []
-    commit.wait(5, 100, said.append)
-    commit.wait(6, 200, said.append)
-    commit.expire(99)
-    assert said == []
-    commit.expire(100)
-    assert said == [LATE]
-    commit.give_up()
-    assert said == [LATE, LATE]
-
-
-def test_a_waiter_may_wait_again_from_its_answer() -> None:
-    commit = GroupCommit()
-    said: list[PutStatus] = []
-    commit.wait(5, 100, lambda _: commit.wait(9, 100, said.append))
-    assert commit.begin(5)
-    commit.finish()
-    commit.answer()
-    assert commit.waiting == 1
 
 
 def test_with_sync_flush_messages_are_seen_after_the_sync() -> None:

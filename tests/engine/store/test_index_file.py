@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.message import UNIQUE_KEY_LENGTHS, java_hash
 from mqgateway.engine.store import schema
-from mqgateway.engine.store.index_file import Index, KeyHashes
+from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.testing.crash_disk import CrashDisk
 
 NOW = 1_700_000_000_000
@@ -31,26 +31,6 @@ def find(target: Index, key: str, begin: int = 0, end: int = 1 << 60, limit: int
 def write_headers(target: Index) -> None:
     for file, header in target.headers():
         file.write_header(header)
-
-
-unique_keys = st.sampled_from(UNIQUE_KEY_LENGTHS).flatmap(
-    lambda length: st.text("0123456789ABCDEF", min_size=length, max_size=length)
-)
-
-
-@given(st.text(max_size=40) | unique_keys, st.text("abc%", min_size=1, max_size=9))
-def test_the_hash_is_java_s_and_never_negative(key: str, topic: str) -> None:
-    expected = abs(java_hash(f"{topic}#{key}"))
-    hashes = KeyHashes()
-    for _ in range(2):  # the second time from what is remembered
-        assert hashes.of_key(topic, key) == (0 if expected == 1 << 31 else expected)
-    assert KeyHashes().of_tags(topic, key) == KeyHashes().of_key(topic, "T#" + key)
-
-
-def test_the_most_negative_hash_becomes_zero() -> None:
-    hashes = KeyHashes()
-    hashes._topics["t"] = 0x80000000
-    assert hashes.of_key("t", "") == 0
 
 
 def test_the_schema_reads_the_file() -> None:
@@ -185,11 +165,3 @@ def test_what_was_entered_before_is_not_entered_again() -> None:
     target.apply(NOW)
     add(target, "k", 5)
     assert find(target, "k") == [7, 5]
-
-
-def test_many_topics_and_tags_do_not_grow_the_tables_for_ever() -> None:
-    hashes = KeyHashes()
-    for number in range(5000):
-        hashes.of_tags(f"t{number}", "x")
-    assert len(hashes._topics) <= 4096
-    assert len(hashes._tags) <= 4096

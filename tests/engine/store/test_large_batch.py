@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message
 from mqgateway.engine.steps import run
+from mqgateway.engine.store.client_elements import count_batch, element_ends, split_batch
 from mqgateway.engine.store.large_batch import PART_WEIGHT, LargeBatch, made_ready
 from mqgateway.engine.store.message_store import PutResult, PutStatus
-from mqgateway.engine.store.record import count_batch, element_ends, split_batch, topic_field
+from mqgateway.engine.store.record import topic_field
 from tests.support.engine.store.stores import HOST_V6, Bench, batch, drain, message
 
 MANY = 3 * PART_WEIGHT + 5

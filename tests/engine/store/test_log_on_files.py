@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.raft.ledger_log import LedgerLog
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import CommitLog
 from mqgateway.engine.store.file_queue import FilePool

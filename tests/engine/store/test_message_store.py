@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.worker import InlineWorker

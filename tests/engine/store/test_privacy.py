@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mqgateway.engine.options import BrokerRole
 from mqgateway.engine.store import raw_log
 from mqgateway.engine.store.dispatch_request import QueuedRun
-from mqgateway.engine.store.index_file import KeyHashes
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.runs import QUEUES_MAX, RECORDS_MAX, Run, run_of
 from tests.support.engine.store.stores import Bench, message
 

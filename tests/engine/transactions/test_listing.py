@@ -1,8 +1,9 @@
 """When op messages are written, and when it is told how far all is done; the rest is in `test_log`."""
 
-from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message, UniqueKeys
+from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Message
 from mqgateway.engine.store.message_store import PutResult, PutStatus
 from mqgateway.engine.transactions.listing import GROUP, Listing
+from mqgateway.engine.unique_keys import UniqueKeys
 from tests.support.engine.transactions.transactions import HOST, START, Bench
 
 

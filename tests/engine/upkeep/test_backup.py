@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.backup import list_backups
 from mqgateway.engine.upkeep.manifest import damaged
 from tests.support.engine.store.stores import Bench, message

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.raft.files.properties import write_progress
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep import convert as converting
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.convert import CONVERTING, ConvertReport, convert_store

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.raft.files.properties import Noted
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.store.record import decode, examine, sealed, with_room_for_crc
 from mqgateway.engine.upkeep.convert_log import LogCopy

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import File, RealDisk
+from mqgateway.engine.disk import File
 from mqgateway.engine.errors import StoreUnavailable
 from mqgateway.engine.message import StoredMessage, SysFlag
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.record_batches.compression import Compression
 from mqgateway.engine.record_batches.records import Record
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE

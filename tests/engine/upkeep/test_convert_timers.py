@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.timers.checkpoint import STANDARD, TimerCheckpoint
 from mqgateway.engine.timers.timer_log import TimerLog, Unit

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.copies import PIECE, copy_file, copy_folder
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, KeyHashes
+from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE
+from mqgateway.engine.store.key_hashes import KeyHashes
 from tests.support.engine.store.stores import ROOT, Bench, message, options
 from tests.support.engine.upkeep.damage import change, check, filled, findings, the_finding
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.files.properties import write_progress, write_vote
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.findings import Part

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import StoreError
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.manifest import KeptFile, Manifest, Shapes, backups, copy, decode, load
 
 FILE = KeptFile("commitlog/00000000000000000000", 4096, 100, "ab", 7)

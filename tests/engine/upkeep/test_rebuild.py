@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.disk import File, RealDisk
+from mqgateway.engine.disk import File
 from mqgateway.engine.errors import StoreUnavailable
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.engine.upkeep.rebuild import ASIDE, REPLACED, RebuildReport, rebuild_store
 from tests.support.engine.store.kafka_batches import fill_kafka

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import Disk, RealDisk
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.lenient_json import loads
 from mqgateway.engine.message import Message
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.producers.batch import ProducerBatch
 from mqgateway.engine.producers.state import Duplicate
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.upkeep.backup import back_up

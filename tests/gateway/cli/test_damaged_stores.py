@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mqgateway.engine.disk import ReadOnlyDisk
 from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.engine.upkeep.check import check_store
 from mqgateway.gateway.client.blocking import Producer, PullConsumer
 from mqgateway.gateway.client.message import Message

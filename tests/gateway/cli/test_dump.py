@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.message import pack_host
 from mqgateway.engine.raft.files.entry import encode
 from mqgateway.engine.raft.files.file_log import FileLog
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store import schema
 from mqgateway.engine.timers import schema as timers
 from mqgateway.gateway.cli.dump import DumpError, dump_file, kind_of

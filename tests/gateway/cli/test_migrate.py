@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import load_properties
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli import migrate
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file

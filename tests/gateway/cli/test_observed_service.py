@@ -5,8 +5,8 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.observed_service import ObservedService
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.container.plan import BrokerIdentity, Plan

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import TlsMode
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.secure import CERTIFICATE, KEY, SETTINGS, TOOLS, Secured, close_both, secure
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.raft.files.file_log import FileLog
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.store import in_bytes, in_time, options_of, progress_shown
 from tests.support.engine.raft.ledgers import into_ledger, onto_real_disk

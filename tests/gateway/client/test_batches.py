@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mqgateway.engine.message import parse_properties
-from mqgateway.engine.store.record import split_batch
+from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.gateway.client.batches import (
     BATCH_MESSAGES_MAX,
     check_batch,

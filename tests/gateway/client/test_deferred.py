@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.client import deferred
 from mqgateway.gateway.client.deferred import Message, Producer, PushConsumer, environment
 from tests.gateway.client.test_push import Inbox

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.client.offsets import ConsumedOffsets, LocalOffsets
 from mqgateway.gateway.codec.bodies import MessageQueue

@@ -1,7 +1,7 @@
 """Elements of batches as the store reads them."""
 
 from mqgateway.engine.message import properties_text
-from mqgateway.engine.store.record import split_batch
+from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.gateway.codec.batches import encode_element
 from tests.support.gateway.broker.helpers import batch_body
 

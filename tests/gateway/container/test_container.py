@@ -10,9 +10,9 @@ import pytest
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import OptionSet, RemotingOptions, Setting, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.container.container import Container, NotStarted
 from mqgateway.gateway.container.plan import BrokerIdentity, Refusal
 from mqgateway.gateway.container.supervision import State

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import Setting
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, Refusal, plan_of, settings_of_broker
 
 

@@ -9,9 +9,9 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.error import CannotListenError
 
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import OptionSet, RemotingOptions, TlsMode, TlsOptions
 from mqgateway.engine.options.container import ContainerOptions
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.codec.fields import Header

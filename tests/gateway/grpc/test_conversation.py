@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mqgateway.gateway.grpc.call import Status
 from mqgateway.gateway.grpc.conversation import Conversation
-from mqgateway.gateway.grpc.http2 import CONNECTION_WINDOW, FRAME_SIZE, STREAM_WINDOW
+from mqgateway.gateway.grpc.frames import FRAME_SIZE
+from mqgateway.gateway.grpc.http2 import CONNECTION_WINDOW, STREAM_WINDOW
 from mqgateway.gateway.grpc.v2 import Resource
 from tests.support.gateway.grpc.client import PEER, Client, H2Client, framed
 

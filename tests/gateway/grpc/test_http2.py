@@ -27,7 +27,8 @@ from hyperframe.frame import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqgateway.gateway.grpc.http2 import FRAME_SIZE, PREFACE, ErrorCode, Http2, Http2Limits
+from mqgateway.gateway.grpc.frames import FRAME_SIZE, PREFACE, ErrorCode
+from mqgateway.gateway.grpc.http2 import Http2, Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 from tests.support.gateway.grpc.client import Client, framed
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mqgateway.engine.options import StoreOptions
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
-from mqgateway.gateway.kafka.creation import Creation, Refusal, check_configs
+from mqgateway.gateway.kafka.creation import Creation, Refusal, check_configs, limits_of
 from mqgateway.gateway.kafka.topics import Topics
 from tests.gateway.kafka.api.test_metadata import ACCESS
 from tests.gateway.kafka.test_call import call_in
@@ -37,18 +38,19 @@ def test_a_topic_that_cannot_be_made_gives_the_reason() -> None:
 
 
 def test_settings_are_checked_with_the_words_of_kafka() -> None:
-    check_configs({"retention.ms": None, "segment.ms": "1"}, 100)
+    check_configs({"retention.ms": None, "segment.ms": "1"}, {})
     with pytest.raises(Refusal, match="Unknown topic config name: x"):
-        check_configs({"x": "1"}, 100)
+        check_configs({"x": "1"}, {})
     with pytest.raises(Refusal, match=r"Invalid value soon for configuration retention\.ms: Not a number"):
-        check_configs({"retention.ms": "soon"}, 100)
+        check_configs({"retention.ms": "soon"}, {})
 
 
 def test_batch_size_above_max_message_size_is_refused() -> None:
-    check_configs({"max.message.bytes": "100"}, 100)
-    check_configs({"max.message.bytes": None}, 100)
+    limits = limits_of(StoreOptions(max_message_size=100))
+    check_configs({"max.message.bytes": "100"}, limits)
+    check_configs({"max.message.bytes": None}, limits)
     with pytest.raises(Refusal, match="must be no more than 100, the broker's maxMessageSize") as refused:
-        check_configs({"max.message.bytes": "101"}, 100)
+        check_configs({"max.message.bytes": "101"}, limits)
     assert refused.value.code is ErrorCode.INVALID_CONFIG
     with pytest.raises(Refusal, match="Not a number"):
-        check_configs({"max.message.bytes": "much"}, 100)
+        check_configs({"max.message.bytes": "much"}, limits)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine.ha.role import RoleKind
-from mqgateway.engine.message import validate_topic
+from mqgateway.engine.names import validate_topic
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.broker.replication.write_gate import closed_gate

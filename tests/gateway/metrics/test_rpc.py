@@ -15,7 +15,8 @@ from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.protocol import Connection, client_terms
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import client_terms
 from tests.support.gateway.metrics import ExportingBroker
 
 LATENCY = "rocketmq_rpc_latency_milliseconds_count"

@@ -1,24 +1,12 @@
 """The rules by which brokers change the tables, one test a rule."""
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mqgateway.engine.options import NamesrvOptions
 from mqgateway.engine.steps import run
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import QueueData
-from mqgateway.gateway.namesrv.lookup import encoded_route, find_route
-from mqgateway.gateway.namesrv.registration import (
-    Leaving,
-    Notice,
-    Refused,
-    Registered,
-    Registration,
-)
+from mqgateway.gateway.namesrv.registration import Leaving, Notice, Refused
 from mqgateway.gateway.namesrv.routes import RouteTables
 from tests.support.gateway.namesrv.brokers import (
     HA,
@@ -28,6 +16,7 @@ from tests.support.gateway.namesrv.brokers import (
     SLAVE,
     key,
     mapping,
+    queues,
     says,
     topic,
     version,
@@ -449,12 +438,6 @@ def test_a_data_version_is_changed_when_any_part_differs(tables: RouteTables) ->
 # Topics
 
 
-def queues(broker: str, number: int = 4) -> QueueData:
-    return QueueData(
-        broker_name=broker, read_queue_nums=number, write_queue_nums=number, perm=6, topic_sys_flag=0
-    )
-
-
 def test_a_single_topic_is_registered_for_known_brokers(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.put_topic("T9", [queues("b1")])
@@ -501,292 +484,6 @@ def test_a_wiped_permission_stays_until_the_broker_registers_a_change(tables: Ro
     assert perm(tables) == 4
     tables.register(says(data_version=version(2)), NOW)
     assert perm(tables) == 6
-
-
-# Limits
-
-
-def test_the_number_of_brokers_is_limited(tables: RouteTables, options: NamesrvOptions) -> None:
-    options.max_brokers = 1
-    tables.register(says(), NOW)
-    tables.register(says(data_version=version(2)), NOW)
-    with pytest.raises(Refused, match="too many brokers"):
-        tables.register(says(name="b2", address=OTHER), NOW)
-    assert set(tables.brokers) == {"b1"}
-
-
-def test_one_address_cannot_fill_the_clusters(tables: RouteTables, options: NamesrvOptions) -> None:
-    """The same broker under ever new cluster names comes to an end."""
-    options.max_brokers = 3
-    refused = 0
-    for number in range(10):
-        try:
-            tables.register(says(cluster=f"c{number}"), NOW)
-        except Refused:
-            refused += 1
-    assert refused == 7
-    assert len(tables.clusters) == len(tables.live) == 3
-
-
-def test_the_number_of_topics_is_limited(tables: RouteTables, options: NamesrvOptions) -> None:
-    options.max_topics = 3
-    tables.register(says("T1", "T2", "T3"), NOW)
-    tables.register(says("T1", "T2", "T3", data_version=version(2)), NOW)
-    with pytest.raises(Refused, match="too many topics"):
-        tables.register(says("T4", "T5", data_version=version(3)), NOW)
-    with pytest.raises(Refused, match="too many topics"):
-        tables.put_topic("T4", [queues("b1")])
-    assert set(tables.topic_queues) == {"T1", "T2", "T3"}
-    assert tables.live[key()].data_version == version(2)
-
-
-def test_the_number_of_queue_data_is_limited(tables: RouteTables, options: NamesrvOptions) -> None:
-    options.max_queue_data = 3
-    tables.register(says("T1", "T2"), NOW)
-    with pytest.raises(Refused, match="too many queues"):
-        tables.register(says("T1", "T2", name="b2", address=OTHER), NOW)
-    tables.delete_topic("T1")
-    tables.register(says("T1", "T2", name="b2", address=OTHER), NOW)
-    assert set(tables.brokers) == {"b1", "b2"}
-
-
-def test_a_part_that_cannot_be_read_spoils_its_whole_registration(tables: RouteTables) -> None:
-    with pytest.raises(Refused, match="topic T2 cannot be read"):
-        tables.register(says("T1", topic("T2") | {"perm": "six"}), NOW)
-    with pytest.raises(Refused, match="epoch of TopicMapping"):
-        tables.register(says(mappings={"T1": mapping("b1", "T1") | {"epoch": []}}), NOW)
-    with pytest.raises(Refused, match="1024 characters"):
-        tables.register(says("T1", "n" * 1025), NOW)
-    assert not tables.brokers and not tables.clusters and not tables.live and not tables.topic_queues
-
-
-def test_the_queues_of_static_topics_are_limited(tables: RouteTables, options: NamesrvOptions) -> None:
-    """A mapping counts one and one for each of its queues."""
-    options.max_queue_data = 4
-    one = {"T1": mapping("b1", "T1")}
-    tables.register(says(mappings=one), NOW)
-    large = {"T1": mapping("b1", "T1") | {"currIdMap": {0: 0, 1: 1}}}
-    with pytest.raises(Refused, match="static topics"):
-        tables.register(says(data_version=version(2), mappings=large), NOW)
-    tables.delete_topic("T1")
-    tables.register(says(data_version=version(2), mappings=large), NOW)
-    assert len(tables.mappings["T1"]["b1"]["currIdMap"]) == 2
-
-
-# Kept answers
-
-
-def test_a_registration_without_change_keeps_the_encoded_routes(tables: RouteTables) -> None:
-    tables.register(says(), NOW)
-    route = encoded_route(tables, "T1", quoted=True)
-    tables.register(says(), NOW + 30_000)
-    tables.register(says(data_version=version(2)), NOW + 60_000)
-    assert encoded_route(tables, "T1", quoted=True) is route
-
-
-def test_a_group_that_changes_keeps_the_encoded_routes_of_others(tables: RouteTables) -> None:
-    tables.register(says(), NOW)
-    tables.register(says("T8", "T9", name="b2", address=OTHER), NOW)
-    mine, others = (encoded_route(tables, topic, quoted=True) for topic in ("T1", "T9"))
-    tables.register(says(broker_id=1, address=SLAVE), NOW)
-    assert encoded_route(tables, "T9", quoted=True) is others
-    assert encoded_route(tables, "T1", quoted=True) != mine
-    tables.leave([Leaving(key(), "b1", 0), Leaving(key(SLAVE), "b1", 1)])
-    assert encoded_route(tables, "T1", quoted=True) is None
-    assert encoded_route(tables, "T9", quoted=True) is others
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda tables: tables.register(says(topic("T1", queues=1), "T2", data_version=version(2)), NOW),
-        lambda tables: tables.register(says(broker_id=1, address=SLAVE), NOW),
-        lambda tables: tables.register(says(zone_name="z"), NOW),
-        lambda tables: tables.register(says(filter_servers=["f"]), NOW),
-        lambda tables: tables.register(
-            says(data_version=version(2), mappings={"T1": mapping("b1", "T1")}), NOW
-        ),
-        lambda tables: tables.delete_topic("T1"),
-        lambda tables: tables.put_topic("T1", [queues("b1", 3)]),
-        lambda tables: tables.change_perms("b1", lambda p: 0),
-        lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
-    ],
-)
-def test_what_shows_in_a_route_is_shown_from_then_on(tables: RouteTables, change) -> None:  # type: ignore[no-untyped-def]
-    tables.register(says(), NOW)
-    before = [encoded_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
-    change(tables)
-    after = [encoded_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
-    assert after == [fresh_route(tables, "T1", quoted=quoted) for quoted in (True, False)]
-    assert before[0] != after[0] and before[1] != after[1]
-
-
-def fresh_route(tables: RouteTables, name: str, *, quoted: bool) -> bytes | None:
-    """The answer as it is made where none is kept."""
-    route = find_route(tables, name)
-    return None if route is None else route.encode_standard() if quoted else route.encode()
-
-
-# The same said again
-
-
-def copy_of(said: Registration) -> Registration:
-    """The same words, with what stands for them."""
-    return replace(said, fingerprint=hash(repr(said)))
-
-
-def test_the_same_words_are_only_a_sign_of_life(tables: RouteTables) -> None:
-    said = copy_of(says())
-    tables.register(said, NOW)
-    assert said.fingerprint is not None
-    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW + 5) == Registered()
-    assert (tables.live[key()].last_update, tables.live[key()].peer) == (NOW + 5, "peer")
-    assert tables.register_again(key(), 0, said.fingerprint + 1, "peer", "", NOW + 5) is None
-    assert tables.register_again(key(OTHER), 0, said.fingerprint, "peer", "", NOW + 5) is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda tables: tables.delete_topic("T1"),
-        lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
-        lambda tables: tables.register(says(broker_id=1, address=SLAVE), NOW),
-        lambda tables: tables.register(says(address=OTHER), NOW),
-        lambda tables: setattr(tables.options, "delete_topic_with_broker_registration", True),
-    ],
-)
-def test_the_same_words_are_looked_at_after_a_change(
-    tables: RouteTables, change: Callable[[RouteTables], object]
-) -> None:
-    said = copy_of(says())
-    tables.register(said, NOW)
-    change(tables)
-    assert said.fingerprint is not None
-    assert tables.register_again(key(), 0, said.fingerprint, None, "", NOW) is None
-
-
-def test_the_same_words_stay_a_sign_of_life_whatever_happens_to_others(tables: RouteTables) -> None:
-    said, other = copy_of(says()), says("T1", "T9", name="b2", address=OTHER)
-    tables.register(said, NOW)
-    assert said.fingerprint is not None
-    for change in (
-        lambda: tables.register(other, NOW),
-        lambda: tables.delete_topic("T9"),
-        lambda: tables.leave([Leaving(other.key, "b2", 0)]),
-    ):
-        change()
-        assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) == Registered()
-
-
-def test_the_same_words_of_a_group_that_was_gone_are_looked_at(tables: RouteTables) -> None:
-    """As where an address that the group has given up is heard of again after all others have left."""
-    said = copy_of(says())
-    tables.register(said, NOW)
-    tables.register(says(address=OTHER, data_version=version(2)), NOW)
-    tables.leave([Leaving(key(OTHER), "b1", 0)])
-    assert said.fingerprint is not None and key() in tables.live and "b1" not in tables.brokers
-    assert tables.register_again(key(), 0, said.fingerprint, "peer", "", NOW) is None
-
-
-@pytest.mark.parametrize(
-    "lose_master",
-    [
-        lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
-        lambda tables: tables.register(says(broker_id=1), NOW),  # ignored, but it is no master any more
-    ],
-)
-def test_the_same_words_of_a_slave_count_once_the_master_is_gone(
-    tables: RouteTables, lose_master: Callable[[RouteTables], object]
-) -> None:
-    tables.register(says(), NOW)
-    slave = copy_of(
-        says("T8", "T9", broker_id=1, address=SLAVE, data_version=version(1, 2), enable_acting_master=True)
-    )
-    tables.register(slave, NOW)
-    assert "T9" not in tables.topic_queues
-    lose_master(tables)
-    assert slave.fingerprint is not None
-    assert tables.register_again(slave.key, 1, slave.fingerprint, None, "", NOW) is None
-    tables.register(slave, NOW)
-    assert "T9" in tables.topic_queues
-
-
-BROKERS = [
-    says(),
-    says("T1", "T2", "T3", data_version=version(2)),
-    says("T9", topic("T1", perm=4), data_version=version(3)),
-    says(broker_id=1, address=SLAVE),
-    says("T1", "T5", broker_id=1, address=SLAVE, enable_acting_master=True),
-    says(broker_id=1, address=OTHER, data_version=version(1, state=2)),
-    says(name="b2", address=OTHER, filter_servers=["f"]),
-    says(name="b2", cluster="c2", address=OTHER, mappings={"T1": mapping("b2", "T1")}),
-    says(address=SLAVE, zone_name="z"),
-]
-CHANGES: list[Callable[[RouteTables], object]] = [
-    lambda tables: tables.delete_topic("T1"),
-    lambda tables: tables.delete_topic("T2", "c1"),
-    lambda tables: tables.put_topic("T7", [queues("b1")]),
-    lambda tables: tables.change_perms("b1", lambda perm: perm & ~2),
-    lambda tables: tables.leave([Leaving(key(), "b1", 0)]),
-    lambda tables: tables.leave([Leaving(key(SLAVE), "b1", 1)]),
-    lambda tables: tables.leave([Leaving(key(OTHER), "b2", 0)]),
-]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.booleans(), st.lists(st.sampled_from([*BROKERS, *CHANGES]), max_size=8))
-def test_a_route_that_is_kept_is_the_one_that_would_be_made(
-    acting: bool, steps: list[Registration | Callable[[RouteTables], object]]
-) -> None:
-    tables = RouteTables(NamesrvOptions(support_acting_master=acting))
-    for step in steps:
-        # What takes steps may be asked in between.
-        going = tables.register_in_steps(step, NOW) if isinstance(step, Registration) else None
-        while True:
-            for name in ("T1", "T2", "T9"):
-                assert encoded_route(tables, name, quoted=True) == fresh_route(tables, name, quoted=True)
-            if going is None:
-                break
-            try:
-                next(going)
-            except (Refused, StopIteration):
-                going = None
-        if not isinstance(step, Registration):
-            step(tables)
-    for name in ("T1", "T2", "T9"):
-        assert encoded_route(tables, name, quoted=True) == fresh_route(tables, name, quoted=True)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from([*BROKERS, *CHANGES]) | st.sampled_from([*BROKERS[3:5], *CHANGES[4:6]]),
-        max_size=12,
-    )
-)
-def test_who_says_the_same_again_finds_what_a_full_registration_would_leave(
-    steps: list[Registration | Callable[[RouteTables], object]],
-) -> None:
-    quick, slow = RouteTables(NamesrvOptions()), RouteTables(NamesrvOptions())
-    for now, step in enumerate(steps):
-        answers: list[Registered | str] = []
-        for tables in (quick, slow):
-            if not isinstance(step, Registration):
-                step(tables)
-                continue
-            said = copy_of(step)
-            assert said.fingerprint is not None
-            answer = None
-            if tables is quick:
-                answer = tables.register_again(said.key, said.broker_id, said.fingerprint, said.peer, "", now)
-            try:
-                answers.append(answer or tables.register(said, now))
-            except Refused as refused:
-                answers.append(str(refused))
-        assert len(set(map(repr, answers))) <= 1
-        assert (quick.topic_queues, quick.brokers) == (slow.topic_queues, slow.brokers)
-        assert (quick.clusters, quick.live, quick.mappings) == (slow.clusters, slow.live, slow.mappings)
-        assert quick.filter_servers == slow.filter_servers
 
 
 # Very many topics, in steps

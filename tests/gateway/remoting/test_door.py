@@ -13,8 +13,9 @@ from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.door import Handshake
-from mqgateway.gateway.remoting.protocol import Connection, Terms
+from mqgateway.gateway.remoting.protocol import Connection
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
+from mqgateway.gateway.remoting.terms import Terms
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.remoting.pair import Pair, Talker

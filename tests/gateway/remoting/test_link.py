@@ -9,7 +9,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.link import Link, connects_to
-from mqgateway.gateway.remoting.protocol import Connection, Terms
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import Terms
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
 

@@ -13,18 +13,12 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut, TooManyInFlight
-from mqgateway.gateway.remoting.protocol import (
-    HIGH_WATER_MARK,
-    Connection,
-    Terms,
-    client_terms,
-    server_terms,
-)
+from mqgateway.gateway.remoting.protocol import Connection
+from mqgateway.gateway.remoting.terms import Terms
 from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.remoting.pair import Pair, Talker
 
@@ -623,15 +617,3 @@ def test_a_peer_knows_its_address_in_both_forms() -> None:
     assert connection.address == "192.168.1.1:54321"
     assert connection.local_address == "10.0.0.1:10911"
     assert connection.host_bytes == bytes([192, 168, 1, 1]) + (54321).to_bytes(4, "big")
-
-
-def test_terms_come_from_the_options() -> None:
-    options = RemotingOptions(max_requests_in_flight=5, max_unsent_bytes=9999, frame_max_length=2048)
-    terms = server_terms(options, Clock(), None)
-    assert (terms.hold_limit, terms.ask_limit, terms.unsent_limit, terms.frame_limit) == (5, 64, 9999, 2048)
-    assert terms.high_water_mark == HIGH_WATER_MARK
-    assert not terms.reads_always
-    options.write_buffer_high_water_mark = 77
-    ours = client_terms(options, Clock())
-    assert (ours.high_water_mark, ours.ask_limit, ours.hold_limit) == (77, 65535, 5)
-    assert ours.reads_always

@@ -11,8 +11,8 @@ from mqgateway.gateway.codec.codes import V4_9_8
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.protocol import server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, identity
 from tests.support.gateway.remoting.pair import Net, Pair, Talker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mqgateway.engine.disk import ReadOnlyDisk
+from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.pipeline.jobs.traffic import committed, lags
 
 

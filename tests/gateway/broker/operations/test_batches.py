@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.gateway.broker.cold import ROUNDS
 from mqgateway.gateway.broker.operations import (

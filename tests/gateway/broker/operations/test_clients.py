@@ -97,6 +97,7 @@ def test_consumers_are_described_by_their_heartbeats() -> None:
     operated, peer = OperatedBroker(), FakePeer()
     clients = operated.operations.clients
     registered(operated, peer)
+    assert (clients.consumer_count("G"), clients.consumer_count("H")) == (1, 0)
     found = clients.consumers("G")
     assert found is not None
     assert [client.peer for client in found.clients] == [peer]

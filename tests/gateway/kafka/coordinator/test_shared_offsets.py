@@ -16,11 +16,12 @@ def check_shared_offsets(shared: SharedOffsets) -> None:
     assert [shared.get(key) for key in KEYS] == [3, 0]
     assert sorted(shared.keys("g")) == KEYS and shared.keys("h") == []
     assert shared.groups() == {"g"}
+    assert shared.has_group("g") and not shared.has_group("h")
     assert not shared.has_members("g")
     shared.remove("g", "orders", [0])
     assert [shared.get(key) for key in KEYS] == [None, 0]
     shared.remove("g", "orders", [0, 1])
-    assert shared.groups() == set()
+    assert shared.groups() == set() and not shared.has_group("g")
 
 
 def test_table_in_memory_keeps_the_rules() -> None:

@@ -116,7 +116,7 @@ class Bench:
 
     def persist(self) -> None:
         """What the service does every five seconds."""
-        self.log.persist_offsets()
+        self.log.pop_offsets.persist()
         self.store.tick()
 
     def kill(self, *, repeat: bool = True) -> Bench:

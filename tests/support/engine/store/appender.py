@@ -10,8 +10,8 @@ import sys
 from itertools import count
 
 from mqgateway.engine.clock import SystemClock
-from mqgateway.engine.disk import RealDisk
 from mqgateway.engine.options import FlushDiskType
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import HOST, message, options

@@ -9,7 +9,6 @@ from mqgateway.engine.message import (
     TRANS_OP_HALF_TOPIC,
     Message,
     StoredMessage,
-    UniqueKeys,
     pack_host,
 )
 from mqgateway.engine.options import BrokerOptions, StoreOptions
@@ -25,6 +24,7 @@ from mqgateway.engine.transactions import (
     TransactionLog,
     as_committed,
 )
+from mqgateway.engine.unique_keys import UniqueKeys
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.tally import Tally
 

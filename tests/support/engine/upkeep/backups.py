@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.backup import BackupReport, back_up
 from mqgateway.engine.upkeep.restore import THE_END, RestoreReport, Until, restore_store
 from tests.support.engine.store.stores import Bench, drain, options

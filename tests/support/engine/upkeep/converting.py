@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import RealDisk
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.upkeep.convert import ConvertReport, convert_store
 from mqgateway.engine.worker import InlineWorker

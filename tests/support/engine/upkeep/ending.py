@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mqgateway.engine.disk import File, RealDisk
+from mqgateway.engine.disk import File
+from mqgateway.engine.real_disk import RealDisk
 
 
 class Interrupted(BaseException):

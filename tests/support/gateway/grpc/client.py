@@ -33,7 +33,8 @@ from mqgateway.gateway.grpc.call import (
     Unary,
 )
 from mqgateway.gateway.grpc.conversation import Conversation, Terms
-from mqgateway.gateway.grpc.http2 import GOAWAY, HEAD, Http2Limits
+from mqgateway.gateway.grpc.frames import GOAWAY, HEAD
+from mqgateway.gateway.grpc.http2 import Http2Limits
 from mqgateway.gateway.grpc.v2 import Resource
 
 PEER = Peer("203.0.113.7", 50000, "10.0.0.1", 8081, False)

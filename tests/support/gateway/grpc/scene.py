@@ -13,8 +13,8 @@ from mqgateway.gateway.grpc.call import Methods
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
-from mqgateway.gateway.remoting.protocol import server_terms
 from mqgateway.gateway.remoting.server import RemotingServer
+from mqgateway.gateway.remoting.terms import server_terms
 from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.grpc.client import NetClient, Service

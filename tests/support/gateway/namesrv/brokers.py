@@ -3,6 +3,7 @@
 from typing import Any
 
 from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.gateway.codec.bodies import QueueData
 from mqgateway.gateway.namesrv.registration import BrokerKey, Registration, read_queues
 
 NOW = 1_700_000_000_000
@@ -75,3 +76,9 @@ def says(
 
 def key(address: str = MASTER, cluster: str = "c1") -> BrokerKey:
     return BrokerKey(cluster, address)
+
+
+def queues(broker: str, number: int = 4) -> QueueData:
+    return QueueData(
+        broker_name=broker, read_queue_nums=number, write_queue_nums=number, perm=6, topic_sys_flag=0
+    )

@@ -1,0 +1,18 @@
+"""Terms follow the options."""
+
+from twisted.internet.task import Clock
+
+from mqgateway.engine.options import RemotingOptions
+from mqgateway.gateway.remoting.terms import HIGH_WATER_MARK, client_terms, server_terms
+
+
+def test_terms_follow_options() -> None:
+    options = RemotingOptions(max_requests_in_flight=5, max_unsent_bytes=9999, frame_max_length=2048)
+    terms = server_terms(options, Clock(), None)
+    assert (terms.hold_limit, terms.ask_limit, terms.unsent_limit, terms.frame_limit) == (5, 64, 9999, 2048)
+    assert terms.high_water_mark == HIGH_WATER_MARK
+    assert not terms.reads_always
+    options.write_buffer_high_water_mark = 77
+    ours = client_terms(options, Clock())
+    assert (ours.high_water_mark, ours.ask_limit, ours.hold_limit) == (77, 65535, 5)
+    assert ours.reads_always
