@@ -5,7 +5,30 @@ import ast
 from tests.house.source import ROOT, source_files, tree
 
 FUNCTION_LINES_MAX = 70
-FILE_LINES_MAX = 570
+FILE_LINES_MAX = 450
+LONG_FILES = {
+    "engine/delays.py": 453,
+    "engine/store/index_file.py": 469,
+    "engine/store/message_store.py": 485,
+    "engine/store/reader.py": 518,
+    "engine/testing/crash_disk.py": 465,
+    "engine/timers/timers.py": 515,
+    "engine/transactions/log.py": 532,
+    "gateway/broker/clients/table.py": 461,
+    "gateway/broker/operations/batches.py": 526,
+    "gateway/broker/produce/send.py": 517,
+    "gateway/cli/store.py": 547,
+    "gateway/client/consumer.py": 454,
+    "gateway/codec/command.py": 549,
+    "gateway/doctor/checks.py": 487,
+    "gateway/grpc/conversation.py": 484,
+    "gateway/grpc/http2.py": 564,
+    "gateway/metrics/broker_metrics.py": 471,
+    "gateway/namesrv/routes.py": 544,
+    "gateway/remoting/protocol.py": 530,
+    "gateway/testing/server.py": 497,
+}
+"""Files that are longer, and their lines. It only shrinks: no file is added, and none grows."""
 EMPTY_WORDS = ("manager", "util", "helper")
 LEFTOVERS = ("TODO", "FIXME", "XXX ", "HACK")
 
@@ -32,7 +55,9 @@ def test_functions_fit_a_screen() -> None:
 
 def test_files_are_read_in_one_sitting() -> None:
     lines = {str(path): len((ROOT / path).read_text().splitlines()) for path in source_files()}
-    assert not {path: count for path, count in lines.items() if count > FILE_LINES_MAX}
+    long = {path: count for path, count in lines.items() if count > FILE_LINES_MAX}
+    assert long.keys() == LONG_FILES.keys()
+    assert not {path: count for path, count in long.items() if count > LONG_FILES[path]}
 
 
 def test_modules_and_public_names_are_documented() -> None:
