@@ -52,7 +52,7 @@ Reply = Sequence[Piece] | None
 
 
 class _Known:
-    """What requests with the same key have in common.
+    """The common part of requests with the same key.
 
     `is_ordinary` is False if such requests are left to `api.produce`. `size_max` is in bytes.
     """
