@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mqgateway.engine.record_batches.batches import CONTROL, LOG_APPEND_TIME, TRANSACTIONAL, build_batch
@@ -44,7 +46,7 @@ def test_batch_in_which_each_record_has_a_key() -> None:
         {"producer_id": 7, "producer_epoch": 0, "base_sequence": -1},
     ],
 )
-def test_header_of_another_batch(fields: dict[str, int]) -> None:
+def test_header_of_another_batch(fields: dict[str, Any]) -> None:
     assert checked(build_batch(RECORDS, **{"base_timestamp": 0, **fields})) is None
 
 

@@ -281,7 +281,11 @@ def waiting(side: Side) -> list[bytes]:
     _, reply, _ = side.dispatcher.dispatch(good(side, acks=-1), cast(Any, side.connection), HOST)
     assert isinstance(reply, Deferred) and not reply.called and not side.noted
     found: list[bytes] = []
-    reply.addCallback(lambda pieces: found.append(b"".join(map(bytes, pieces))))
+
+    def keep(pieces: Any) -> None:
+        found.append(b"".join(map(bytes, pieces)))
+
+    reply.addCallback(keep)
     return found
 
 
