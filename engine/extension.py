@@ -54,6 +54,18 @@ class Native(Protocol):
         """Adds the parts of so many records from `at` on to a list, up to the first that is malformed; where
         that is, and how many of the elements are left. `record_batches.records.read_records`."""
 
+    def ordinary_batch(
+        self, data: bytes | memoryview, begin: int, end: int, /
+    ) -> tuple[int, int, int, int, int, int, int] | None:
+        """The count, the base and the greatest timestamp, the least and the greatest timestamp delta, the
+        first record without a key (-1: none) and the producer id of the batch between two places; None where
+        it is not an ordinary one. `record_batches.ordinary.ordinary_batch`."""
+
+    def single_batch(self, frame: bytes, /) -> tuple[bytes, int, int, int] | None:
+        """The bytes before the batch of a Produce request that has one, without the correlation id; that id,
+        and where the batch begins and ends. None where the request is not like most.
+        `kafka.codec.single_batch.read_single_batch`."""
+
     def record_starts(self, data: bytes | memoryview, at: int, count: int, /) -> bytes:
         """Return the ends of records of a batch, up to the first one that is truncated, as 64-bit numbers of
         this machine. `store.expansion.ExpandedBatch._skip`."""

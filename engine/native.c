@@ -17,6 +17,8 @@ static PyMethodDef functions[] = {
     {"deflate_block", native_deflate_block, METH_O, native_deflate_block_doc},
     {"walk_records", FAST(native_walk_records), METH_FASTCALL, native_walk_records_doc},
     {"cut_records", FAST(native_cut_records), METH_FASTCALL, native_cut_records_doc},
+    {"ordinary_batch", FAST(native_ordinary_batch), METH_FASTCALL, native_ordinary_batch_doc},
+    {"single_batch", native_single_batch, METH_O, native_single_batch_doc},
     {"record_starts", FAST(native_record_starts), METH_FASTCALL, native_record_starts_doc},
     {"expand_records", FAST(native_expand_records), METH_FASTCALL | METH_KEYWORDS, native_expand_records_doc},
     {"add_messages", FAST(native_add_messages), METH_FASTCALL | METH_KEYWORDS, native_add_messages_doc},

@@ -196,6 +196,8 @@ PyObject *native_inflate_frames(PyObject *module, PyObject *const *args, Py_ssiz
 PyObject *native_deflate_block(PyObject *module, PyObject *data);
 PyObject *native_walk_records(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_cut_records(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_ordinary_batch(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_single_batch(PyObject *module, PyObject *frame);
 PyObject *native_record_starts(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_expand_records(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *native_add_messages(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
@@ -231,6 +233,8 @@ extern const char native_inflate_frames_doc[];
 extern const char native_deflate_block_doc[];
 extern const char native_walk_records_doc[];
 extern const char native_cut_records_doc[];
+extern const char native_ordinary_batch_doc[];
+extern const char native_single_batch_doc[];
 extern const char native_record_starts_doc[];
 extern const char native_expand_records_doc[];
 extern const char native_add_messages_doc[];

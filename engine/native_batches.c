@@ -160,3 +160,157 @@ PyObject *native_cut_records(PyObject *Py_UNUSED(module), PyObject *const *args,
     PyBuffer_Release(&data);
     return PyErr_Occurred() ? NULL : Py_BuildValue("nL", place, (long long)elements);
 }
+
+/* Further places in the header of a batch, see record_batches.batches.Batch. */
+enum {
+    LAST_DELTA_AT = 23, BASE_TIME_AT = 27, MAX_TIME_AT = 35, PRODUCER_AT = 43, PRODUCER_EPOCH_AT = 51, SEQUENCE_AT = 53,
+    COUNT_AT = 57,
+};
+
+/* Whether so many bytes are one batch whose header is that of an ordinary one; its checksum is not computed. */
+static int has_ordinary_header(const uint8_t *batch, Py_ssize_t size) {
+    if (size < BATCH_HEADER_SIZE || get8(batch) != 0 || (int64_t)(int32_t)get4(batch + BATCH_LENGTH_AT) + 12 != size ||
+        batch[BATCH_MAGIC_AT] != BATCH_MAGIC || batch[BATCH_CRC_START] != 0 || batch[BATCH_CRC_START + 1] != 0)
+        return 0;
+    int32_t count = (int32_t)get4(batch + COUNT_AT), last = (int32_t)get4(batch + LAST_DELTA_AT);
+    if (count <= 0 || count > BATCH_ELEMENTS_MAX || last != count - 1)
+        return 0;
+    return get8(batch + PRODUCER_AT) < 0 || (batch[PRODUCER_EPOCH_AT] < 0x80 && batch[SEQUENCE_AT] < 0x80);
+}
+
+/* Of records that were checked. */
+typedef struct {
+    int64_t least, greatest;
+    int32_t keyless;
+} Checked;
+
+/* Whether these are so many records with offset deltas 0, 1, 2 ... and nothing else. */
+static int check_records(const uint8_t *at, const uint8_t *end, int32_t count, Checked *checked) {
+    int64_t elements = elements_beside(count);
+    Row row;
+    *checked = (Checked){INT64_MAX, INT64_MIN, -1};
+    for (int32_t index = 0; index < count; index++) {
+        if (!take_row(&at, end, &elements, &row) || row.offset_delta != index)
+            return 0;
+        if (row.timestamp_delta < checked->least)
+            checked->least = row.timestamp_delta;
+        if (row.timestamp_delta > checked->greatest)
+            checked->greatest = row.timestamp_delta;
+        if (row.key_size < 0 && checked->keyless < 0)
+            checked->keyless = index;
+    }
+    return at == end;
+}
+
+const char native_ordinary_batch_doc[] =
+    "ordinary_batch(data, begin, end)\n--\n\nCount, base and greatest timestamp, least and greatest timestamp delta, first record without a\n"
+    "key (-1: none) and producer id of the batch between two places; None where it is not an ordinary one.\n\n"
+    "In Python: record_batches.ordinary.ordinary_batch.";
+
+PyObject *native_ordinary_batch(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    Py_buffer data;
+    long long places[2];
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "3 arguments are wanted");
+        return NULL;
+    }
+    if (!read_numbers(args + 1, 2, places) || PyObject_GetBuffer(args[0], &data, PyBUF_SIMPLE) < 0)
+        return NULL;
+    PyObject *found = NULL;
+    if (places[0] < 0 || places[0] > places[1] || places[1] > data.len)
+        PyErr_SetString(PyExc_ValueError, "a place that cannot be");
+    else {
+        const uint8_t *batch = (const uint8_t *)data.buf + places[0];
+        Py_ssize_t size = (Py_ssize_t)(places[1] - places[0]);
+        Checked checked;
+        if (has_ordinary_header(batch, size) &&
+            crc32c_of(batch + BATCH_CRC_START, size - BATCH_CRC_START) == get4(batch + BATCH_CRC_AT) &&
+            check_records(batch + BATCH_HEADER_SIZE, batch + size, (int32_t)get4(batch + COUNT_AT), &checked))
+            found = Py_BuildValue("iLLLLiL", (int)get4(batch + COUNT_AT), (long long)get8(batch + BASE_TIME_AT),
+                                  (long long)get8(batch + MAX_TIME_AT), (long long)checked.least,
+                                  (long long)checked.greatest, (int)checked.keyless, (long long)get8(batch + PRODUCER_AT));
+        else
+            found = Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&data);
+    return found;
+}
+
+/* Where a Produce request of one batch has that batch. */
+typedef struct {
+    const uint8_t *records, *end;
+} Produced;
+
+static int take_one(const uint8_t **from, const uint8_t *end, uint8_t value) {
+    if (*from >= end || **from != value)
+        return 0;
+    (*from)++;
+    return 1;
+}
+
+static int skip(const uint8_t **from, const uint8_t *end, int64_t size) {
+    if (size < 0 || size > end - *from)
+        return 0;
+    *from += size;
+    return 1;
+}
+
+/* Skips a header that names a client or none, and has no tagged fields. */
+static int skip_header(const uint8_t **from, const uint8_t *end) {
+    const uint8_t *name = *from + 8;
+    if (end - *from < 11)
+        return 0;
+    int16_t length = (int16_t)(name[0] << 8 | name[1]);
+    *from = name + 2;
+    return length >= -1 && skip(from, end, length < 0 ? 0 : length) && take_one(from, end, 0);
+}
+
+/* Skips the name of a topic, or its id. */
+static int skip_topic(const uint8_t **from, const uint8_t *end, int version) {
+    uint64_t length;
+    if (version >= PRODUCE_TOPIC_ID_SINCE)
+        return skip(from, end, PRODUCE_UUID_SIZE);
+    return take_varint(from, end, 32, &length) && length > 0 && skip(from, end, (int64_t)length - 1);
+}
+
+static int find_produced(const uint8_t *frame, Py_ssize_t size, Produced *produced) {
+    const uint8_t *at = frame, *end = frame + size;
+    uint64_t length;
+    int version = size < 4 || frame[2] != 0 ? 0 : frame[3];
+    if (version < PRODUCE_FLEXIBLE_SINCE || frame[0] != 0 || frame[1] != 0 || !skip_header(&at, end) ||
+        !take_one(&at, end, 0) || !skip(&at, end, 6) || !take_one(&at, end, 2) || !skip_topic(&at, end, version) ||
+        !take_one(&at, end, 2) || !skip(&at, end, 4))
+        return 0;
+    produced->records = at;
+    if (!take_varint(&at, end, 32, &length) || length < 1 || (int64_t)length - 1 != end - at - 3)
+        return 0;
+    produced->end = end - 3;
+    return end[-3] == 0 && end[-2] == 0 && end[-1] == 0;
+}
+
+const char native_single_batch_doc[] =
+    "single_batch(frame)\n--\n\nWhat precedes the batch of a Produce request that has one, without the correlation id; that id, and\n"
+    "where the batch begins and ends. None where the request has none or several, or anything else that most have not.\n\n"
+    "In Python: kafka.codec.single_batch.read_single_batch.";
+
+PyObject *native_single_batch(PyObject *Py_UNUSED(module), PyObject *given) {
+    Produced produced;
+    if (!PyBytes_Check(given)) {
+        PyErr_SetString(PyExc_TypeError, "bytes are wanted");
+        return NULL;
+    }
+    const uint8_t *frame = (const uint8_t *)PyBytes_AS_STRING(given), *at;
+    Py_ssize_t size = PyBytes_GET_SIZE(given);
+    uint64_t length;
+    if (!find_produced(frame, size, &produced))
+        Py_RETURN_NONE;
+    Py_ssize_t rest = produced.records - frame - 8;
+    PyObject *key = PyBytes_FromStringAndSize(NULL, 4 + rest);
+    if (key == NULL)
+        return NULL;
+    memcpy(PyBytes_AS_STRING(key), frame, 4);
+    memcpy(PyBytes_AS_STRING(key) + 4, frame + 8, (size_t)rest);
+    at = produced.records;
+    take_varint(&at, produced.end, 32, &length);
+    return Py_BuildValue("Ninn", key, (int)get4(frame + 4), (Py_ssize_t)(at - frame), (Py_ssize_t)(produced.end - frame));
+}

@@ -59,6 +59,21 @@
 /* engine.record_batches.reader */
 #define BATCH_ELEMENTS_MAX 250000
 
+/* engine.record_batches.batches */
+#define BATCH_HEADER_SIZE 61
+#define BATCH_MAGIC 2
+#define BATCH_LENGTH_AT 8
+#define BATCH_MAGIC_AT 16
+#define BATCH_CRC_AT 17
+#define BATCH_CRC_START 21
+
+/* gateway.kafka.codec.produce */
+#define PRODUCE_FLEXIBLE_SINCE 9
+#define PRODUCE_TOPIC_ID_SINCE 13
+
+/* gateway.kafka.codec.plain */
+#define PRODUCE_UUID_SIZE 16
+
 /* engine.record_batches.mapping */
 #define MAPPING_KEYS_SIZE_MAX 1024
 #define MAPPING_SURELY_FITS 2048

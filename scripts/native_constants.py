@@ -13,9 +13,10 @@ from types import ModuleType
 
 from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
-from mqgateway.engine.record_batches import crc32c, mapping, reader, snappy
+from mqgateway.engine.record_batches import batches, crc32c, mapping, reader, snappy
 from mqgateway.engine.store import client_elements, consume_queue, expansion, index_file, record, runs
 from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
+from mqgateway.gateway.kafka.codec import plain, produce
 
 HEADER = Path(__file__).resolve().parents[1] / "engine" / "native_constants.h"
 
@@ -68,6 +69,9 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),
     (reader, "BATCH_", ("ELEMENTS_MAX",)),
+    (batches, "BATCH_", ("HEADER_SIZE", "MAGIC", "LENGTH_AT", "MAGIC_AT", "CRC_AT", "CRC_START")),
+    (produce, "PRODUCE_", ("FLEXIBLE_SINCE", "TOPIC_ID_SINCE")),
+    (plain, "PRODUCE_", ("UUID_SIZE",)),
     (mapping, "MAPPING_", ("KEYS_SIZE_MAX", "SURELY_FITS")),
     (expansion, "EXPANSION_", ("MESSAGE_MAX", "HEADERS_MAX", "RECORD_WORK")),
     (crc32c, "CRC_", ("POLYNOMIAL",)),

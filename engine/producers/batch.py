@@ -18,8 +18,8 @@ HEADER_SIZE: Final = 61
 SEQUENCE_MAX: Final = 0x7FFFFFFF
 NO_PRODUCER: Final = -1
 
-_PRODUCER: Final = struct.Struct(">43xqhii")
-_OFFSET: Final = struct.Struct(">q")
+_PRODUCER: Final = struct.Struct(">q35xqhii")
+"""Base offset, producer, epoch, sequence and count, in a batch's header."""
 _PARTS: Final = 4
 
 
@@ -54,10 +54,10 @@ def of_header(data: bytes | bytearray | memoryview) -> ProducerBatch | None:
     batch without a producer or a sequence, such as a control batch."""
     if len(data) < HEADER_SIZE:
         return None
-    producer_id, epoch, sequence, count = _PRODUCER.unpack_from(data)
+    base_offset, producer_id, epoch, sequence, count = _PRODUCER.unpack_from(data)
     if producer_id < 0 or epoch < 0 or sequence < 0 or count <= 0:
         return None
-    return ProducerBatch(producer_id, epoch, sequence, count, _OFFSET.unpack_from(data)[0] + count - 1)
+    return ProducerBatch(producer_id, epoch, sequence, count, base_offset + count - 1)
 
 
 def of_record(

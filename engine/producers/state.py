@@ -28,7 +28,10 @@ Key = tuple[str, int, int]
 
 _EPOCH: Final = struct.Struct(">h")
 _BATCH: Final = struct.Struct(">iiqqq")
-_ENTRY_MAX: Final = _EPOCH.size + BATCHES_KEPT * _BATCH.size
+_EPOCH_SIZE: Final = 2
+_BATCH_SIZE: Final = 32
+assert (_EPOCH.size, _BATCH.size) == (_EPOCH_SIZE, _BATCH_SIZE)
+_ENTRY_MAX: Final = _EPOCH_SIZE + BATCHES_KEPT * _BATCH_SIZE
 
 
 class StoredBatch(NamedTuple):
@@ -75,12 +78,16 @@ def epoch_of(entry: bytes) -> int:
 
 def batches_of(entry: bytes) -> list[StoredBatch]:
     """Return the batches, oldest first."""
-    return [StoredBatch(*fields) for fields in _BATCH.iter_unpack(entry[_EPOCH.size :])]
+    return [StoredBatch(*fields) for fields in _BATCH.iter_unpack(entry[_EPOCH_SIZE:])]
 
 
 def last_of(entry: bytes) -> StoredBatch:
     """Return the newest batch."""
-    return StoredBatch(*_BATCH.unpack_from(entry, len(entry) - _BATCH.size))
+    return StoredBatch(*_BATCH.unpack_from(entry, len(entry) - _BATCH_SIZE))
+
+
+def _last_offset(entry: bytes) -> int:
+    return int(_BATCH.unpack_from(entry, len(entry) - _BATCH_SIZE)[2])
 
 
 def judge(entry: bytes | None, batch: ProducerBatch) -> Verdict:
@@ -108,7 +115,19 @@ def advance(entry: bytes | None, batch: ProducerBatch, end: int, stored: int) ->
         return _EPOCH.pack(batch.epoch) + added
     if len(entry) < _ENTRY_MAX:
         return entry + added
-    return entry[: _EPOCH.size] + entry[_EPOCH.size + _BATCH.size :] + added
+    return entry[:_EPOCH_SIZE] + entry[_EPOCH_SIZE + _BATCH_SIZE :] + added
+
+
+class _Expected:
+    """A state that an entry gets once the record is dispatched that ends at `end` of the log. `before` is the
+    entry that it follows."""
+
+    __slots__ = ("after", "before", "end")
+
+    def __init__(self, before: bytes | None, after: bytes, end: int) -> None:
+        self.before = before
+        self.after = after
+        self.end = end
 
 
 class Producers:
@@ -123,21 +142,25 @@ class Producers:
         self.limit = limit
         self.expires_after = expires_after
         self.entries: dict[Key, bytes] = {}
-        self._expected: dict[Key, bytes] = {}
+        self._expected: dict[Key, _Expected] = {}
 
     def check(self, topic: str, queue_id: int, batch: ProducerBatch, now: int) -> Verdict:
         """Decide on a batch that is to be appended to a queue at `now`, ms."""
-        key = topic, queue_id, batch.producer_id
-        entry = self._expected.get(key) or self.entries.get(key)
-        if entry is not None and self._is_expired(entry, now):
-            entry = None
+        entry = self._newest((topic, queue_id, batch.producer_id))
+        if entry is None:
+            return None
+        _, last_sequence, _, _, stored = _BATCH.unpack_from(entry, len(entry) - _BATCH_SIZE)
+        if now - stored >= self.expires_after:
+            return None
+        if batch.first_sequence == last_sequence + 1 & SEQUENCE_MAX and batch.epoch == epoch_of(entry):
+            return None  # as nearly all do
         return judge(entry, batch)
 
     def expect(self, topic: str, queue_id: int, batch: ProducerBatch, end: int, stored: int) -> None:
         """Take note of a batch that was written and will be dispatched."""
         key = topic, queue_id, batch.producer_id
-        entry = self._expected.get(key) or self.entries.get(key)
-        self._expected[key] = self._after(entry, batch, end, stored)
+        entry = self._newest(key)
+        self._expected[key] = _Expected(entry, self._after(entry, batch, end, stored), end)
 
     def expect_nothing(self) -> None:
         """Forget the batches that were to be dispatched."""
@@ -147,15 +170,23 @@ class Producers:
         """Take a batch of the log. If the queue began again, as its topic was deleted, what it had is
         forgotten."""
         key = topic, queue_id, batch.producer_id
-        entry = self.entries.pop(key, None)
-        if entry is not None and last_of(entry).last_offset >= batch.last_offset:
+        entry = before = self.entries.pop(key, None)
+        if entry is not None and _last_offset(entry) >= batch.last_offset:
             entry = None
-        self.entries[key] = self._after(entry, batch, end, stored)
         expected = self._expected.get(key)
-        if expected is not None and last_of(expected).end <= end:
+        if expected is not None and expected.end == end and entry is before is expected.before:
+            self.entries[key] = expected.after  # what is computed below was computed for `check`
+        else:
+            self.entries[key] = self._after(entry, batch, end, stored)
+        if expected is not None and expected.end <= end:
             del self._expected[key]
         if len(self.entries) > self.limit:
             del self.entries[next(iter(self.entries))]
+
+    def _newest(self, key: Key) -> bytes | None:
+        """Return the state after everything that was written, None for an unknown producer."""
+        expected = self._expected.get(key)
+        return self.entries.get(key) if expected is None else expected.after
 
     def _after(self, entry: bytes | None, batch: ProducerBatch, end: int, stored: int) -> bytes:
         if entry is not None and self._is_expired(entry, stored):
@@ -163,7 +194,8 @@ class Producers:
         return advance(entry, batch, end, stored)
 
     def _is_expired(self, entry: bytes, now: int) -> bool:
-        return now - last_of(entry).stored >= self.expires_after
+        stored = int(_BATCH.unpack_from(entry, len(entry) - _BATCH_SIZE)[4])
+        return now - stored >= self.expires_after
 
     def expire(self, now: int) -> None:
         """Forget the producers that have stored nothing for long. Store times ascend, but for a clock that

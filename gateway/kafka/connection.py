@@ -276,17 +276,17 @@ class KafkaConnection:
 
     def _carry_out(self, frame: bytes) -> None:
         self.last_request, reply, is_long = self._terms.dispatcher.dispatch(frame, self, self._local)
-        if isinstance(reply, Deferred):
-            slot = _Slot()
-            self._slots.append(slot)
-            slot.waiting = reply
-            if is_long:
-                self._long = slot
-            reply.addCallbacks(self._fill, self._fail, callbackArgs=(slot,), errbackArgs=(slot,))
-        elif reply is not None:
-            slot = _Slot()
-            self._slots.append(slot)
+        if reply is None:
+            return
+        slot = _Slot()
+        self._slots.append(slot)
+        if isinstance(reply, tuple) or not isinstance(reply, Deferred):  # the second question is slow
             self._fill(reply, slot)
+            return
+        slot.waiting = reply
+        if is_long:
+            self._long = slot
+        reply.addCallbacks(self._fill, self._fail, callbackArgs=(slot,), errbackArgs=(slot,))
 
     def _fill(self, reply: Reply, slot: _Slot) -> None:
         is_next = bool(self._slots) and self._slots[0] is slot

@@ -35,6 +35,9 @@ LONG_FRAME: Final = 8192
 decoded at once, as its records stay as they are."""
 ELEMENTS_MAX: Final = {PRODUCE: 20_000, FETCH: 30_000}
 """Topics and partitions of a request, by API key; `reader.ELEMENTS_MAX` for any other."""
+_PRODUCE: Final = PRODUCE.to_bytes(2, "big")
+"""Begin of a Produce request."""
+_PRODUCE_NAME: Final = APIS[PRODUCE].name
 FIRST_STEPS: Final = 16
 """Steps of a cooperative task that are done at once; most requests have no more."""
 
@@ -59,8 +62,19 @@ class Noted(Protocol):
         ...
 
 
+class Repeated(Protocol):
+    """Carries out Produce requests that repeat an earlier one but for their batch."""
+
+    def dispatch(self, frame: bytes, connection: ClientConnection) -> Reply | Deferred[Reply]:
+        """Carry out the Produce request in a frame; None if it has to be decoded, and nothing was done."""
+        ...
+
+
 class Dispatcher:
-    """The functions of the APIs over a broker. `noted` is notified of answers, `seconds` is the time."""
+    """The functions of the APIs over a broker. `noted` is notified of answers, `seconds` is the time.
+
+    `repeated` is given Produce requests first.
+    """
 
     def __init__(
         self,
@@ -69,15 +83,21 @@ class Dispatcher:
         *,
         seconds: Callable[[], float],
         noted: Noted | None = None,
+        repeated: Repeated | None = None,
     ) -> None:
         self._operations = operations
         self._handlers = handlers
         self._seconds = seconds
         self._noted = noted
+        self._repeated = repeated
 
     def dispatch(self, frame: bytes | memoryview, connection: ClientConnection, local: Address) -> Outcome:
         """Carry out the request in a frame. Raises `Refused`; the reply may fail with it too."""
         began = self._seconds()
+        if self._repeated is not None and isinstance(frame, bytes) and frame.startswith(_PRODUCE):
+            reply = self._repeated.dispatch(frame, connection)
+            if reply is not None:
+                return Outcome(_PRODUCE_NAME, self._noting(reply, began))
         reader = Reader(frame)
         try:
             header = read_request_header(reader)
@@ -97,6 +117,19 @@ class Dispatcher:
         if isinstance(answer, Generator):
             return self._begin(request, answer)
         return Outcome(request.api, self._reply(request, answer))
+
+    def _noting(self, reply: Reply | Deferred[Reply], began: float) -> Reply | Deferred[Reply]:
+        """Return a reply to a Produce request, whose time is recorded once it is there."""
+        if self._noted is None:
+            return reply
+        if not isinstance(reply, tuple) and isinstance(reply, Deferred):  # the second question is slow
+            return reply.addCallback(self._noted_produce, began)
+        return self._noted_produce(reply, began)
+
+    def _noted_produce(self, reply: Reply, began: float) -> Reply:
+        assert self._noted is not None
+        self._noted(_PRODUCE_NAME, self._seconds() - began)
+        return reply
 
     def _version(self, header: RequestHeader) -> int:
         """Return the version of request and answer. Raises `Refused` if there is none."""

@@ -158,6 +158,7 @@ class KafkaServer:
             handlers if self._before is None else self._before(handlers, self._service.topics),
             seconds=self._reactor.seconds,
             noted=None if self._latency is None else self._noted,
+            repeated=self._service.repeated if self._before is None else None,
         )
         request_limit = options.kafka_max_request_size
         return Terms(

@@ -14,6 +14,7 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.single_produce import SingleProduce
 from mqgateway.gateway.kafka.api.topics import TopicRequests
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.coordination import Coordination
@@ -23,7 +24,10 @@ from mqgateway.gateway.kafka.topics import Topics
 
 
 class Service:
-    """The functions for Kafka clients. `handlers` are the functions by API key."""
+    """The functions for Kafka clients. `handlers` are the functions by API key.
+
+    `repeated` is given Produce requests before their handler; None if each has to be checked by itself.
+    """
 
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
@@ -45,6 +49,9 @@ class Service:
             **Groups(operations, coordinator, access, node).handlers(),
             **OffsetRequests(coordinator, access, topics).handlers(),
         }
+
+        has_access_control = operations.gate.has_access_control
+        self.repeated = None if has_access_control else SingleProduce(operations, topics)
 
     def tick(self) -> None:
         """Do what is due; called ten times a second."""

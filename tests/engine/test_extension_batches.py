@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mqgateway.engine import extension
+from mqgateway.engine.record_batches import ordinary, snappy, walk
 from mqgateway.engine.record_batches import records as records_module
-from mqgateway.engine.record_batches import snappy, walk
+from mqgateway.engine.record_batches.batches import CRC_AT, CRC_START, build_batch
 from mqgateway.engine.record_batches.crc32c import crc32c, crc32c_of_crcmod
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.reader import ELEMENTS_MAX
@@ -26,7 +27,8 @@ from mqgateway.engine.record_batches.snappy import (
     decompress_snappy,
 )
 from mqgateway.engine.record_batches.walk import walk_records
-from tests.support.engine.native_calls import FRAMES, KAFKA_RECORDS, SNAPPY, records_data
+from mqgateway.gateway.kafka.codec import single_batch
+from tests.support.engine.native_calls import FRAMES, KAFKA_RECORDS, PRODUCED, SNAPPY, records_data
 
 assert extension.native is not None  # else it is not collected, see `conftest`
 
@@ -166,3 +168,47 @@ def test_many_records_are_read_alike() -> None:
     given_records = [Record(None, b"%d" % number, (), 0, number) for number in range(2 * TOGETHER + 1)]
     data = records_data(given_records)
     assert both(records_module, lambda: cut(data, len(given_records))) == given_records
+
+
+def ordinary_fields(data: bytes) -> tuple[object, ...] | None:
+    """Return the fields of an ordinary batch."""
+    found = ordinary.ordinary_batch(data, 0, len(data))
+    if found is None:
+        return None
+    deltas = found.least_delta, found.greatest_delta, found.has_keys
+    return (
+        bytes(found.data),
+        found.count,
+        found.base_timestamp,
+        found.max_timestamp,
+        *deltas,
+        found.producer_id,
+    )
+
+
+@given(records, st.integers(-1, 1), st.integers(-1, 1), st.sampled_from([0, 0, 0, 8, 1, 64, 256]))
+def test_batches_are_ordinary_alike(
+    given_records: list[Record], producer_id: int, epoch: int, flags: int
+) -> None:
+    data = numbered(given_records)
+    batch = build_batch(
+        [], base_timestamp=5, producer_id=producer_id, producer_epoch=epoch, base_sequence=epoch, flags=flags
+    )
+    batch[8:12] = (len(batch) - 12 + len(data)).to_bytes(4, "big")
+    batch[23:27] = (len(given_records) - 1).to_bytes(4, "big", signed=True)
+    batch[57:61] = len(given_records).to_bytes(4, "big")
+    batch += data
+    batch[CRC_AT:CRC_START] = crc32c(bytes(batch[CRC_START:])).to_bytes(4, "big")
+    found = both(ordinary, lambda: ordinary_fields(bytes(batch)))
+    has_producer = producer_id >= 0 > epoch
+    assert (found is not None) == (bool(given_records) and not flags and not has_producer)
+
+
+@given(damaged(st.just(bytes(build_batch([Record(b"k", b"v")], base_timestamp=0)))))
+def test_damaged_batches_are_ordinary_alike(data: bytes) -> None:
+    both(ordinary, lambda: ordinary_fields(data))
+
+
+@given(damaged(st.just(PRODUCED)))
+def test_damaged_requests_are_taken_apart_alike(data: bytes) -> None:
+    both(single_batch, lambda: single_batch.read_single_batch(data))

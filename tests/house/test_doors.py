@@ -77,6 +77,7 @@ WALL_TIME = {
     "gateway/remoting/dispatch.py": "written: when a request came",
     "engine/store/views/producers.py": "compared with when batches were stored",
     "gateway/kafka/call.py": "the time with which the timestamps of a producer are compared",
+    "gateway/kafka/api/single_produce.py": "the time with which the timestamps of a producer are compared",
     "gateway/testing/moving.py": "what the wall clock of a test shows",
     "gateway/testing/server.py": "written: when a file was changed",
     "pipeline/jobs/replay.py": "when writers on several machines begin",

@@ -114,7 +114,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.client.errors",
         *SERVERS,
     ),
-    "gateway.kafka.codec": ("gateway.kafka.codec", "engine.record_batches", "engine.steps"),
+    "gateway.kafka.codec": (
+        "gateway.kafka.codec",
+        "engine.extension",
+        "engine.record_batches",
+        "engine.steps",
+    ),
     "gateway.kafka.coordinator": (
         "gateway.kafka.coordinator",
         "gateway.kafka.codec",

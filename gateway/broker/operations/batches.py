@@ -28,6 +28,7 @@ from mqgateway.engine.producers.state import Duplicate, ProducerFigures, Refusal
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import messages_of
+from mqgateway.engine.record_batches.ordinary import OrdinaryBatch
 from mqgateway.engine.steps import Steps, in_parts, run
 from mqgateway.engine.store.batch_consume_queue import BATCH_COUNT_MAX
 from mqgateway.engine.store.cold import ColdRead
@@ -152,7 +153,7 @@ class Batches:
         self._runner = runner
 
     def append(
-        self, permit: Permit, topic: str, queue_id: int, batch: Batch, *, is_all: bool
+        self, permit: Permit, topic: str, queue_id: int, batch: Batch | OrdinaryBatch, *, is_all: bool
     ) -> Appended | Deferred[Appended]:
         """Append a batch that the caller has checked; with `is_all` the outcome waits until the batch is as
         safe as the broker's settings ask for. Raises `OperationError` and `CodecError`."""
@@ -200,7 +201,7 @@ class Batches:
         waiting = self._broker.produce.durability.wait(result, logs)
         return self._gate.leave(waiting.addCallback(_waited, outcome))
 
-    def _known(self, topic: str, queue_id: int, batch: Batch) -> PutResult | None:
+    def _known(self, topic: str, queue_id: int, batch: Batch | OrdinaryBatch) -> PutResult | None:
         """Return where an idempotent producer's batch is if the queue has it. Raises `OperationError`."""
         producer = None if batch.producer_id < 0 else of_header(batch.data)
         if producer is None:
@@ -223,7 +224,9 @@ class Batches:
         end = verdict.stored.end
         return PutResult(_PUT_OK, queue_offset=verdict.base_offset, physical_offset=end, end_offset=end)
 
-    def _put(self, permit: Permit, config: TopicConfig, queue_id: int, batch: Batch) -> PutResult:
+    def _put(
+        self, permit: Permit, config: TopicConfig, queue_id: int, batch: Batch | OrdinaryBatch
+    ) -> PutResult:
         broker, topic = self._broker, config.topic_name
         limit = broker.store_options.max_message_size
         if len(batch.data) > limit or batch.count > BATCH_COUNT_MAX:
@@ -244,7 +247,8 @@ class Batches:
             PROPERTY_CLUSTER: options.broker_cluster_name,
         }
         messages: list[Message] = []
-        for one in messages_of(batch, permit.now):
+        whole = batch if isinstance(batch, Batch) else Batch(batch.data)
+        for one in messages_of(whole, permit.now):
             unique = {PROPERTY_UNIQ_KEY: broker.produce.unique_keys.next(permit.now)}
             properties = {**one.properties, **added, **unique}
             messages.append(

@@ -132,6 +132,11 @@ class Gate:
         self._check(use)
         return Permit(use, principal.connection, self._broker.clock.millis())
 
+    @property
+    def has_access_control(self) -> bool:
+        """True if principals are authenticated or authorized."""
+        return self._admission is not None
+
     def pass_on(self, use: Use, connection: ClientConnection, now: int) -> Permit:
         """Return a permit for a request whose principal and lease were checked on its way here.
 

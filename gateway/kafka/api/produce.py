@@ -152,11 +152,11 @@ class Produce:
                 permit, topic.store_name, data.index, batch, is_all=request.acks == ALL
             )
         except Exception as error:
-            return _failed(data.index, error)
+            return failed(data.index, error)
         time = call.now if rules.has_log_append_time else -1
         if isinstance(outcome, Deferred):
             return outcome.addCallbacks(
-                _appended, _failed_later, callbackArgs=(data.index, time), errbackArgs=(data.index,)
+                _appended, failed_later, callbackArgs=(data.index, time), errbackArgs=(data.index,)
             )
         return _appended(outcome, data.index, time)
 
@@ -205,12 +205,14 @@ def _appended(appended: Appended, index: int, time: int) -> PartitionProduceResp
     return PartitionProduceResponse(index, 0, appended.base_offset, time, appended.log_start_offset)
 
 
-def _failed_later(failure: Failure, index: int) -> PartitionProduceResponse:
+def failed_later(failure: Failure, index: int) -> PartitionProduceResponse:
+    """Return the answer for a partition whose batch was stored and did not become safe."""
     error = failure.value
-    return _failed(index, error if isinstance(error, Exception) else RuntimeError(str(error)))
+    return failed(index, error if isinstance(error, Exception) else RuntimeError(str(error)))
 
 
-def _failed(index: int, error: Exception) -> PartitionProduceResponse:
+def failed(index: int, error: Exception) -> PartitionProduceResponse:
+    """Return the answer for a partition whose batch was not appended."""
     if isinstance(error, BatchRefused):
         return _refused(index, error.code, str(error), error.records)
     if isinstance(error, PropertiesTooLarge):

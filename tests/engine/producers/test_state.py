@@ -163,3 +163,31 @@ def test_batch_after_a_lost_one_is_out_of_order(lost: int) -> None:
     queue = Queue()
     queue.append(0, 0)
     assert queue.check(0, 1 + lost) is Refusal.OUT_OF_ORDER
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["write", "dispatch", "pass", "expire", "delete"]), st.integers(0, 2)))
+)
+def test_states_are_those_of_batches_that_were_not_expected(steps: list[tuple[str, int]]) -> None:
+    expecting, plain = Producers(2, DAY), Producers(2, DAY)
+    offset = now = 0
+    waiting: list[tuple[str, int, ProducerBatch, int, int]] = []
+    for step, number in steps:
+        if step == "write":
+            offset += 1
+            batch = ProducerBatch(number, 0, offset, 1, offset - 1)
+            waiting.append(("t", 0, batch, 100 * offset, now))
+            expecting.expect(*waiting[-1])
+        elif step == "dispatch" and waiting:
+            dispatched = waiting.pop(0)
+            expecting.add(*dispatched)
+            plain.add(*dispatched)
+        elif step == "pass":
+            now += DAY // 2
+        elif step == "expire":
+            expecting.expire(now)
+            plain.expire(now)
+        elif step == "delete":
+            waiting, offset = [], 0
+            assert expecting.forget_topic("t") == plain.forget_topic("t")
+        assert list(expecting.entries.items()) == list(plain.entries.items())

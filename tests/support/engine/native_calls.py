@@ -8,6 +8,7 @@ from types import GeneratorType
 from typing import Any, NamedTuple
 
 from mqgateway.engine.message import Message, pack_host
+from mqgateway.engine.record_batches.batches import build_batch
 from mqgateway.engine.record_batches.records import Record, write_record
 from mqgateway.engine.record_batches.snappy import XERIAL_HEADER
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT
@@ -40,6 +41,10 @@ KAFKA_RECORDS = records_data(
         Record(b"", b"v" * 70, (), 1 << 40, 2),
     ]
 )
+PRODUCED = bytes.fromhex(
+    "0000 000c 00000007 0002 6d65 00 00 ffff 000003e8 02 02 61 02 00000003 04 626262 000000"
+)
+"""A Produce request of version 12 with one batch, which has three bytes."""
 FRAMES = XERIAL_HEADER + 2 * (len(SNAPPY).to_bytes(4, "big") + SNAPPY)
 EXPECTED = (
     TypeError,
@@ -119,6 +124,8 @@ def good_calls() -> list[Call]:
         Call("deflate_block", (log,)),
         Call("walk_records", (KAFKA_RECORDS, 3)),
         Call("cut_records", (KAFKA_RECORDS, 0, 3, 9, [])),
+        Call("ordinary_batch", (bytes(build_batch([Record(b"k", b"v")], base_timestamp=0)), 0, 70)),
+        Call("single_batch", (PRODUCED,)),
         Call("record_starts", (KAFKA_RECORDS, 0, 3)),
         Call("expand_records", (), expanding()),
         Call("add_messages", (), building(log)),
