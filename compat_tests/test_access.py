@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 import pytest
 
+from compat_tests.support import early
 from compat_tests.support.artifacts import SMALL_JVM, program
+from compat_tests.support.early import Work
 from compat_tests.support.mqadmin import MAIN, Mqadmin, Output, normalised
 from compat_tests.support.peers import KINDS, Peers, chosen_kinds
 from compat_tests.support.processes import free_ports
@@ -38,6 +40,9 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand
 
 pytestmark = pytest.mark.timeout(600)
+
+SECONDS = 80
+"""Duration of all steps."""
 
 MEETING_SECONDS = 400
 """How long the quicker broker waits for the other one."""
@@ -286,10 +291,8 @@ def answered(address: str) -> Answers:
     return found
 
 
-@pytest.fixture(scope="session")
-def ran(request: pytest.FixtureRequest, peers: Peers) -> dict[str, tuple[Transcript, Answers]]:
-    """What came of it on each chosen server."""
-    kinds = chosen_kinds(request.config)
+def run_on(peers: Peers, kinds: tuple[str, ...]) -> dict[str, tuple[Transcript, Answers]]:
+    """What came of all steps on brokers of these kinds."""
     meeting = Meeting() if kinds == KINDS else None
     with ThreadPoolExecutor(len(kinds)) as threads:
         runs = [threads.submit(run_steps, kind, peers, meeting) for kind in kinds]
@@ -297,6 +300,18 @@ def ran(request: pytest.FixtureRequest, peers: Peers) -> dict[str, tuple[Transcr
         if failures:
             raise ExceptionGroup("the steps did not come to their end", failures)
         return {kind: run.result() for kind, run in zip(kinds, runs, strict=True)}
+
+
+EARLY = {"ran": (Work(SECONDS, run_on, (KINDS,)),)}
+
+
+@pytest.fixture(scope="session")
+def ran(request: pytest.FixtureRequest) -> dict[str, tuple[Transcript, Answers]]:
+    """What came of it on each chosen server."""
+    ran: dict[str, tuple[Transcript, Answers]] = early.result(
+        request, Work(SECONDS, run_on, (chosen_kinds(request.config),))
+    )
+    return ran
 
 
 def comparable(output: Output) -> list[str]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
+from compat_tests.support.peers import KINDS, Peers
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, MixedCluster, wait_until_registered
 from mqgateway.gateway.codec.bodies import ClusterInfo
 from mqgateway.gateway.codec.codes import RequestCode
 
-KINDS = ("apache", "ours")
+pytestmark = pytest.mark.overlap
+
 REGISTERED_SECONDS = 30
 """Apache's broker registers a new address with its next period, which is 10 s in tests."""
 
@@ -33,8 +34,8 @@ def is_at(namesrv: str, name: str, address: str) -> bool:
 
 
 @pytest.mark.parametrize("namesrv_kind", KINDS)
-def test_announced_address_replaces_the_old_one(namesrv_kind: str, work: Path) -> None:
-    with MixedCluster(namesrv_kind, work / "announced") as cluster:
+def test_announced_address_replaces_the_old_one(namesrv_kind: str, peers: Peers) -> None:
+    with MixedCluster(namesrv_kind, peers.work / "announced") as cluster:
         namesrv, names = cluster.namesrv_address, cluster.broker_names
         wait_until_registered(namesrv, set(names.values()))
         for kind in KINDS:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import pytest
 
+from compat_tests.support import early
+from compat_tests.support.early import Work
 from compat_tests.support.peers import Peers
 from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.broker.requests import REQUESTS
@@ -27,7 +29,7 @@ from mqgateway.gateway.codec.headers import SendMessageRequestHeaderV2
 pytestmark = [pytest.mark.both_servers, pytest.mark.timeout(900)]
 
 CLIENT_ID = "spoiler@1"
-NO_ANSWER_SECONDS = 2.0
+NO_ANSWER_SECONDS = 3.0
 LOCKED_SECONDS, LOCKED_TRIES = 0.2, 5
 MESSAGES = 3
 
@@ -387,14 +389,20 @@ def answer_to_pop(connection: RawConnection, fields: Fields, topic: str, group: 
     return answer
 
 
-@pytest.fixture(scope="module")
-def apaches(peers: Peers) -> Answers:
-    return answers(peers, "apache")
+APACHES, OUR = Work(70, answers, ("apache",)), Work(20, answers, ("ours",))
+EARLY = {"apaches": (APACHES,), "our": (OUR,)}
 
 
 @pytest.fixture(scope="module")
-def our(peers: Peers) -> Answers:
-    return answers(peers, "ours")
+def apaches(request: pytest.FixtureRequest) -> Answers:
+    answers: Answers = early.result(request, APACHES)
+    return answers
+
+
+@pytest.fixture(scope="module")
+def our(request: pytest.FixtureRequest) -> Answers:
+    answers: Answers = early.result(request, OUR)
+    return answers
 
 
 def test_every_code_with_fields_is_in_the_table() -> None:

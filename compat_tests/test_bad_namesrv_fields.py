@@ -17,7 +17,7 @@ from compat_tests.support.peers import Peers
 from compat_tests.support.raw import RawConnection
 from mqgateway.gateway.codec.codes import RequestCode
 
-pytestmark = [pytest.mark.both_servers, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.overlap, pytest.mark.both_servers, pytest.mark.timeout(600)]
 
 Fields = dict[str, str]
 REGISTRATION = json.dumps({"topicConfigSerializeWrapper": {"topicConfigTable": {}}}).encode()

@@ -28,7 +28,7 @@ def with_tracing(installed: Installed, tmp_path_factory: pytest.TempPathFactory)
     return installed
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def runs(
     with_tracing: Installed, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Mapping[str, Future[None]]]:

@@ -29,6 +29,8 @@ from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.remoting.tls import self_signed
 from tests.support.engine.controller.place_contract import check_place
 
+pytestmark = pytest.mark.overlap
+
 LEASE = 5
 SETS = "/mqgateway/controller/g1/sets/"
 

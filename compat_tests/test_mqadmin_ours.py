@@ -12,18 +12,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from compat_tests.support import early
 from compat_tests.support.admin_calls import CONTROLLED, NOT_RUN, STATIC, USUAL, WRONG, Line, lines
+from compat_tests.support.early import Work
 from compat_tests.support.embedded_controller import Controlled
 from compat_tests.support.mqadmin import Mqadmin, Output, normalised
-from compat_tests.support.peers import Peers, chosen_kinds
+from compat_tests.support.peers import KINDS, Peers, chosen_kinds
 from compat_tests.support.processes import wait_until
 from compat_tests.support.servers import BROKER_NAME, CLUSTER_NAME, Server
 from mqgateway.gateway.client import Message, Producer, PushConsumer
@@ -103,6 +106,10 @@ def reason(theirs: Output) -> str:
     return re.sub(r"%RETRY%\w+_(?=\w+$)", "", words)  # the last of the topics that it looked for
 
 
+_in_folder = threading.Lock()
+"""The working directory is the process's, and calls are made from several threads."""
+
+
 class Tools:
     """Both tools beside a server; `words` are what capitals in a call stand for."""
 
@@ -124,9 +131,18 @@ class Tools:
         """Make a call with ours."""
         out: list[str] = []
         err: list[str] = []
-        with chdir(self.words["FOLDER"]):  # consumerStatus leaves files where it is called
+        with self._folder_of(command):
             code = Tool(Surroundings(out.append, err.append, environment={})).run(command)
         return Output("".join(out), "".join(err), code)
+
+    @contextmanager
+    def _folder_of(self, command: Sequence[str]) -> Iterator[None]:
+        """consumerStatus leaves files where it is called; the others stay where they are."""
+        if command[0] != "consumerStatus":
+            yield
+            return
+        with _in_folder, chdir(self.words["FOLDER"]):
+            yield
 
     def _typed(self, line: str, own: str) -> list[str]:
         words = [self.words.get(word, word.replace("OWN", own)) for word in shlex.split(line)]
@@ -162,9 +178,17 @@ def clients(tools: Tools, namesrv: str) -> Iterator[dict[str, str]]:
         }
 
 
-def run_alone(peers: Peers, kind: str, folder: Path) -> list[Told]:
+def new_folder(peers: Peers, name: str) -> Path:
+    """A folder that Apache's tool sees too, in its container."""
+    folder = peers.work / f"{name}-{time.time_ns()}"
+    folder.mkdir()
+    return folder
+
+
+def run_alone(peers: Peers, kind: str) -> list[Told]:
     """All calls to a name server and a broker."""
     found = []
+    folder = new_folder(peers, f"alone-{kind}")
     with ExitStack() as stack:
         server: Server = stack.enter_context(peers.fresh(kind, SETTINGS))
         official = Mqadmin(peers.runtime)
@@ -178,8 +202,9 @@ def run_alone(peers: Peers, kind: str, folder: Path) -> list[Told]:
     return found
 
 
-def run_controlled(peers: Peers, kind: str, folder: Path) -> list[Told]:
+def run_controlled(peers: Peers, kind: str) -> list[Told]:
     """The calls that need a controller, and those that need two broker groups."""
+    folder = new_folder(peers, f"together-{kind}")
     with ExitStack() as stack:
         servers = stack.enter_context(Controlled(kind, folder))
         official = Mqadmin(peers.runtime)
@@ -191,31 +216,21 @@ def run_controlled(peers: Peers, kind: str, folder: Path) -> list[Told]:
 ALONE = lines(USUAL) + lines(WRONG)
 TOGETHER = lines(CONTROLLED) + lines(STATIC)
 
-Run = Callable[[Peers, str, Path], list[Told]]
-
-
-def run_on(request: pytest.FixtureRequest, run: Run) -> dict[str, list[Told]]:
-    """What both tools made of the calls of a run, by kind of server."""
-    peers: Peers = request.getfixturevalue("peers")
-    work: Path = request.getfixturevalue("work")  # which Apache's tool sees too, in its container
-    found = {}
-    for kind in chosen_kinds(request.config):
-        folder = work / f"{run.__name__}-{kind}-{time.time_ns()}"
-        folder.mkdir()
-        found[kind] = run(peers, kind, folder)
-    return found
+ALONE_ON = {kind: Work(90, run_alone, (kind,)) for kind in KINDS}
+TOGETHER_ON = {kind: Work(60, run_controlled, (kind,)) for kind in KINDS}
+EARLY = {"alone": tuple(ALONE_ON.values()), "together": tuple(TOGETHER_ON.values())}
 
 
 @pytest.fixture(scope="session")
 def alone(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
     """All calls to a name server and a broker."""
-    return run_on(request, run_alone)
+    return {kind: early.result(request, ALONE_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.fixture(scope="session")
 def together(request: pytest.FixtureRequest) -> dict[str, list[Told]]:
     """All calls to a controller and to two broker groups."""
-    return run_on(request, run_controlled)
+    return {kind: early.result(request, TOGETHER_ON[kind]) for kind in chosen_kinds(request.config)}
 
 
 @pytest.mark.parametrize("number", range(len(ALONE)), ids=lambda number: ALONE[number].text)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
+
 from compat_tests.support.processes import free_ports, start_logged, stop, wait_until
 from compat_tests.support.raw import RawConnection
 from compat_tests.support.servers import HOST, ROOT, Part
@@ -128,9 +130,10 @@ def serving(work: Path, metrics_port: int, told: Path) -> Iterator[tuple[str, st
         part.kill9()
 
 
-def test_alerts_fire_for_a_stopped_group_and_a_full_disk(work: Path) -> None:
-    port, told = free_ports(), work / "the-disk-is-full"
-    with serving(work, port, told) as (namesrv, broker), scraping(work, port) as prometheus:
+@pytest.mark.overlap
+def test_alerts_fire_for_a_stopped_group_and_a_full_disk(tmp_path: Path) -> None:
+    port, told = free_ports(), tmp_path / "the-disk-is-full"
+    with serving(tmp_path, port, told) as (namesrv, broker), scraping(tmp_path, port) as prometheus:
         with Producer("AlertProducers", namesrv) as producer:
             for number in range(3):
                 producer.send(Message("AlertTopic", f"message {number}"))

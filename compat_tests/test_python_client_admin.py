@@ -35,6 +35,8 @@ from mqgateway.gateway.client import (
 from mqgateway.gateway.client.admin_question import ASKED, Question
 from mqgateway.gateway.codec.bodies import QueueData
 
+pytestmark = pytest.mark.overlap
+
 FIRST: dict[str, Any] = {
     "consume_from_where": "CONSUME_FROM_FIRST_OFFSET",
     "persist_consumer_offset_interval": 500,

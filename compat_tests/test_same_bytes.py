@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from compat_tests.support import early
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import Producer, Queue, Sent, message
+from compat_tests.support.early import Work
 from compat_tests.support.mqadmin import Mqadmin, make_batched
 from compat_tests.support.peers import KINDS, Peers
 from compat_tests.support.processes import wait_until
@@ -36,18 +38,29 @@ TOPIC, BATCHED, GROUP = "SameBytes", "SameBatches", "SameReaders"
 DELAYED = 2
 
 
-@pytest.fixture(scope="module", params=[{}, {"enabledAppendPropCRC": "true"}], ids=["plain", "with CRC"])
-def stores(request: pytest.FixtureRequest, peers: Peers) -> dict[str, Path]:
-    """The directories that both servers left."""
+def written(peers: Peers, has_checksums: bool) -> dict[str, Path]:
+    """The directories that both servers leave after the same things were done to them."""
     admin = Mqadmin(peers.runtime)
     try:
-        return {kind: written_by(kind, peers, admin, request.param) for kind in KINDS}
+        return {kind: written_by(kind, peers, admin, has_checksums) for kind in KINDS}
     finally:
         admin.close()
 
 
-def written_by(kind: str, peers: Peers, admin: Mqadmin, more: dict[str, str]) -> Path:
-    """What a server leaves after the same things were done to it."""
+WRITTEN = (Work(50, written, (False,)), Work(40, written, (True,)))
+EARLY = {"stores": WRITTEN}
+
+
+@pytest.fixture(scope="module", params=WRITTEN, ids=["plain", "with CRC"])
+def stores(request: pytest.FixtureRequest) -> dict[str, Path]:
+    """The directories that both servers left."""
+    stores: dict[str, Path] = early.result(request, request.param)
+    return stores
+
+
+def written_by(kind: str, peers: Peers, admin: Mqadmin, has_checksums: bool) -> Path:
+    """What a server leaves."""
+    more = {"enabledAppendPropCRC": "true"} if has_checksums else {}
     with Server(kind, peers.work, {**SETTINGS, **more}) as server:
         peer = peers.with_server(server, CURRENT)
         with peer.producer("SameProducers", compressOver=3000) as producer:

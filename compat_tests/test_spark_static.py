@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
+import pytest
+
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import ClientError, Driver, Producer, PushConsumer, Queue, message
 from compat_tests.support.mqadmin import Mqadmin
@@ -24,6 +26,8 @@ from mqgateway.pipeline.query import Query
 from mqgateway.pipeline.reading import RangeReader
 from mqgateway.pipeline.request import read_request
 from mqgateway.pipeline.rows import Rows
+
+pytestmark = pytest.mark.overlap
 
 TOPIC, QUEUES, EACH, BLOCK = "StaticRows", 2, 5, 10_000
 Row = tuple[str, int, int, str]

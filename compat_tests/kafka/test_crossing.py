@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.kafka.support.clients import Programs, wait_for_values
+from compat_tests.kafka.support.clients import wait_for_values
 from compat_tests.kafka.support.crossing import (
     MAKERS,
     PARTITIONS,
     Crossing,
     check_received,
     check_records,
-    crossing,
     fill,
 )
 from compat_tests.kafka.support.wire import end_offset
 from compat_tests.support.driver import message
-from compat_tests.support.peers import Peers
+
+pytest_plugins = ("compat_tests.kafka.support.crossing_fixtures",)
 
 STARTS = dict.fromkeys(range(PARTITIONS), 0)
-
-
-@pytest.fixture
-def both(peers: Peers, programs: Programs) -> Crossing:
-    """The clients of both kinds at one server."""
-    return crossing(peers, programs)
 
 
 @pytest.mark.parametrize("maker", MAKERS)

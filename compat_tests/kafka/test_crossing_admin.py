@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from compat_tests.kafka.support.clients import Programs, wait_for_assignment, wait_for_values
+from compat_tests.kafka.support.clients import wait_for_assignment, wait_for_values
 from compat_tests.kafka.support.commands import Commands, Output
-from compat_tests.kafka.support.crossing import MAKERS, Crossing, crossing, mqadmin_at
+from compat_tests.kafka.support.crossing import MAKERS, Crossing
 from compat_tests.support.driver import ClientError, message
-from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.test_resets import Tool
 
+pytest_plugins = ("compat_tests.kafka.support.crossing_fixtures",)
+
 SECONDS = 60
 QUIET_SECONDS = 3
-
-
-@pytest.fixture(scope="module")
-def both(peers: Peers, programs: Programs) -> Crossing:
-    """The clients of both kinds at one server."""
-    return crossing(peers, programs)
-
-
-@pytest.fixture(scope="module")
-def admin(both: Crossing) -> Iterator[Tool]:
-    """The official mqadmin."""
-    with mqadmin_at(both) as admin:
-        yield admin
 
 
 class KafkaTools:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import pytest
 
-from compat_tests.kafka.support.clients import Programs
 from compat_tests.kafka.support.crossing import (
     MAKERS,
     PARTITIONS,
@@ -14,22 +15,24 @@ from compat_tests.kafka.support.crossing import (
     Crossing,
     Filled,
     check_records,
-    crossing,
     fill,
 )
 from compat_tests.kafka.support.readers import READERS, go_peer, grpc_peer
 from compat_tests.kafka.support.wire import end_offset
 from compat_tests.support.driver import message
-from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.test_transactions import COMMIT, ROLLBACK
 from mqgateway.gateway.client import Message, Producer
+
+pytest_plugins = ("compat_tests.kafka.support.crossing_fixtures",)
 
 STARTS = dict.fromkeys(range(PARTITIONS), 0)
 PAIRS = [(writer, maker) for writer in WRITERS for maker in MAKERS]
 PROPERTIES = {"colour": "blau", "größe": "µ"}
 HEADERS = [("TAGS", "T"), *PROPERTIES.items()]
 DELIVERY_SECONDS = 60
+READERS_AT_A_TIME = 4
+"""Consumers wait for most of their time, and each kind is one program that serves several."""
 WHOLE: dict[str, Any] = {"tags": "T", "keys": "k1", "properties": PROPERTIES}
 
 
@@ -38,12 +41,6 @@ class Sent(NamedTuple):
 
     topic: str
     bodies: dict[str, bool]
-
-
-@pytest.fixture(scope="module")
-def both(peers: Peers, programs: Programs) -> Crossing:
-    """The clients of both kinds at one server."""
-    return crossing(peers, programs)
 
 
 @pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: "-in-topic-of-".join(pair))
@@ -56,9 +53,22 @@ def filled(request: pytest.FixtureRequest, both: Crossing) -> Filled:
     return filled
 
 
+@pytest.fixture(scope="module")
+def reading(both: Crossing, filled: Filled) -> Iterator[dict[str, Future[None]]]:
+    """The consumers that read the topic, some at a time."""
+    with ThreadPoolExecutor(READERS_AT_A_TIME, "reader") as threads:
+        yield {name: threads.submit(read, both, filled) for name, read in READERS.items()}
+
+
 @pytest.mark.parametrize("reader", READERS)
-def test_rocketmq_consumer_reads_records_of_kafka(both: Crossing, filled: Filled, reader: str) -> None:
-    READERS[reader](both, filled)
+def test_rocketmq_consumer_reads_records_of_kafka(
+    both: Crossing, filled: Filled, reading: dict[str, Future[None]], reader: str
+) -> None:
+    """A second time a consumer reads alone."""
+    if result := reading.pop(reader, None):
+        result.result()
+    else:
+        READERS[reader](both, filled)
 
 
 @pytest.fixture(scope="module", params=MAKERS)

@@ -11,17 +11,18 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 
-from compat_tests.kafka.support.clients import Programs, wait_for_values
+from compat_tests.kafka.support.clients import wait_for_values
 from compat_tests.kafka.support.commands import Commands
-from compat_tests.kafka.support.crossing import MAKERS, PARTITIONS, Crossing, crossing, mqadmin_at
+from compat_tests.kafka.support.crossing import MAKERS, PARTITIONS, Crossing
 from compat_tests.kafka.support.readers import grpc_peer
 from compat_tests.kafka.support.wire import Connection, end_offset
 from compat_tests.support.driver import message
-from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.test_resets import Tool
 from compat_tests.test_retry import dead_letters
 from mqgateway.gateway.client import Context, Message, Producer, PushConsumer, ReceivedMessage
+
+pytest_plugins = ("compat_tests.kafka.support.crossing_fixtures",)
 
 SECONDS = 60
 ROUNDS = 2
@@ -29,19 +30,6 @@ SETTLE_MILLIS = 5000
 """Time for listeners at work when a consumer stops: without it their messages come again, as in RocketMQ."""
 ENOUGH = 150
 """Records that a member gets before the group moves on."""
-
-
-@pytest.fixture(scope="module")
-def both(peers: Peers, programs: Programs) -> Crossing:
-    """The clients of both kinds at one server."""
-    return crossing(peers, programs)
-
-
-@pytest.fixture(scope="module")
-def admin(both: Crossing) -> Iterator[Tool]:
-    """The official mqadmin."""
-    with mqadmin_at(both) as admin:
-        yield admin
 
 
 class Load:

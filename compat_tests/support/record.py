@@ -40,8 +40,8 @@ PROGRAMS = {
     "kafka.support.builds": ("kafka/programs",),
 }
 """Folders of client programs, by the helper that builds them."""
-NOT_PROGRAMS = ("bench", "official")
-"""Below `support/java/`: what no scenario uses."""
+NOT_PROGRAMS = ("bench", "official", "__pycache__")
+"""Below the folders of client programs: what no scenario uses, and what Python writes there in a run."""
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product that stand beside a server; the others are read for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})

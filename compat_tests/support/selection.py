@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from compat_tests.support.artifacts import CURRENT, cache_folder
+from compat_tests.support.order import arranged
 from compat_tests.support.overlap import kind_of
 from compat_tests.support.peers import KINDS, chosen_kinds
 from compat_tests.support.record import (
@@ -120,7 +121,10 @@ class Selection:
         self._outcomes: dict[str, dict[str, Outcome]] = {side.option: {} for side in SIDES}
 
     def choose(self, items: list[pytest.Item], ours: Sequence[pytest.Item]) -> None:
-        """Deselect, of the suite's own items, comparisons if one server is chosen, and what is proven."""
+        """Deselect, of the suite's own items, comparisons if one server is chosen, and what is proven.
+
+        What is left is put in the order of the run.
+        """
         left_out: list[pytest.Item] = []
         if chosen_kinds(self._config) != KINDS:
             left_out += [item for item in ours if item.get_closest_marker("both_servers")]
@@ -131,6 +135,7 @@ class Selection:
         if left_out:
             self._config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if item not in left_out]
+        items[:] = arranged(items)
 
     def keep(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Keep the outcome of a scenario."""

@@ -38,6 +38,7 @@ def suite(tmp_path: Path) -> Path:
         "support/record.py": "",
         "support/java/driver/Driver.java": "class Driver {}",
         "support/java/bench/Load.java": "class Load {}",
+        "support/java/driver/__pycache__/lines.pyc": "",
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,6 +71,7 @@ def test_helpers_are_found_through_their_imports(suite: Path) -> None:
         ("support/member.py", "b"),
         ("support/java/driver/Driver.java", "a"),
         ("support/java/bench/Load.java", ""),
+        ("support/java/driver/__pycache__/lines.pyc", ""),
         ("support/record.py", ""),
     ],
 )
