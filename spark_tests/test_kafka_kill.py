@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection, create_topic
 from compat_tests.support.processes import wait_until
 from spark_tests.kafka_source import copy
-from spark_tests.test_kafka import PARTITIONS, SECONDS, numbered, read, rows_of, write
+from spark_tests.test_kafka import PARTITIONS, SECONDS, Row, numbered, read, rows_of, write
 from spark_tests.test_kill import newest
 
 KILLS = 3
@@ -82,6 +83,11 @@ def size(server: KafkaServer, topic: str) -> int:
     return -1 if any(row["error_code"] for row in rows) else sum(row["offset"] for row in rows)
 
 
+def is_in_a_batch(checkpoint: Path, done: int) -> bool:
+    """Return True if a stream has committed a batch after the number `done`, and works on another one."""
+    return newest(checkpoint / "offsets") > newest(checkpoint / "commits") > done
+
+
 def contents(frame: DataFrame) -> list[str]:
     """Return keys, values and headers of rows, sorted."""
     return sorted(map(str, frame.select("key", "value", "headers").collect()))
@@ -94,14 +100,13 @@ def test_stream_and_batches_survive_kills_of_the_broker(
     source, target, checkpoint = "killed-source", "killed-target", tmp_path / "checkpoint"
     for topic in (source, target):
         create_topic(server.address, topic, PARTITIONS)
-    offsets, commits = checkpoint / "offsets", checkpoint / "commits"
     stream = copy(spark, server.address, source, target, str(checkpoint))
     query = stream.trigger(processingTime="0.1 seconds").start()
     writer = Writer(spark, server.address, source)
     writer.start()
     for _ in range(KILLS):
-        done = newest(commits)
-        kill_when(server, lambda done=done: newest(offsets) > newest(commits) > done, "a batch is copied")
+        is_time = partial(is_in_a_batch, checkpoint, newest(checkpoint / "commits"))
+        kill_when(server, is_time, "a batch is copied")
     writer.stop()
     rows = writer.batches * ROWS
     wait_until(lambda: size(server, target) >= rows or not query.isActive, SECONDS, "all is copied")
@@ -125,7 +130,7 @@ def test_batch_write_and_read_survive_kills_of_the_broker(spark: SparkSession, s
         writes = thread.submit(write, numbered(spark, 0, READ_ROWS), server.address, topic)
         kill_when(server, lambda: size(server, topic) > 0, "rows are written")
         writes.result(SECONDS)
-        reads: Future[list] = thread.submit(
+        reads: Future[list[Row]] = thread.submit(
             lambda: rows_of(read(spark, server.address, topic, **SMALL_FETCHES))
         )
         kill_when(server, lambda: has_tasks(spark), "rows are read")
