@@ -41,15 +41,15 @@ def numbered(spark: SparkSession, first: int, count: int) -> DataFrame:
     )
 
 
-def write(frame: DataFrame, broker: Broker, topic: str) -> None:
+def write(frame: DataFrame, address: str, topic: str) -> None:
     """Write rows with the sink for Kafka."""
-    options = {"kafka.bootstrap.servers": broker.kafka, "topic": topic, "includeHeaders": "true"}
+    options = {"kafka.bootstrap.servers": address, "topic": topic, "includeHeaders": "true"}
     frame.write.format("kafka").options(**options).save()
 
 
-def read(spark: SparkSession, broker: Broker, topic: str, **options: str) -> DataFrame:
+def read(spark: SparkSession, address: str, topic: str, **options: str) -> DataFrame:
     """Read a topic with the source for Kafka."""
-    given = {"kafka.bootstrap.servers": broker.kafka, "subscribe": topic, "includeHeaders": "true", **options}
+    given = {"kafka.bootstrap.servers": address, "subscribe": topic, "includeHeaders": "true", **options}
     return spark.read.format("kafka").options(**given).load()
 
 
@@ -63,8 +63,8 @@ def rows_of(frame: DataFrame) -> list[Row]:
 def test_batch_writes_rows_that_both_sources_read(spark: SparkSession, broker: Broker, maker: str) -> None:
     """Keys, headers and null values come back; `format("rocketmq")` has the same offsets and bodies."""
     topic = new_topic(broker, "spark_batch", maker)
-    write(numbered(spark, 0, COUNT), broker, topic)
-    came = read(spark, broker, topic).select("key", "value", "headers", "partition", "offset").collect()
+    write(numbered(spark, 0, COUNT), broker.kafka, topic)
+    came = read(spark, broker.kafka, topic).select("key", "value", "headers", "partition", "offset").collect()
     assert sorted(row.offset for row in came if row.partition == 1) == list(range(COUNT // 2))
     numbers = sorted(int(row.key.decode()[1:]) for row in came)
     assert numbers == list(range(COUNT))
@@ -90,20 +90,20 @@ def test_batch_reads_between_offsets_and_times(spark: SparkSession, broker: Brok
     topic = new_topic(broker, "spark_ranges", maker)
     bodies = spark.range(0, 100, 1, 1).select(f.format_string("message %03d", "id").alias("body"))
     bodies.write.format("rocketmq").options(nameServer=broker.namesrv, topic=topic).mode("append").save()
-    write(numbered(spark, 0, COUNT), broker, topic)
-    every = rows_of(read(spark, broker, topic))
+    write(numbered(spark, 0, COUNT), broker.kafka, topic)
+    every = rows_of(read(spark, broker.kafka, topic))
     assert len(every) == COUNT + 100
     assert sum((value or "").startswith("message") for _, _, value in every) == 100
     ranges = {0: (7, 60), 1: (100, 161)}
     starts, ends = (json.dumps({topic: {str(one): ranges[one][which] for one in ranges}}) for which in (0, 1))
-    part = rows_of(read(spark, broker, topic, startingOffsets=starts, endingOffsets=ends))
+    part = rows_of(read(spark, broker.kafka, topic, startingOffsets=starts, endingOffsets=ends))
     assert part == [row for row in every if ranges[row[0]][0] <= row[1] < ranges[row[0]][1]]
-    stamps = read(spark, broker, topic).select(
+    stamps = read(spark, broker.kafka, topic).select(
         "partition", "offset", (f.col("timestamp").cast("double") * 1000).cast("long").alias("at")
     )
     at = {(row.partition, row.offset): row.at for row in stamps.collect()}
     middle = at[0, 60]
-    since = rows_of(read(spark, broker, topic, startingTimestamp=str(middle)))
+    since = rows_of(read(spark, broker.kafka, topic, startingTimestamp=str(middle)))
     firsts = [min(o for (p, o), stamp in at.items() if p == one and stamp >= middle) for one in (0, 1)]
     assert since == [row for row in every if row[1] >= firsts[row[0]]]
 
@@ -112,11 +112,11 @@ def test_stream_continues_at_its_checkpoint(spark: SparkSession, broker: Broker,
     """The second run of a query reads what was written since the first, rows of both protocols."""
     source, target = new_topic(broker, "spark_stream", "kafka"), new_topic(broker, "spark_out", "kafka")
     for first in (0, COUNT):
-        write(numbered(spark, first, COUNT), broker, source)
+        write(numbered(spark, first, COUNT), broker.kafka, source)
         broker.send(source, [f"message {number}" for number in range(first, first + 10)])
         query = copy(spark, broker.kafka, source, target, str(tmp_path / "checkpoint"))
         query.trigger(availableNow=True).start().awaitTermination(SECONDS)
-    copied = read(spark, broker, target).select("key", "value", "headers").collect()
-    original = read(spark, broker, source).select("key", "value", "headers").collect()
+    copied = read(spark, broker.kafka, target).select("key", "value", "headers").collect()
+    original = read(spark, broker.kafka, source).select("key", "value", "headers").collect()
     assert len(copied) == 2 * COUNT + 20
     assert sorted(map(str, copied)) == sorted(map(str, original))

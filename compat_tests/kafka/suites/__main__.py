@@ -21,26 +21,27 @@ SUITES = {suite.NAME: suite for suite in (franz, librdkafka)}
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m compat_tests.kafka.suites", description=__doc__)
-    parser.add_argument("server", help="apache or ours, which is started; or host:port of one that runs")
+    parser.add_argument("server", help="apache or ours, which is started; or host:port of one of ours")
     parser.add_argument("suite", choices=sorted(SUITES))
     parser.add_argument("words", nargs="*", help="run only tests whose names have one of these")
     parser.add_argument("--record", action="store_true", help="write what came of the tests to the table")
     arguments = parser.parse_args()
     suite = SUITES[arguments.suite]
+    kind = "apache" if arguments.server == "apache" else "ours"
+    expected = load(suite.NAME, kind)
     work = Path(tempfile.mkdtemp(prefix="kafka-suite-"))
     log = work / f"{suite.NAME}.log"
     print(f"output in {log}", flush=True)
     suite.build()
     with running(arguments.server, work, suite.SETTINGS) as address:
         began = time.monotonic()
-        outcomes = suite.outcomes(address, arguments.words, log)
+        outcomes = suite.outcomes(address, arguments.words, log, expected)
         seconds = time.monotonic() - began
-    expected = load(suite.NAME)
     for outcome in sorted({*outcomes.values()}):
         print(f"{sum(one == outcome for one in outcomes.values())} {outcome}")
     print(f"{seconds:.0f} s")
     if arguments.record:
-        save(suite.NAME, recorded(expected, outcomes))
+        save(suite.NAME, kind, recorded(expected, outcomes))
         return
     if arguments.words:
         expected = {name: entry for name, entry in expected.items() if name in outcomes}

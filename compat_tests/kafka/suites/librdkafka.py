@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TextIO
 
-from compat_tests.kafka.suites.outcomes import FAILED, LEFT, PASSED, SKIPPED, load
+from compat_tests.kafka.suites.outcomes import FAILED, LEFT, PASSED, SKIPPED, Expected
 from compat_tests.support.artifacts import cache_folder, made, run
 
 NAME = "librdkafka"
@@ -42,14 +42,16 @@ def _build(aside: Path) -> None:
         run(["make", "-j2", "-C", folder, target], aside)
 
 
-def outcomes(address: str, words: Sequence[str], log: Path) -> dict[str, str]:
+def outcomes(
+    address: str, words: Sequence[str], log: Path, expected: Mapping[str, Expected]
+) -> dict[str, str]:
     """Run the tests of the table, or those that begin with a word; return what came of them."""
     runner = build() / "tests"
     config = log.with_suffix(".conf")
     config.write_text(f"bootstrap.servers={address}\ntest.timeout.multiplier={PATIENCE}\n")
-    names = [name for name, entry in load(NAME).items() if entry.outcome != LEFT]
+    names = [name for name, entry in expected.items() if entry.outcome != LEFT]
     if words:
-        names = [name for name in load(NAME) if name.startswith(tuple(words))]
+        names = [name for name in expected if name.startswith(tuple(words))]
     with log.open("w") as output, ThreadPoolExecutor(AT_ONCE) as threads:
         found = zip(names, threads.map(lambda name: _run(runner, name, config), names), strict=True)
         return dict(_written(name, *ended, output) for name, ended in found)

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parent / "expected"
 PASSED = "passed"
 FAILED = "failed"
 SKIPPED = "skipped"
-"""The test found that the server lacks what it needs."""
+"""The test found that the server, or its own set-up, lacks what it needs."""
 LEFT = "left"
 """Not run, because it would wait for what the server lacks."""
 
@@ -23,17 +23,17 @@ class Expected(NamedTuple):
     reason: str = ""
 
 
-def load(suite: str) -> dict[str, Expected]:
-    """Return the table of a suite."""
-    lines = (FOLDER / f"{suite}.tsv").read_text().splitlines()
+def load(suite: str, kind: str) -> dict[str, Expected]:
+    """Return the table of a suite for servers of a kind, `apache` or `ours`."""
+    lines = (FOLDER / kind / f"{suite}.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines if line]
     return {name: Expected(*columns) for name, *columns in rows}
 
 
-def save(suite: str, expected: Mapping[str, Expected]) -> None:
-    """Write the table of a suite."""
+def save(suite: str, kind: str, expected: Mapping[str, Expected]) -> None:
+    """Write the table of a suite for servers of a kind."""
     rows = ["\t".join((name, *entry)).rstrip() for name, entry in sorted(expected.items())]
-    (FOLDER / f"{suite}.tsv").write_text("".join(f"{row}\n" for row in rows))
+    (FOLDER / kind / f"{suite}.tsv").write_text("".join(f"{row}\n" for row in rows))
 
 
 def differences(expected: Mapping[str, Expected], outcomes: Mapping[str, str]) -> list[str]:

@@ -43,8 +43,9 @@ def test_test_that_does_not_end_has_failed_and_parts_that_pass_are_not_named() -
     assert franz.parse(text) == {"TestA": PASSED, "TestA/one": SKIPPED, "TestB": FAILED}
 
 
+@pytest.mark.parametrize("kind", ["apache", "ours"])
 @pytest.mark.parametrize("suite", [franz.NAME, librdkafka.NAME])
-def test_everything_but_a_pass_has_a_reason(suite: str) -> None:
-    table = load(suite)
+def test_everything_but_a_pass_has_a_reason(suite: str, kind: str) -> None:
+    table = load(suite, kind)
     assert {entry.outcome for entry in table.values()} <= {PASSED, FAILED, SKIPPED, LEFT}
     assert [name for name, entry in table.items() if bool(entry.reason) == (entry.outcome == PASSED)] == []
