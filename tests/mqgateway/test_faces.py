@@ -69,7 +69,8 @@ def test_the_client_loads_neither_server_nor_commands() -> None:
     assert {name for name in ours if name.startswith(servers)} == set()
     assert ours & {f"mqgateway.engine.options.{name}" for name in ("broker", "store", "namesrv")} == set()
     assert {name for name in ours if name.startswith("mqgateway.engine.store.")} == {
-        "mqgateway.engine.store.record"
+        "mqgateway.engine.store.client_elements",
+        "mqgateway.engine.store.record",
     }
 
 
