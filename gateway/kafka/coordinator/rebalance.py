@@ -61,10 +61,10 @@ class Rebalances:
         is_first = group.state is State.EMPTY
         group.move(State.PREPARING, self._clock.millis())
         log.info("group %s rebalances after generation %d: %s", group.id, group.generation, reason)
-        if is_first:
-            delay = self._settings.initial_rebalance_delay
+        delay = self._settings.initial_rebalance_delay if is_first else 0
+        if delay:
             self._await_others(group, delay, max(group.rebalance_timeout - delay, 0))
-        elif group.have_all_joined():
+        elif is_first or group.have_all_joined():
             self.complete(group)
         else:
             self._await_joins(group)

@@ -5,6 +5,7 @@ from twisted.internet.defer import Deferred, fail
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.coordinator.group import State
 from mqgateway.gateway.kafka.coordinator.offsets_log import MemoryLog, NotWritten, Records
+from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from tests.support.gateway.kafka.groups import Groups
 
 
@@ -71,3 +72,11 @@ def test_member_that_does_not_sync_in_a_stable_group_is_removed() -> None:
     groups.pass_time(4100)
     assert list(groups.group().members) == [one]
     assert groups.heartbeat(other) == E.UNKNOWN_MEMBER_ID
+
+
+def test_first_join_of_a_group_is_answered_at_once_without_an_initial_delay() -> None:
+    groups = Groups(GroupSettings(initial_rebalance_delay=0))
+    groups.join()  # is given an id, and may never use it
+    answer = groups.join(groups.join().one.member_id).one
+    assert (answer.error_code, answer.generation_id, len(answer.members)) == (E.NONE, 1, 1)
+    assert groups.group().state is State.COMPLETING
