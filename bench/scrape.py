@@ -21,9 +21,10 @@ from typing import Any
 import click
 from rich.console import Console
 
+from bench.in_process import Loop
 from bench.measure import is_compiled, machine
-from bench.micro import BODY, HOST, PROPERTIES, Loop
 from bench.pages import json_option, page_option, write_section
+from bench.requests import BODY, HOST, PROPERTIES
 from bench.results import commit
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk

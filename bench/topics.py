@@ -21,8 +21,8 @@ import click
 import psutil
 
 from bench.measure import is_compiled, machine, usage
-from bench.micro import request
 from bench.pages import json_option, page_option, write_section
+from bench.requests import request
 from bench.results import commit
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST, our_serve

@@ -39,8 +39,8 @@ import click
 from rich.console import Console
 
 from bench.measure import machine
-from bench.micro import send_request
 from bench.pages import page_option, write_section
+from bench.requests import send_request
 from bench.results import commit
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST, Server
