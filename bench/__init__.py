@@ -1,5 +1,6 @@
 """Side by side with Apache's broker in one run.
 
+`python -m bench NAME` runs a benchmark, `--help` lists them. `messages` does so if none is named:
 `rows` says what is measured and what is aimed at, `measure` takes CPU time and memory of a server from the
 operating system, `run` drives one row on one server with the official client, `rest` watches servers that
 nobody asks for anything (`idle` is their clients), `report` makes medians, ratios and the tables, `aims`

@@ -1,4 +1,4 @@
-"""`python -m bench.clients`: the Python client beside the official Java client, in turn, on our broker.
+"""`python -m bench clients`: the Python client beside the official Java client, in turn, on our broker.
 
 Both put the same kinds of load on one server: the Java client with `Load.java`, ours with `mqgateway perf`.
 Figures are medians, written as ours / Java's = ratio; CPU is that of the client's process.
@@ -127,7 +127,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
         "Figures are medians, written as ours / Java's = ratio. CPU and memory are those of the client's",
         "process from its start, a JVM's warming up included. Java's client has a thread for each of its",
         "synchronous sends; ours begins the next when an answer comes: a program with as many blocking",
-        "threads pays for switches between them besides. `python -m bench.clients` repeats it.",
+        "threads pays for switches between them besides. `python -m bench clients` repeats it.",
         "",
         "| work | " + " | ".join(title for _, title, _ in FIGURES) + " |",
         "| --- |" + " ---: |" * len(FIGURES),
@@ -147,7 +147,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
 @click.option("--seconds", type=click.IntRange(1), help="Length of a run, instead of the row's.")
 @page_option()
 def main(names: tuple[str, ...], count: int, seconds: int | None, page_path: str | None) -> None:
-    """Measure the Python client and the official Java client side by side on our broker."""
+    """Compare the Python client with the official Java client, on our broker."""
     console = Console(width=200)
     rows = [row for row in ROWS if not names or row.name in names]
     pairs = []
@@ -173,7 +173,3 @@ def main(names: tuple[str, ...], count: int, seconds: int | None, page_path: str
     console.print("\n".join(section(pairs, count)), highlight=False)
     if page_path:
         write_section(Path(page_path), "clients", section(pairs, count))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m bench.commands`: what a call of a command costs, from a shell's point of view.
+"""`python -m bench commands`: what a call of a command costs, from a shell's point of view.
 
 Every call is a process of its own, from its start to its end, beside a server of ours that does nothing else.
 CPU is that of the process, in user and system. Apache's tool is called a few times only: a call is a JVM.
@@ -99,7 +99,7 @@ def section(found: Sequence[Calls]) -> list[str]:
     lines = [
         "## Commands",
         "",
-        f"`python -m bench.commands`, {today}, {commit()}, {machine()}. A call is a process from its",
+        f"`python -m bench commands`, {today}, {commit()}, {machine()}. A call is a process from its",
         "start to its end; CPU is the mean of a call.",
         "",
         "| call | calls | p50, ms | p99, ms | CPU, ms | Python modules |",
@@ -118,7 +118,7 @@ def section(found: Sequence[Calls]) -> list[str]:
 @json_option()
 @page_option()
 def main(calls: int, apaches: int, json_path: str | None, page_path: str | None) -> None:
-    """What a call of a command costs, beside Apache's tool."""
+    """Time `mqadmin` beside Apache's tool, and `mqgateway --help`."""
     found = measure(calls, apaches)
     lines = section(found)
     click.echo("\n".join(lines))
@@ -126,7 +126,3 @@ def main(calls: int, apaches: int, json_path: str | None, page_path: str | None)
         Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=2))
     if page_path:
         write_section(Path(page_path), "commands", lines)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m bench.curves`: throughput, CPU and memory of a server as one thing grows.
+"""`python -m bench curves`: throughput, CPU and memory of a server as one thing grows.
 
 One load (sends of 16 threads) with more connections beside it, over more topics, over more queues, with
 larger messages, on a longer log, on more processes of a container. Ours alone, or with `--apache` Apache's
@@ -230,7 +230,7 @@ def section(points: Sequence[Point], told: dict[str, str], picture_name: str) ->
         "",
         f"Measured on {told['date']}, {told['commit']} ({told['form']}): {told['machine']}.",
         "The official Java client sends 1 KB from 16 threads, one after another, while one thing grows; load",
-        "and server share the cores. One run of a few seconds a point. `python -m bench.curves` repeats it.",
+        "and server share the cores. One run of a few seconds a point. `python -m bench curves` repeats it.",
         "",
         f"![throughput, CPU and memory as one thing grows]({picture_name})",
         "",
@@ -259,7 +259,7 @@ def main(
     json_path: str | None,
     page_path: str | None,
 ) -> None:
-    """Measure what grows with what."""
+    """Measure throughput, CPU and memory as connections, topics, queues, messages or the log grow."""
     if unknown := set(names) - {curve.name for curve in CURVES}:
         raise click.BadParameter(f"no curve {unknown.pop()!r}")
     console = Console(width=160)
@@ -295,7 +295,3 @@ def load_points(path: str | None) -> list[Point]:
     if path is None or not Path(path).exists():
         return []
     return [Point(**point) for point in json.loads(Path(path).read_text())["points"]]
-
-
-if __name__ == "__main__":
-    main()

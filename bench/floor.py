@@ -1,4 +1,4 @@
-"""`python -m bench.floor`: how far a send is from what this machine can do at all.
+"""`python -m bench floor`: how far a send is from what this machine can do at all.
 
 The official client's sends against a server that only answers (`bench.echo`), beside ours; and what the bytes
 of messages cost when they are merely copied, written, and brought to the disk.
@@ -169,7 +169,7 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
         f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
         "The official Java client's sends against a server on the same reactor that cuts frames and answers",
         "each with the same bytes (`bench/echo.py`), beside ours, in turn; medians. What is left above it is",
-        "what a broker does. `python -m bench.floor` repeats it.",
+        "what a broker does. `python -m bench floor` repeats it.",
         "",
         "| work | echo, messages/s | ours, messages/s | share | echo, CPU s/million | ours, CPU s/million |",
         "| --- |" + " ---: |" * 5,
@@ -201,7 +201,7 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
 def main(
     names: tuple[str, ...], pairs: int, scale: float, json_path: str | None, page_path: str | None
 ) -> None:
-    """Measure what a send would cost if the server did nothing."""
+    """Compare sends with a server that only answers, and time copies, writes and syncs of bytes."""
     console = Console(width=160)
     with tempfile.TemporaryDirectory(prefix="mqgateway-floor-") as folder:
         pieces = measure_bytes(Path(folder))
@@ -215,7 +215,3 @@ def main(
         Path(json_path).write_text(json.dumps({**told, **figures}, indent=1) + "\n")
     if page_path:
         write_section(Path(page_path), "the floor", lines)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m bench.grpc`: Apache's proxy and broker beside ours, with the official Java gRPC client as load.
+"""`python -m bench grpc`: Apache's proxy and broker beside ours, with the official Java gRPC client as load.
 
 CPU and memory are those of all processes of a server: name server, broker and proxy of Apache's, the one of
 ours. Figures are medians, written as ours / Apache's = ratio.
@@ -138,7 +138,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
         f"name server, broker and proxy 5.5.0, {runs} run{'s' if runs > 1 else ''} each; client and server",
         "shared these cores. Figures are medians, written as ours / Apache's = ratio. CPU and memory are of",
         "all processes of a server. Latencies are of a send; of a receive of up to 32 messages; of a message",
-        "from the send to the listener. `python -m bench.grpc` repeats it.",
+        "from the send to the listener. `python -m bench grpc` repeats it.",
         "",
         "| work | " + " | ".join(title for _, title, _ in FIGURES) + " | failed |",
         "| --- |" + " ---: |" * (len(FIGURES) + 1),
@@ -172,7 +172,7 @@ def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Conso
 @click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
 @page_option()
 def main(names: tuple[str, ...], count: int, scale: float, page_path: str | None) -> None:
-    """Measure both doors side by side, with the official Java gRPC client as load."""
+    """Send and receive over gRPC on Apache's proxy and on ours, with the official Java client as load."""
     console = Console(width=200)
     rows = [row.scaled(scale) for row in ROWS if not names or row.name in names]
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
@@ -187,7 +187,3 @@ def main(names: tuple[str, ...], count: int, scale: float, page_path: str | None
     console.print("\n".join(section(pairs, count)), highlight=False)
     if page_path:
         write_section(Path(page_path), "grpc", section(pairs, count))
-
-
-if __name__ == "__main__":
-    main()

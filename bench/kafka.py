@@ -1,4 +1,4 @@
-"""`python -m bench.kafka`: Apache Kafka beside our Kafka front end, with the perf programs of Java's client.
+"""`python -m bench kafka`: Apache Kafka beside our Kafka front end, with the perf programs of Java's client.
 
 Servers take turns; the one that is not measured is suspended. Figures are medians, written as
 ours / Apache's = ratio. CPU and memory are those of the server's process.
@@ -162,7 +162,7 @@ def section(pairs: Sequence[Pair]) -> list[str]:
         f"Load and server shared these cores: {machine()}.",
         "Figures are medians, written as ours / Apache's = ratio, after one run each that does not count",
         "(none for a fresh server). CPU and memory are of the server's process. Load is the load average",
-        "of the machine, of which this benchmark is a part. `python -m bench.kafka` repeats it.",
+        "of the machine, of which this benchmark is a part. `python -m bench kafka` repeats it.",
         "",
     ]
     for compiled, title in ((True, "Compiled form"), (False, "Plain Python")):
@@ -242,7 +242,7 @@ def main(
     page_path: str | None,
     no_run: bool,
 ) -> None:
-    """Measure Apache Kafka and ours side by side, with the Java client's perf programs as load."""
+    """Produce and consume on Apache Kafka and on ours, with the perf programs of Java's client as load."""
     console = Console(width=200)
     unknown = set(names) - {row.name for row in ROWS}
     if unknown:
@@ -256,7 +256,3 @@ def main(
     console.print("\n".join(section(ordered(pairs))), highlight=False, markup=False)
     if page_path:
         write_section(Path(page_path), "kafka", section(ordered(pairs)))
-
-
-if __name__ == "__main__":
-    main()

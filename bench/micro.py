@@ -1,4 +1,4 @@
-"""`python -m bench.micro`: what the single steps of a send and a pull cost in this process.
+"""`python -m bench micro`: what the single steps of a send and a pull cost in this process.
 
 Codec, append, dispatch and read, and whole sends and pulls from bytes to bytes without sockets, of a broker
 and of a client. For each the least time of all repeats, and the number of Python instructions, which no other
@@ -132,7 +132,7 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
         f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
         f"One process, no sockets, messages of 1 KB, {TOGETHER} together; times are the least of {repeats}",
         "repeats. Instructions are those of Python's interpreter: what C or compiled modules do counts as",
-        "none; counted is what a broker does that exports metrics. `python -m bench.micro` repeats it.",
+        "none; counted is what a broker does that exports metrics. `python -m bench micro` repeats it.",
         "",
         "| step | µs | Python instructions |",
         "| --- | ---: | ---: |",
@@ -145,7 +145,7 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
 @json_option()
 @page_option()
 def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
-    """Measure single steps in this process."""
+    """Time the codec, the store, whole sends and pulls and other single steps in one process."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
         below = Path(folder)
@@ -160,7 +160,3 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
         Path(json_path).write_text(json.dumps(given, indent=1) + "\n")
     if page_path:
         write_section(Path(page_path), "single steps", lines)
-
-
-if __name__ == "__main__":
-    main()

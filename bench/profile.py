@@ -1,4 +1,4 @@
-"""`python -m bench.profile`: where the CPU time of a row goes on our server, by `perf`.
+"""`python -m bench profile`: where the CPU time of a row goes on our server, by `perf`.
 
 Each row's load is put on a server of ours, after one that does not count, while `perf record` looks at its
 processes 2,000 times a second; the shares of what it found, of the CPU time that the system gives for a
@@ -99,7 +99,7 @@ def section(profiles: Sequence[Profile]) -> list[str]:
         "## Profiles",
         "",
         f"CPU time of our server for a message, in µs, and what it is spent in, by `perf`: {machine()}.",
-        "`python -m bench.profile` repeats it.",
+        "`python -m bench profile` repeats it.",
         "",
         f"| work | measured | CPU | {' | '.join(PARTS)} |",
         f"| --- | --- | ---: |{' ---: |' * len(PARTS)}",
@@ -117,7 +117,7 @@ def section(profiles: Sequence[Profile]) -> list[str]:
 @json_option("Keep all profiles here; those of the same row, commit and form are replaced.")
 @page_option("Write the section of this page, with all that the file of --json has.")
 def main(names: tuple[str, ...], json_path: str | None, page_path: str | None) -> None:
-    """Find out where the CPU time of our server goes."""
+    """Find where the CPU time of the server goes, row by row; needs `perf`."""
     console = Console(width=200)
     kept: dict[tuple[str, str, bool], Profile] = {}
     if json_path and Path(json_path).exists():
@@ -138,7 +138,3 @@ def main(names: tuple[str, ...], json_path: str | None, page_path: str | None) -
             Path(json_path).write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
     if page_path:
         write_section(Path(page_path), "profiles", section(list(kept.values())))
-
-
-if __name__ == "__main__":
-    main()

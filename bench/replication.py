@@ -1,4 +1,4 @@
-"""`python -m bench.replication`: replication of our pair beside Apache's, and what clients see of a failover.
+"""`python -m bench replication`: replication of our pair beside Apache's, and what clients see of a failover.
 
 Both kinds take turns, each run on a new pair, so that nothing else runs meanwhile. A load is put on the
 master with the official client, after one that does not count; a new slave copies a whole log; and of two
@@ -162,7 +162,7 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
         "A master, its slave and a name server of one kind, each a process, all on these cores together with",
         f"the load; both kinds took turns, runs of each: {pairs}, on new stores (Apache RocketMQ 5.5.0 with",
         "`-Xms1g -Xmx2g`). Figures are medians, written as ours / Apache's = ratio.",
-        "`python -m bench.replication` repeats it.",
+        "`python -m bench replication` repeats it.",
     ]
     notes = {
         "load": [
@@ -199,7 +199,7 @@ def main(
     json_path: str | None,
     page_path: str | None,
 ) -> None:
-    """Measure replication and failover of our pair beside Apache's."""
+    """Measure replication and failover of a master and its slave, ours beside Apache's."""
     console = Console(width=200)
     with tempfile.TemporaryDirectory(prefix="mqgateway-replication-") as folder:
         bench = Bench(Path(folder), pairs, seconds, messages, console)
@@ -215,7 +215,3 @@ def main(
         Path(json_path).write_text(json.dumps({"machine": machine(), "parts": found}, indent=1))
     if page_path:
         write_section(Path(page_path), "replication", section(parts, pairs))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m bench.scale`: how large things may get, measured part by part.
+"""`python -m bench scale`: how large things may get, measured part by part.
 
 `names`: a name server with very many brokers, topics and clients; `broker`: a broker whose store and tables
 are very large; `connections`: one with very many connections; `container`: what broker processes cost; `day`:
@@ -32,7 +32,7 @@ def section(findings: Sequence[Finding]) -> list[str]:
     lines = [
         "## Scale",
         "",
-        "`python -m bench.scale` repeats it; CPU time is given beside the time by the clock.",
+        "`python -m bench scale` repeats it; CPU time is given beside the time by the clock.",
         "",
     ]
     for part in PARTS:
@@ -59,7 +59,7 @@ def main(
     page_path: str | None,
     no_run: bool,
 ) -> None:
-    """Measure how large things may get."""
+    """Find the limits of a name server, a broker and a container, and the growth in a day of load."""
     console = Console(width=160, file=sys.stderr)
     findings = load_findings(json_path)
     for part in () if no_run else PARTS:
@@ -86,7 +86,3 @@ def together(known: Sequence[Finding], found: Sequence[Finding]) -> list[Finding
     """What is known of other parts and servers, and what was found now."""
     again = {(one.part, one.server) for one in found}
     return [*(one for one in known if (one.part, one.server) not in again), *found]
-
-
-if __name__ == "__main__":
-    main()

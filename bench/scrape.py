@@ -1,4 +1,4 @@
-"""`python -m bench.scrape`: what a scrape of very many topics and groups costs the loop.
+"""`python -m bench scrape`: what a scrape of very many topics and groups costs the loop.
 
 One broker in this process, on a real disk, without sockets: each topic has a message, each group lags in one
 topic. A scrape is done as it is served, a step at a time. What counts is the loop's time in all, and the
@@ -133,7 +133,7 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
         f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
         f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the CPU time",
         f"of the loop without the writing to a socket, the least of {repeats} scrapes each; first ones make",
-        "all labels; the longest piece is the median of later ones. `python -m bench.scrape` repeats it.",
+        "all labels; the longest piece is the median of later ones. `python -m bench scrape` repeats it.",
         "",
         "| set | lines | MB | first, ms | later, ms | longest piece, ms |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
@@ -151,7 +151,7 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
 @json_option()
 @page_option()
 def main(topics: int, groups: int, repeats: int, json_path: str | None, page_path: str | None) -> None:
-    """Measure scrapes in this process."""
+    """Time a scrape of the metrics of many topics and groups."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-scrape-") as folder:
         observe = broker(Path(folder), topics, min(groups, topics))
@@ -166,7 +166,3 @@ def main(topics: int, groups: int, repeats: int, json_path: str | None, page_pat
         Path(json_path).write_text(json.dumps(given, indent=1) + "\n")
     if page_path:
         write_section(Path(page_path), "scrapes", lines)
-
-
-if __name__ == "__main__":
-    main()

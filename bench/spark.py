@@ -1,4 +1,4 @@
-"""`python -m bench.spark`: a topic read whole by the Spark source, beside the Java pull consumer.
+"""`python -m bench spark`: a topic read whole by the Spark source, beside the Java pull consumer.
 
 Both read the same messages of one server, in turn: the official client with two threads (`Pull.java`), Spark
 with two workers (`local[2]`) into a sink that throws rows away. Figures are medians; CPU is that of Spark's
@@ -107,7 +107,7 @@ def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
         f"by the official pull consumer {CURRENT} with {THREADS} threads, each with one pull of 32 messages",
         "under way, and a new JVM for each run, whose start does not count.",
         "Readers and server shared these cores; figures are medians. CPU is that of Spark's JVM and workers.",
-        "`python -m bench.spark` repeats it.",
+        "`python -m bench spark` repeats it.",
         "",
         "No figure of Spark's Kafka source stands beside it: we found none that is published for one machine",
         "and messages of a known size, and this benchmark does not run Kafka.",
@@ -127,7 +127,7 @@ def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
 @click.option("--pairs", default=3, show_default=True, help="Runs of each reader, alternating.")
 @page_option()
 def main(messages: int, pairs: int, page_path: str | None) -> None:
-    """Measure the Spark source beside the Java pull consumer."""
+    """Read a topic with the Spark source and with the Java pull consumer."""
     console = Console(width=200)
     runs: dict[str, list[Run]] = {work: [] for work in WORKS}
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
@@ -156,7 +156,3 @@ def main(messages: int, pairs: int, page_path: str | None) -> None:
     console.print("\n".join(lines), highlight=False)
     if page_path:
         write_section(Path(page_path), "Spark", lines)
-
-
-if __name__ == "__main__":
-    main()

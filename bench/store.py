@@ -1,4 +1,4 @@
-"""`python -m bench.store`: starts, memory and stalls of the store, beside Apache's broker on the same folder.
+"""`python -m bench store`: starts, memory and stalls of the store, beside Apache's broker on the same folder.
 
 Fills a log of some gigabytes and a store of many queues, starts both servers on each, clean and killed, warm
 and cold, and measures how long sends are held up by cold reads and by removals. A table, and JSON.
@@ -139,7 +139,7 @@ def section(tables: list[Table], results: dict[str, Any]) -> list[str]:
         f"Measured on {today}: {results['machine']}. Ours and Apache's broker (5.5.0, `-Xms1g -Xmx2g`)",
         "started on the same folder in turn; seconds are from the start of the process until it takes",
         "connections. *Killed*: the store was not stopped in order. *Cold*: nothing of it was in memory.",
-        "`python -m bench.store` repeats it.",
+        "`python -m bench store` repeats it.",
         "",
         f"To fill the store of many queues took {filled['put_seconds']:.0f} s for",
         f"{filled['messages']:,} messages in one process, which then had {filled['resident_mb']:.0f} MB",
@@ -168,7 +168,7 @@ def main(
     json_path: str | None,
     page_path: str | None,
 ) -> None:
-    """Measure the store: starts, memory, stalls."""
+    """Measure starts, memory and stalls of large stores."""
     console = Console(width=160)
     kinds = ("ours", "apache") if apache else ("ours",)
     with tempfile.TemporaryDirectory(prefix="mqgateway-store-", dir=work) as folder:
@@ -192,7 +192,3 @@ def main(
             Path(json_path).write_text(json.dumps(bench.results, indent=1))
         if page_path:
             write_section(Path(page_path), "the store", section(tables, bench.results))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`python -m bench.succession`: sets under a controller beside Apache's: how long nobody leads, what is
+"""`python -m bench succession`: sets under a controller beside Apache's: how long nobody leads, what is
 lost.
 
 A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with defaults.
@@ -243,7 +243,7 @@ def section(runs: Runs, parts: Sequence[str]) -> list[str]:
         "Figures are medians, with the 99th percentile (of fewer than 100 runs the greatest) and the number",
         f"of runs. The stock Java clients look for routes each {ROUTE_MILLIS} ms, not 30 s, and wait",
         f"{SEND_TIMEOUT_MILLIS} ms for a send, not 3 s; the push consumer gives a pull 30 s, unless it",
-        "closes the connection because of another request. `python -m bench.succession` repeats it.",
+        "closes the connection because of another request. `python -m bench succession` repeats it.",
         "",
         "| part | figure | ours | Apache's |",
         "| --- | --- | ---: | ---: |",
@@ -269,7 +269,7 @@ def run_once(part: str, kind: str) -> Figures | str:
 def main(
     names: tuple[str, ...], wanted: int, seconds: float | None, json_path: str | None, page_path: str | None
 ) -> None:
-    """Measure how another master follows, ours beside Apache's."""
+    """Measure the time to the next master, and losses, in sets under a controller, ours beside Apache's."""
     console = Console(width=200)
     parts = [part for part in PARTS if not names or part in names]
     try:
@@ -297,7 +297,3 @@ def main(
     console.print("\n".join(section(runs, shown)), highlight=False)
     if page_path:
         write_section(Path(page_path), "succession", section(runs, shown))
-
-
-if __name__ == "__main__":
-    main()

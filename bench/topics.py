@@ -1,4 +1,4 @@
-"""`python -m bench.topics`: very many topics, each made by the first send to it.
+"""`python -m bench topics`: very many topics, each made by the first send to it.
 
 A server of ours in a temporary folder gets a message to each of so many new topics, over some connections
 that wait for each answer, while one more sends to a topic that is there, every 10 ms, and notes how long that
@@ -192,7 +192,7 @@ def section(found: Sequence[Making], connections: int) -> list[str]:
         f" ({'compiled' if is_compiled() else 'plain Python'}): {machine()}.",
         f"A message to each of so many topics that are not there, over {connections} connections that wait",
         "for each answer, while one more sends to a topic that is there every 10 ms; name server and broker",
-        "in one process; then SIGTERM. `python -m bench.topics` repeats it.",
+        "in one process; then SIGTERM. `python -m bench topics` repeats it.",
         "",
         "| topics | seconds | CPU s | resident MB | others' p50 ms | p99 ms | longest ms | stop s"
         " | stop CPU s | load average |",
@@ -212,7 +212,7 @@ def section(found: Sequence[Making], connections: int) -> list[str]:
 @json_option()
 @page_option()
 def main(counts: tuple[int, ...], connections: int, json_path: str | None, page_path: str | None) -> None:
-    """Measure how topics are made by sends, what others notice of it, and the stop."""
+    """Create topics by sends, and measure the effect on other senders and on the stop."""
     found = []
     for count in counts:
         found.append(measure(count, connections))
@@ -223,7 +223,3 @@ def main(counts: tuple[int, ...], connections: int, json_path: str | None, page_
         Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
     if page_path:
         write_section(Path(page_path), "many topics", lines)
-
-
-if __name__ == "__main__":
-    main()

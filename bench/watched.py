@@ -1,4 +1,4 @@
-"""`python -m bench.watched`: what it costs to be watched.
+"""`python -m bench watched`: what it costs to be watched.
 
 Sends on three servers of ours in turn: two that export no metrics and have no console, and one that is
 scraped every 5 s while somebody has the console's overview open: its figures as they come, and what the page
@@ -301,7 +301,7 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
         f"console, and to one that is scraped every {SCRAPE_SECONDS} s while the console's overview is open;",
         f"{len(starts)} starts of all three, {rounds} rounds of {seconds:g} s on each, in changing order.",
         "Ratios are those within a round: their median, and between what 19 of 20 medians of starts and",
-        "rounds drawn from these lie. CPU time is that of all threads. `python -m bench.watched` repeats it.",
+        "rounds drawn from these lie. CPU time is that of all threads. `python -m bench watched` repeats it.",
         "",
         "| | messages/s | CPU s for a million |",
         "| --- | ---: | ---: |",
@@ -342,7 +342,7 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
 @click.option("--seconds", default=0.1, show_default=True, help="Of a round on each server.")
 @page_option()
 def main(starts: int, rounds: int, seconds: float, page_path: str | None) -> None:
-    """Measure servers that nobody watches and one that is."""
+    """Measure the cost of scrapes and an open console to sends."""
     found: list[Start] = []
     shares: list[float] = []
     for number in range(starts):
@@ -357,7 +357,3 @@ def main(starts: int, rounds: int, seconds: float, page_path: str | None) -> Non
     Console(width=160).print("\n".join(lines), highlight=False, markup=False)
     if page_path:
         write_section(Path(page_path), "watched", lines)
-
-
-if __name__ == "__main__":
-    main()
