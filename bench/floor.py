@@ -4,8 +4,6 @@ The official client's sends against a server that only answers (`bench.echo`), b
 of messages cost when they are merely copied, written, and brought to the disk.
 """
 
-import datetime
-import json
 import mmap
 import os
 import statistics
@@ -16,13 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from bench.echo import HOST
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on, suspended
 from bench.rows import ROWS, Row
 from bench.run import run_row
 from compat_tests.support.processes import free_ports
@@ -162,11 +158,10 @@ def least(work: Callable[[int], None], places: Sequence[int], times: int) -> flo
 
 def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
     """The section of the page."""
-    form = "compiled" if is_compiled() else "plain Python"
     lines = [
         "## The floor",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
+        measured_on(),
         "The official Java client's sends against a server on the same reactor that cuts frames and answers",
         "each with the same bytes (`bench/echo.py`), beside ours, in turn; medians. What is left above it is",
         "what a broker does. `python -m bench floor` repeats it.",
@@ -192,26 +187,18 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
     return lines
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, default=LOADS, show_default=True, help="Only this load.")
-@click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each load's seconds.")
-@json_option()
-@page_option()
-def main(
-    names: tuple[str, ...], pairs: int, scale: float, json_path: str | None, page_path: str | None
-) -> None:
+@benchmark(
+    "floor --row sync-1 --pairs 1",
+    rows=[row.name for row in ROWS],
+    selected=LOADS,
+    pairs=3,
+    is_scaled=True,
+)
+def main(given: Invocation) -> None:
     """Compare sends with a server that only answers, and time copies, writes and syncs of bytes."""
-    console = Console(width=160)
     with tempfile.TemporaryDirectory(prefix="mqgateway-floor-") as folder:
         pieces = measure_bytes(Path(folder))
-    rows = [row.scaled(scale) for row in ROWS if row.name in names]
-    floors = measure_loads(rows, pairs, console)
-    lines = section(floors, pieces)
-    console.print("\n".join(lines), highlight=False, markup=False)
-    if json_path:
-        figures = {"bytes": [asdict(one) for one in pieces], "loads": [asdict(one) for one in floors]}
-        told = {"machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit()}
-        Path(json_path).write_text(json.dumps({**told, **figures}, indent=1) + "\n")
-    if page_path:
-        write_section(Path(page_path), "the floor", lines)
+    rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+    floors = measure_loads(rows, given.pairs, given.console)
+    given.save(bytes=[asdict(one) for one in pieces], loads=[asdict(one) for one in floors])
+    given.write("the floor", section(floors, pieces))

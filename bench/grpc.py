@@ -6,21 +6,19 @@ ours. Figures are medians, written as ours / Apache's = ratio.
 
 from __future__ import annotations
 
-import datetime
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import click
 from rich.console import Console
 
-from bench.measure import machine, suspended, usage
-from bench.pages import page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on, suspended, usage
 from bench.rest import Clients
 from bench.rows import Row
 from bench.run import CLIENT_JVM, measured
@@ -133,7 +131,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
     lines = [
         "## gRPC",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         f"The official Java client {JAVA_CLIENT} put each load in turn on mqgateway and on Apache's",
         f"name server, broker and proxy 5.5.0, {runs} run{'s' if runs > 1 else ''} each; client and server",
         "shared these cores. Figures are medians, written as ours / Apache's = ratio. CPU and memory are of",
@@ -166,24 +164,23 @@ def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Conso
     return pair
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", "count", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
-@page_option()
-def main(names: tuple[str, ...], count: int, scale: float, page_path: str | None) -> None:
+@benchmark(
+    "grpc --row grpc-16 --pairs 1",
+    rows=[row.name for row in ROWS],
+    pairs=3,
+    is_scaled=True,
+)
+def main(given: Invocation) -> None:
     """Send and receive over gRPC on Apache's proxy and on ours, with the official Java client as load."""
-    console = Console(width=200)
-    rows = [row.scaled(scale) for row in ROWS if not names or row.name in names]
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         servers: dict[str, GrpcServer] = {}
         try:
             for kind in SERVERS:
                 servers[kind] = GrpcServer(kind, Path(folder), {}, production=True).start()
-            pairs = [compare(row, count, servers, console) for row in rows]
+            rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+            pairs = [compare(row, given.pairs, servers, given.console) for row in rows]
         finally:
             for server in servers.values():
                 server.discard()
-    console.print("\n".join(section(pairs, count)), highlight=False)
-    if page_path:
-        write_section(Path(page_path), "grpc", section(pairs, count))
+    given.save(rows=[asdict(pair) for pair in pairs])
+    given.write("grpc", section(pairs, given.pairs))

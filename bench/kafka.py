@@ -6,7 +6,6 @@ ours / Apache's = ratio. CPU and memory are those of the server's process.
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import statistics
@@ -15,14 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from bench.aims import Aimed, misses
+from bench.frame import Invocation, benchmark
 from bench.kafka_runs import ROWS, Row, Run, run_row, server_of, start_row
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.measure import commit, is_compiled, machine, suspended, today
 from compat_tests.kafka.support.builds import KAFKA
 from compat_tests.kafka.support.servers import KafkaServer
 
@@ -107,7 +104,7 @@ def compare(rows: Sequence[Row], pairs: int, console: Console) -> Iterator[Pair]
 
 
 def _attempt(row: Row, pairs: int, servers: dict[str, KafkaServer], console: Console) -> Iterator[Pair]:
-    pair = Pair(row, date=datetime.date.today().isoformat(), commit=commit(), is_compiled=is_compiled())
+    pair = Pair(row, date=today(), commit=commit(), is_compiled=is_compiled())
     loads: list[float] = []
     try:
         for kind in servers:
@@ -227,32 +224,19 @@ def ordered(pairs: Pairs) -> list[Pair]:
     return [pairs[key] for key in keys if key in pairs]
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", "count", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's records.")
-@json_option("Keep all runs here. Other rows that the file has stay; those measured now are replaced.")
-@page_option("Write the section of this page, with all rows that the file of --json has.")
-@click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
-def main(
-    names: tuple[str, ...],
-    count: int,
-    scale: float,
-    json_path: str | None,
-    page_path: str | None,
-    no_run: bool,
-) -> None:
+@benchmark(
+    "kafka --row produce-1k --pairs 1 --json kafka.json",
+    rows=[row.name for row in ROWS],
+    pairs=3,
+    is_scaled=True,
+    is_kept=True,
+)
+def main(given: Invocation) -> None:
     """Produce and consume on Apache Kafka and on ours, with the perf programs of Java's client as load."""
-    console = Console(width=200)
-    unknown = set(names) - {row.name for row in ROWS}
-    if unknown:
-        raise click.BadParameter(f"no row {', '.join(sorted(unknown))}")
-    pairs = load_pairs(Path(json_path)) if json_path else {}
-    rows = [row.scaled(scale) for row in ROWS if not names or row.name in names]
-    for pair in () if no_run else compare(rows, count, console):
+    pairs = load_pairs(given.json_path) if given.json_path else {}
+    rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+    for pair in () if given.no_run else compare(rows, given.pairs, given.console):
         pairs[pair.row.name, pair.is_compiled] = pair
-        if json_path:
-            save_pairs(Path(json_path), pairs)
-    console.print("\n".join(section(ordered(pairs))), highlight=False, markup=False)
-    if page_path:
-        write_section(Path(page_path), "kafka", section(ordered(pairs)))
+        if given.json_path:
+            save_pairs(given.json_path, pairs)
+    given.write("kafka", section(ordered(pairs)))

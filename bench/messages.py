@@ -1,6 +1,5 @@
 """Rows of Apache's broker and ours side by side, alternating; `python -m bench` runs them."""
 
-import datetime
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,12 @@ from rich.console import Console
 
 from bench.access import GuardedServer
 from bench.arrangements import LOADS_CORE, SERVERS_CORE, Arrangement, on_core
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import commit, is_compiled, machine, suspended, today
 from bench.prepared import topic_names, write_topics
 from bench.report import Comparison, arrangement_section, line, print_table, section
-from bench.results import Results, Starts, commit, load_results, save_results
-from bench.rows import ROWS, Row, choose
+from bench.results import Results, Starts, load_results, save_results
+from bench.rows import ROWS, Row
 from bench.run import run_row
 from compat_tests.support.servers import Server
 
@@ -34,8 +33,7 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
     for kind in SERVERS:
         with on_core(LOADS_CORE, row.arrangement):
             run_row(row.scaled(WARMING), servers[kind], -1)
-    today = datetime.date.today().isoformat()
-    comparison = Comparison(row, machine=machine(), date=today, commit=commit(), is_compiled=is_compiled())
+    comparison = Comparison(row, machine=machine(), date=today(), commit=commit(), is_compiled=is_compiled())
     for pair in range(pairs):
         # The first server may find a cooler machine: take turns.
         for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
@@ -86,22 +84,25 @@ def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:
         return server.start(), time.monotonic() - began
 
 
-def write_page(path: Path, results: Results) -> None:
+def write_page(given: Invocation, results: Results) -> None:
     """Write a section for each form of the server that was measured."""
     for compiled, title in ((False, "Messages"), (True, "Messages, compiled")):
         comparisons = results.of(compiled)
         starts = results.starts.get(compiled, Starts()).seconds
         if comparisons:
-            write_section(path, title.lower(), section(title, comparisons, starts))
+            given.write_page(title.lower(), section(title, comparisons, starts))
     everything = list(results.comparisons.values())
     if any(one.row.arrangement is not Arrangement.APART for one in everything):
-        write_section(path, "how the cores are shared", arrangement_section(everything))
+        given.write_page("how the cores are shared", arrangement_section(everything))
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
+@benchmark(
+    "messages --row sync-64 --pairs 5 --json results.json",
+    rows=[row.name for row in ROWS],
+    pairs=3,
+    is_scaled=True,
+    is_kept=True,
+)
 @click.option(
     "--arrangement",
     type=click.Choice([one.value for one in Arrangement]),
@@ -109,35 +110,21 @@ def write_page(path: Path, results: Results) -> None:
     show_default=True,
     help="How servers and load share the cores.",
 )
-@json_option("Write all samples here. Other rows that the file has stay; those measured now are replaced.")
-@page_option("Write the sections of this page, with all rows that the file of --json has.")
-@click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
-def main(
-    names: tuple[str, ...],
-    pairs: int,
-    scale: float,
-    arrangement: str,
-    json_path: str | None,
-    page_path: str | None,
-    no_run: bool,
-) -> None:
+def main(given: Invocation, arrangement: str) -> None:
     """Send and consume on Apache's broker and on ours, with the official Java client as load."""
-    console = Console(width=200)
-    try:
-        rows = choose(names)
-    except KeyError as error:
-        raise click.BadParameter(str(error.args[0])) from None
-    results = load_results(Path(json_path)) if json_path else Results()
-    if not no_run:
-        starts = Starts(date=datetime.date.today().isoformat())
-        arranged = [replace(row.scaled(scale), arrangement=Arrangement(arrangement)) for row in rows]
-        for comparison in compare_all(arranged, pairs, starts, console):
+    results = load_results(given.json_path) if given.json_path else Results()
+    if not given.no_run:
+        starts = Starts(date=today())
+        arranged = [
+            replace(row.scaled(given.scale), arrangement=Arrangement(arrangement))
+            for row in given.select(ROWS)
+        ]
+        for comparison in compare_all(arranged, given.pairs, starts, given.console):
             results.add(comparison)
             if starts.seconds:
                 results.starts[is_compiled()] = starts
-            if json_path:
-                save_results(Path(json_path), results)
+            if given.json_path:
+                save_results(given.json_path, results)
     for compiled in (False, True):
-        print_table(results.of(compiled, Arrangement(arrangement)), console)
-    if page_path:
-        write_page(Path(page_path), results)
+        print_table(results.of(compiled, Arrangement(arrangement)), Console(width=200))
+    write_page(given, results)

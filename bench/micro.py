@@ -5,8 +5,6 @@ and of a client. For each the least time of all repeats, and the number of Pytho
 work on the machine changes (what is compiled has none).
 """
 
-import datetime
-import json
 import logging
 import tempfile
 from collections.abc import Sequence
@@ -15,16 +13,15 @@ from functools import partial
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from bench.frame import Invocation, benchmark
 from bench.in_process import Server, check
-from bench.measure import is_compiled, machine
+from bench.measure import measured_on
 from bench.micro_client import client_work
 from bench.micro_grpc import grpc_work
 from bench.micro_kafka import kafka_work
 from bench.micro_looks import looks_work
 from bench.micro_reads import reads_work
-from bench.pages import json_option, page_option, write_section
 from bench.requests import (
     BODY,
     HOST,
@@ -37,7 +34,6 @@ from bench.requests import (
     pull_request,
     send_request,
 )
-from bench.results import commit
 from bench.steps import Step, Work, measured
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.disk import RealDisk
@@ -125,11 +121,10 @@ def whole_work(folder: Path) -> list[Work]:
 
 def section(steps: Sequence[Step], repeats: int) -> list[str]:
     """The section of the page."""
-    form = "compiled" if is_compiled() else "plain Python"
     lines = [
         "## Single steps",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
+        measured_on(),
         f"One process, no sockets, messages of 1 KB, {TOGETHER} together; times are the least of {repeats}",
         "repeats. Instructions are those of Python's interpreter: what C or compiled modules do counts as",
         "none; counted is what a broker does that exports metrics. `python -m bench micro` repeats it.",
@@ -140,11 +135,9 @@ def section(steps: Sequence[Step], repeats: int) -> list[str]:
     return lines + [f"| {step.name} | {step.microseconds:.2f} | {step.instructions:,.0f} |" for step in steps]
 
 
-@click.command()
+@benchmark("micro --repeats 1000")
 @click.option("--repeats", default=300, show_default=True, help="Repeats of each step.")
-@json_option()
-@page_option()
-def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
+def main(given: Invocation, repeats: int) -> None:
     """Time the codec, the store, whole sends and pulls and other single steps in one process."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-micro-") as folder:
@@ -152,11 +145,5 @@ def main(repeats: int, json_path: str | None, page_path: str | None) -> None:
         work = [*codec_work(), *store_work(below), *whole_work(below), *reads_work(below)]
         work += [*grpc_work(below), *kafka_work(below), *looks_work(below), *client_work()]
         steps = [measured(one, repeats) for one in work]
-    lines = section(steps, repeats)
-    Console(width=160).print("\n".join(lines), highlight=False, markup=False)
-    if json_path:
-        told = {"machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit()}
-        given = {**told, "compiled": is_compiled(), "steps": [asdict(step) for step in steps]}
-        Path(json_path).write_text(json.dumps(given, indent=1) + "\n")
-    if page_path:
-        write_section(Path(page_path), "single steps", lines)
+    given.save(steps=[asdict(step) for step in steps])
+    given.write("single steps", section(steps, repeats))

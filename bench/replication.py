@@ -8,8 +8,6 @@ Figures are medians, written as ours / Apache's = ratio.
 
 from __future__ import annotations
 
-import datetime
-import json
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +17,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench.measure import machine
-from bench.pages import json_option, page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
 from bench.replication_pair import Pair
 from bench.replication_runs import (
     FAILOVER_THREADS,
@@ -158,7 +156,7 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
     lines = [
         "## Replication",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         "A master, its slave and a name server of one kind, each a process, all on these cores together with",
         f"the load; both kinds took turns, runs of each: {pairs}, on new stores (Apache RocketMQ 5.5.0 with",
         "`-Xms1g -Xmx2g`). Figures are medians, written as ours / Apache's = ratio.",
@@ -184,34 +182,18 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
     return lines
 
 
-@click.command()
-@click.option("--part", "names", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
-@click.option("--pairs", default=3, show_default=True, help="Runs of each kind, alternating.")
+@benchmark("replication --row load --pairs 1", rows=PARTS, pairs=3)
 @click.option("--seconds", type=click.IntRange(2), help="Length of a load, instead of the row's.")
 @click.option("--messages", default=COPIED_MESSAGES, show_default=True, help="Messages that a slave copies.")
-@json_option()
-@page_option()
-def main(
-    names: tuple[str, ...],
-    pairs: int,
-    seconds: int | None,
-    messages: int,
-    json_path: str | None,
-    page_path: str | None,
-) -> None:
+def main(given: Invocation, seconds: int | None, messages: int) -> None:
     """Measure replication and failover of a master and its slave, ours beside Apache's."""
-    console = Console(width=200)
     with tempfile.TemporaryDirectory(prefix="mqgateway-replication-") as folder:
-        bench = Bench(Path(folder), pairs, seconds, messages, console)
+        bench = Bench(Path(folder), given.pairs, seconds, messages, given.console)
         works: dict[str, Callable[[], list[Line]]] = {
             "load": bench.loads,
             "copy": bench.copies,
             "failover": bench.failovers,
         }
-        parts = {name: works[name]() for name in PARTS if not names or name in names}
-    console.print("\n".join(section(parts, pairs)), highlight=False)
-    if json_path:
-        found = {name: [vars(line) for line in lines] for name, lines in parts.items()}
-        Path(json_path).write_text(json.dumps({"machine": machine(), "parts": found}, indent=1))
-    if page_path:
-        write_section(Path(page_path), "replication", section(parts, pairs))
+        parts = {name: works[name]() for name in PARTS if given.selects(name)}
+    given.save(parts={name: [vars(line) for line in lines] for name, lines in parts.items()})
+    given.write("replication", section(parts, given.pairs))

@@ -65,4 +65,4 @@ def test_pairs_survive_a_file_and_are_told_by_form(tmp_path: Path) -> None:
 def test_unknown_row_is_refused() -> None:
     result = CliRunner().invoke(main, ["--row", "sync-64", "--no-run"])
     assert result.exit_code == 2
-    assert "no row sync-64" in result.output
+    assert "'sync-64' is not one of" in result.output
