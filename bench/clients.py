@@ -7,12 +7,11 @@ Figures are medians, written as ours / Java's = ratio; CPU is that of the client
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ import psutil
 from bench.frame import Invocation, benchmark
 from bench.loads import running_load
 from bench.measure import measured_on
+from bench.pairs import Pair, turns
 from bench.rows import Row
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.support.artifacts import CURRENT, program
@@ -49,16 +49,10 @@ class Run:
     resident_mb: float
 
 
-@dataclass
-class Pair:
+class ClientPair(Pair[Row]):
     """All runs of one row with both clients."""
 
-    row: Row
-    runs: dict[str, list[Run]] = field(default_factory=lambda: {client: [] for client in CLIENTS})
-
-    def median(self, client: str, name: str) -> float:
-        """The median of one figure."""
-        return float(statistics.median(getattr(run, name) for run in self.runs[client]))
+    sides = CLIENTS
 
 
 def java(row: Row, server: Server, topic: str) -> list[str]:
@@ -113,7 +107,7 @@ FIGURES = (
 )
 
 
-def section(pairs: Sequence[Pair], runs: int) -> list[str]:
+def section(pairs: Sequence[ClientPair], runs: int) -> list[str]:
     """The section of the page."""
     lines = [
         "## Clients",
@@ -131,10 +125,7 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
         "| --- |" + " ---: |" * len(FIGURES),
     ]
     for pair in pairs:
-        cells = []
-        for name, _, form in FIGURES:
-            ours, javas = pair.median("python", name), pair.median("java", name)
-            cells.append(f"{form.format(ours)} / {form.format(javas)} = {ours / javas:.2f}")
+        cells = [pair.cell(name, form) for name, _, form in FIGURES]
         lines.append(f"| {pair.row.title} | {' | '.join(cells)} |")
     return lines
 
@@ -150,15 +141,14 @@ def main(given: Invocation, seconds: int | None) -> None:
             for row in given.select(ROWS):
                 if seconds and row.work != "consume":
                     row = Row(row.name, row.work, row.title, seconds, row.threads, row.body_bytes)
-                pair = Pair(row)
-                for number in range(given.pairs):
-                    for client in CLIENTS if number % 2 == 0 else reversed(CLIENTS):
-                        came = run(client, row, server, number)
-                        pair.runs[client].append(came)
-                        given.console.print(
-                            f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
-                            f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB"
-                        )
+                pair = ClientPair(row)
+                for number, client in turns(given.pairs, CLIENTS):
+                    came = run(client, row, server, number)
+                    pair.runs[client].append(came)
+                    given.console.print(
+                        f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
+                        f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB"
+                    )
                 pairs.append(pair)
         finally:
             server.stop()

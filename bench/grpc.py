@@ -6,26 +6,25 @@ ours. Figures are medians, written as ours / Apache's = ratio.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from bench.frame import Invocation, benchmark
 from bench.measure import measured_on, suspended, usage
+from bench.pairs import SIDES, Pair, turns
 from bench.rest import Clients
 from bench.rows import Row
 from bench.run import CLIENT_JVM, measured
 from compat_tests.support.grpc.builds import JAVA_CLIENT, jars, java_program
 from compat_tests.support.grpc.doors import GrpcServer
 
-SERVERS = ("apache", "ours")
 SETTLE_SECONDS = 10
 
 ROWS = (
@@ -62,24 +61,8 @@ FIGURES = (
 )
 
 
-@dataclass
-class Pair:
+class GrpcPair(Pair[Row]):
     """All runs of one row on both servers."""
-
-    row: Row
-    runs: dict[str, list[Run]] = field(default_factory=lambda: {kind: [] for kind in SERVERS})
-
-    def cell(self, name: str, form: str) -> str:
-        """One figure of both, and its ratio."""
-        both = []
-        for kind in ("ours", "apache"):
-            values = [getattr(run, name) for run in self.runs[kind]]
-            if not values or None in values:
-                return "-"
-            both.append(statistics.median(values))
-        ours, apaches = both
-        ratio = f" = {ours / apaches:.2f}" if apaches else ""
-        return f"{form.format(ours)} / {form.format(apaches)}{ratio}"
 
     @property
     def failed(self) -> int:
@@ -126,7 +109,7 @@ def idle(row: Row, server: GrpcServer) -> Run:
     return Run(after.resident_bytes / 1e6, lost, cpu_percent=used / took * 100)
 
 
-def section(pairs: Sequence[Pair], runs: int) -> list[str]:
+def section(pairs: Sequence[GrpcPair], runs: int) -> list[str]:
     """The section of the page."""
     lines = [
         "## gRPC",
@@ -147,20 +130,19 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
     return lines
 
 
-def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Console) -> Pair:
+def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Console) -> GrpcPair:
     """Run one row in turn on both, after one run on each that does not count."""
-    for kind in SERVERS:
+    for kind in SIDES:
         if row.work != "idle":
             run(row.scaled(0.5), servers[kind], -1)
-    pair = Pair(row)
-    for number in range(count):
-        for kind in SERVERS if number % 2 == 0 else reversed(SERVERS):
-            other = servers["ours" if kind == "apache" else "apache"]
-            with suspended(other.pids):
-                servers[kind].wait_until_registered()  # it was suspended just now
-                came = run(row, servers[kind], number)
-            pair.runs[kind].append(came)
-            console.print(f"{row.name:13} {kind:7} {came}", highlight=False)
+    pair = GrpcPair(row)
+    for number, kind in turns(count):
+        other = servers["ours" if kind == "apache" else "apache"]
+        with suspended(other.pids):
+            servers[kind].wait_until_registered()  # it was suspended just now
+            came = run(row, servers[kind], number)
+        pair.runs[kind].append(came)
+        console.print(f"{row.name:13} {kind:7} {came}", highlight=False)
     return pair
 
 
@@ -175,7 +157,7 @@ def main(given: Invocation) -> None:
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         servers: dict[str, GrpcServer] = {}
         try:
-            for kind in SERVERS:
+            for kind in SIDES:
                 servers[kind] = GrpcServer(kind, Path(folder), {}, production=True).start()
             rows = [row.scaled(given.scale) for row in given.select(ROWS)]
             pairs = [compare(row, given.pairs, servers, given.console) for row in rows]

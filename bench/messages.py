@@ -13,6 +13,7 @@ from bench.access import GuardedServer
 from bench.arrangements import LOADS_CORE, SERVERS_CORE, Arrangement, on_core
 from bench.frame import Invocation, benchmark
 from bench.measure import commit, is_compiled, machine, suspended, today
+from bench.pairs import SIDES, turns
 from bench.prepared import topic_names, write_topics
 from bench.report import Comparison, arrangement_section, line, print_table, section
 from bench.results import Results, Starts, load_results, save_results
@@ -20,7 +21,6 @@ from bench.rows import ROWS, Row
 from bench.run import run_row
 from compat_tests.support.servers import Server
 
-SERVERS = ("apache", "ours")
 WARMING = 0.5
 """Share of a row's work in the run that does not count."""
 
@@ -30,20 +30,19 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
 
     Without that the first row would measure how Apache's JVM gets warm.
     """
-    for kind in SERVERS:
+    for kind in SIDES:
         with on_core(LOADS_CORE, row.arrangement):
             run_row(row.scaled(WARMING), servers[kind], -1)
     comparison = Comparison(row, machine=machine(), date=today(), commit=commit(), is_compiled=is_compiled())
-    for pair in range(pairs):
-        # The first server may find a cooler machine: take turns.
-        for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
-            other = servers["ours" if kind == "apache" else "apache"]
-            with suspended(other.pids):
-                servers[kind].wait_until_registered()  # it was suspended just now
-                with on_core(LOADS_CORE, row.arrangement):
-                    sample = run_row(row, servers[kind], pair)
-            getattr(comparison, kind).append(sample)
-            console.print(line(comparison, kind), highlight=False)
+    # The first server may find a cooler machine: they take turns.
+    for pair, kind in turns(pairs):
+        other = servers["ours" if kind == "apache" else "apache"]
+        with suspended(other.pids):
+            servers[kind].wait_until_registered()  # it was suspended just now
+            with on_core(LOADS_CORE, row.arrangement):
+                sample = run_row(row, servers[kind], pair)
+        getattr(comparison, kind).append(sample)
+        console.print(line(comparison, kind), highlight=False)
     return comparison
 
 
@@ -57,7 +56,7 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
         with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
             servers: dict[str, Server] = {}
             try:
-                for kind in SERVERS:
+                for kind in SIDES:
                     servers[kind], seconds = start(kind, Path(folder), same[0])
                     if same[0].is_on_defaults:
                         starts.seconds.setdefault(kind, seconds)

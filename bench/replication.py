@@ -19,6 +19,7 @@ from rich.console import Console
 
 from bench.frame import Invocation, benchmark
 from bench.measure import measured_on
+from bench.pairs import SIDES, cell, turns
 from bench.replication_pair import Pair
 from bench.replication_runs import (
     FAILOVER_THREADS,
@@ -34,7 +35,6 @@ from bench.replication_runs import (
 )
 from bench.rows import Row
 
-KINDS = ("apache", "ours")
 LOADS = (
     Row("sync-16", "sync", "sync send, 16 threads, 1 KB", 8, threads=16),
     Row("async", "async", "async send, 1 KB", 8),
@@ -76,18 +76,15 @@ class Line:
 
     title: str
     columns: Columns
-    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in SIDES})
 
     def cells(self) -> list[str]:
         """`ours / Apache's = ratio` of each figure."""
         return [self._cell(name, form) for name, _, form in self.columns]
 
     def _cell(self, name: str, form: str) -> str:
-        ours, apache = (
-            statistics.median(run[name] for run in self.runs[kind]) for kind in ("ours", "apache")
-        )
-        ratio = f" = {ours / apache:.2f}" if apache else ""
-        return f"{form.format(ours)} / {form.format(apache)}{ratio}"
+        apache, ours = (statistics.median(run[name] for run in self.runs[kind]) for kind in SIDES)
+        return cell(ours, apache, form)
 
 
 class Bench:
@@ -133,10 +130,9 @@ class Bench:
         return [line]
 
     def _turns(self, what: str) -> Iterator[tuple[int, str, Path]]:
-        for number in range(self._pairs):
-            for kind in KINDS if number % 2 == 0 else reversed(KINDS):
-                with tempfile.TemporaryDirectory(prefix=f"{what}-{kind}-", dir=self._work) as folder:
-                    yield number, kind, Path(folder)
+        for number, kind in turns(self._pairs):
+            with tempfile.TemporaryDirectory(prefix=f"{what}-{kind}-", dir=self._work) as folder:
+                yield number, kind, Path(folder)
 
     def _add(self, line: Line, kind: str, number: int, came: Figures) -> None:
         line.runs[kind].append(came)
