@@ -9,4 +9,6 @@ compares figures with their limits, `results` keeps them in a file.
 
 `curves` lets one thing grow (`picture` draws it), `floor` measures what no server can be faster than (`echo`
 is a server that only answers), `micro` measures single steps in one process, `commands` calls of commands.
+The work of `micro` is made of `requests`, the broker of `in_process`, and `steps`; `pairs` has the runs and
+ratios of benchmarks with two sides.
 """

@@ -142,7 +142,7 @@ def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Conso
             servers[kind].wait_until_registered()  # it was suspended just now
             came = run(row, servers[kind], number)
         pair.runs[kind].append(came)
-        console.print(f"{row.name:13} {kind:7} {came}", highlight=False)
+        console.print(f"{row.name:13} {kind:7} {came}")
     return pair
 
 

@@ -92,9 +92,9 @@ def _attempt(row: Row, pairs: int, servers: dict[str, KafkaServer], console: Con
             run = _one(row, kind, servers, number)
             pair.runs[kind].append(run)
             loads.append(os.getloadavg()[0])
-            console.print(line(row, kind, run), highlight=False)
+            console.print(line(row, kind, run))
     except RuntimeError as failure:
-        console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
+        console.print(f"{row.name} FAILED: {failure}", markup=False)
         return
     pair.load = min(loads), max(loads)
     yield pair

@@ -42,7 +42,7 @@ def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) 
             with on_core(LOADS_CORE, row.arrangement):
                 sample = run_row(row, servers[kind], pair)
         getattr(comparison, kind).append(sample)
-        console.print(line(comparison, kind), highlight=False)
+        console.print(line(comparison, kind))
     return comparison
 
 
@@ -64,7 +64,7 @@ def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Consol
                     try:
                         yield compare(row, pairs, servers, console)
                     except RuntimeError as failure:
-                        console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
+                        console.print(f"{row.name} FAILED: {failure}", markup=False)
             finally:
                 for server in servers.values():
                     server.discard()

@@ -137,7 +137,7 @@ class Bench:
     def _add(self, line: Line, kind: str, number: int, came: Figures) -> None:
         line.runs[kind].append(came)
         said = "  ".join(f"{title} {form.format(came[name])}" for name, title, form in line.columns)
-        self._console.print(f"{number} {kind:7} {line.title}: {said}", highlight=False)
+        self._console.print(f"{number} {kind:7} {line.title}: {said}")
 
 
 def table(lines: Sequence[Line]) -> list[str]:
