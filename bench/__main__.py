@@ -1,146 +1,69 @@
-"""`python -m bench`: the side-by-side table, alternating between Apache's broker and ours."""
+"""`python -m bench NAME`: all benchmarks by name; without a name, the rows beside Apache's broker."""
 
-import datetime
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import ast
+from importlib import import_module
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from bench.access import GuardedServer
-from bench.arrangements import LOADS_CORE, SERVERS_CORE, Arrangement, on_core
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
-from bench.prepared import topic_names, write_topics
-from bench.report import Comparison, arrangement_section, line, print_table, section
-from bench.results import Results, Starts, commit, load_results, save_results
-from bench.rows import ROWS, Row, choose
-from bench.run import run_row
-from compat_tests.support.servers import Server
-
-SERVERS = ("apache", "ours")
-WARMING = 0.5
-"""Share of a row's work in the run that does not count."""
-
-
-def compare(row: Row, pairs: int, servers: dict[str, Server], console: Console) -> Comparison:
-    """Run one row alternately on both servers, after one run on each that does not count.
-
-    Without that the first row would measure how Apache's JVM gets warm.
-    """
-    for kind in SERVERS:
-        with on_core(LOADS_CORE, row.arrangement):
-            run_row(row.scaled(WARMING), servers[kind], -1)
-    today = datetime.date.today().isoformat()
-    comparison = Comparison(row, machine=machine(), date=today, commit=commit(), is_compiled=is_compiled())
-    for pair in range(pairs):
-        # Whoever goes first may find a cooler machine: take turns.
-        for kind in SERVERS if pair % 2 == 0 else reversed(SERVERS):
-            other = servers["ours" if kind == "apache" else "apache"]
-            with suspended(other.pids):
-                servers[kind].wait_until_registered()  # it was suspended just now
-                with on_core(LOADS_CORE, row.arrangement):
-                    sample = run_row(row, servers[kind], pair)
-            getattr(comparison, kind).append(sample)
-            console.print(line(comparison, kind), highlight=False)
-    return comparison
+DEFAULT = "messages"
+"""The benchmark that runs if no name is given, as `tox -e bench` does."""
+GROUPS = {
+    "Beside another implementation": (
+        "messages",
+        "kafka",
+        "grpc",
+        "clients",
+        "commands",
+        "replication",
+        "succession",
+        "spark",
+    ),
+    "As load, data or members grow": ("curves", "scale", "store", "topics"),
+    "Where the time goes": ("micro", "floor", "profile", "scrape", "watched"),
+}
+"""Benchmarks by the heading under which `--help` lists them; each is a module of this package."""
 
 
-def compare_all(rows: Sequence[Row], pairs: int, starts: Starts, console: Console) -> Iterator[Comparison]:
-    """All rows, those that can share servers on the same ones. A row that fails is told of and left out.
+class Benchmarks(click.Group):
+    """The benchmarks as commands. Only the one that runs is imported, so that it is measured alone."""
 
-    `starts` is told how long servers on defaults took.
-    """
-    for shared in dict.fromkeys(row.server for row in rows):
-        same = [row for row in rows if row.server == shared]
-        with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
-            servers: dict[str, Server] = {}
-            try:
-                for kind in SERVERS:
-                    servers[kind], seconds = start(kind, Path(folder), same[0])
-                    if same[0].is_on_defaults:
-                        starts.seconds.setdefault(kind, seconds)
-                for row in same:
-                    try:
-                        yield compare(row, pairs, servers, console)
-                    except RuntimeError as failure:
-                        console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
-            finally:
-                for server in servers.values():
-                    server.discard()
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default in front of options that follow no name."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = [DEFAULT, *args]
+        return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the help."""
+        return [name for names in GROUPS.values() for name in names]
 
-def start(kind: str, folder: Path, row: Row) -> tuple[Server, float]:
-    """A server as the row wants it, and the seconds until it served."""
-    if row.signs:
-        server: Server = GuardedServer(kind, folder, production=True)
-    else:
-        server = Server(kind, folder, dict(row.broker), production=True)
-    if row.topics:
-        write_topics(server.store_dir, topic_names(row.topics), row.queues)
-    began = time.monotonic()
-    with on_core(SERVERS_CORE, row.arrangement):
-        return server.start(), time.monotonic() - began
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a benchmark; None for an unknown name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = import_module(f"bench.{cmd_name}").main
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a list for each group."""
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, summary(name)) for name in names])
 
 
-def write_page(path: Path, results: Results) -> None:
-    """Write a section for each form of the server that was measured."""
-    for compiled, title in ((False, "Messages"), (True, "Messages, compiled")):
-        comparisons = results.of(compiled)
-        starts = results.starts.get(compiled, Starts()).seconds
-        if comparisons:
-            write_section(path, title.lower(), section(title, comparisons, starts))
-    everything = list(results.comparisons.values())
-    if any(one.row.arrangement is not Arrangement.APART for one in everything):
-        write_section(path, "how the cores are shared", arrangement_section(everything))
+def summary(name: str) -> str:
+    """Return the first line of the help of a benchmark, without an import of what it needs."""
+    tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_text())
+    mains = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "main"]
+    return (ast.get_docstring(mains[0]) or "").partition("\n")[0].rstrip(".")
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
-@click.option(
-    "--arrangement",
-    type=click.Choice([one.value for one in Arrangement]),
-    default=Arrangement.APART.value,
-    show_default=True,
-    help="How servers and load share the cores.",
+@click.command(
+    cls=Benchmarks, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120}
 )
-@json_option("Write all samples here. Other rows that the file has stay; those measured now are replaced.")
-@page_option("Write the sections of this page, with all rows that the file of --json has.")
-@click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
-def main(
-    names: tuple[str, ...],
-    pairs: int,
-    scale: float,
-    arrangement: str,
-    json_path: str | None,
-    page_path: str | None,
-    no_run: bool,
-) -> None:
-    """Measure Apache's broker and ours side by side, with the official Java client as load."""
-    console = Console(width=200)
-    try:
-        rows = choose(names)
-    except KeyError as error:
-        raise click.BadParameter(str(error.args[0])) from None
-    results = load_results(Path(json_path)) if json_path else Results()
-    if not no_run:
-        starts = Starts(date=datetime.date.today().isoformat())
-        arranged = [replace(row.scaled(scale), arrangement=Arrangement(arrangement)) for row in rows]
-        for comparison in compare_all(arranged, pairs, starts, console):
-            results.add(comparison)
-            if starts.seconds:
-                results.starts[is_compiled()] = starts
-            if json_path:
-                save_results(Path(json_path), results)
-    for compiled in (False, True):
-        print_table(results.of(compiled, Arrangement(arrangement)), console)
-    if page_path:
-        write_page(Path(page_path), results)
+def main() -> None:
+    """Run a benchmark, `messages` if none is named; `python -m bench NAME --help` lists its options."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m bench.clients`: the Python client beside the official Java client, in turn, on our broker.
+"""`python -m bench clients`: the Python client beside the official Java client, in turn, on our broker.
 
 Both put the same kinds of load on one server: the Java client with `Load.java`, ours with `mqgateway perf`.
 Figures are medians, written as ours / Java's = ratio; CPU is that of the client's process.
@@ -6,24 +6,22 @@ Figures are medians, written as ours / Java's = ratio; CPU is that of the client
 
 from __future__ import annotations
 
-import datetime
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import psutil
-from rich.console import Console
 
+from bench.frame import Invocation, benchmark
 from bench.loads import running_load
-from bench.measure import machine
-from bench.pages import page_option, write_section
+from bench.measure import measured_on
+from bench.pairs import Pair, turns
 from bench.rows import Row
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.support.artifacts import CURRENT, program
@@ -51,16 +49,10 @@ class Run:
     resident_mb: float
 
 
-@dataclass
-class Pair:
+class ClientPair(Pair[Row]):
     """All runs of one row with both clients."""
 
-    row: Row
-    runs: dict[str, list[Run]] = field(default_factory=lambda: {client: [] for client in CLIENTS})
-
-    def median(self, client: str, name: str) -> float:
-        """The median of one figure."""
-        return float(statistics.median(getattr(run, name) for run in self.runs[client]))
+    sides = CLIENTS
 
 
 def java(row: Row, server: Server, topic: str) -> list[str]:
@@ -115,65 +107,50 @@ FIGURES = (
 )
 
 
-def section(pairs: Sequence[Pair], runs: int) -> list[str]:
+def section(pairs: Sequence[ClientPair], runs: int) -> list[str]:
     """The section of the page."""
     lines = [
         "## Clients",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         "The Python client (`mqgateway perf`, one process) and the official Java client 5.5.0 (`Load.java`)",
         f"took turns on one mqgateway server, {runs} runs each; client and server shared these cores, each",
         "in a session of its own.",
         "Figures are medians, written as ours / Java's = ratio. CPU and memory are those of the client's",
         "process from its start, a JVM's warming up included. Java's client has a thread for each of its",
         "synchronous sends; ours begins the next when an answer comes: a program with as many blocking",
-        "threads pays for switches between them besides. `python -m bench.clients` repeats it.",
+        "threads pays for switches between them besides. `python -m bench clients` repeats it.",
         "",
         "| work | " + " | ".join(title for _, title, _ in FIGURES) + " |",
         "| --- |" + " ---: |" * len(FIGURES),
     ]
     for pair in pairs:
-        cells = []
-        for name, _, form in FIGURES:
-            ours, javas = pair.median("python", name), pair.median("java", name)
-            cells.append(f"{form.format(ours)} / {form.format(javas)} = {ours / javas:.2f}")
+        cells = [pair.cell(name, form) for name, _, form in FIGURES]
         lines.append(f"| {pair.row.title} | {' | '.join(cells)} |")
     return lines
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", "count", default=3, show_default=True, help="Runs of each client, alternating.")
+@benchmark("clients --row sync-16 --pairs 1", rows=[row.name for row in ROWS], pairs=3)
 @click.option("--seconds", type=click.IntRange(1), help="Length of a run, instead of the row's.")
-@page_option()
-def main(names: tuple[str, ...], count: int, seconds: int | None, page_path: str | None) -> None:
-    """Measure the Python client and the official Java client side by side on our broker."""
-    console = Console(width=200)
-    rows = [row for row in ROWS if not names or row.name in names]
+def main(given: Invocation, seconds: int | None) -> None:
+    """Compare the Python client with the official Java client, on our broker."""
     pairs = []
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         server = Server("ours", Path(folder), {}, production=True).start()
         try:
-            for row in rows:
+            for row in given.select(ROWS):
                 if seconds and row.work != "consume":
                     row = Row(row.name, row.work, row.title, seconds, row.threads, row.body_bytes)
-                pair = Pair(row)
-                for number in range(count):
-                    for client in CLIENTS if number % 2 == 0 else reversed(CLIENTS):
-                        came = run(client, row, server, number)
-                        pair.runs[client].append(came)
-                        console.print(
-                            f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
-                            f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB",
-                            highlight=False,
-                        )
+                pair = ClientPair(row)
+                for number, client in turns(given.pairs, CLIENTS):
+                    came = run(client, row, server, number)
+                    pair.runs[client].append(came)
+                    given.console.print(
+                        f"{row.name:10} {client:7} {came.per_second:12,.0f}/s  "
+                        f"{came.cpu_per_million:8.1f} CPU s/million  {came.resident_mb:7,.0f} MB"
+                    )
                 pairs.append(pair)
         finally:
             server.stop()
-    console.print("\n".join(section(pairs, count)), highlight=False)
-    if page_path:
-        write_section(Path(page_path), "clients", section(pairs, count))
-
-
-if __name__ == "__main__":
-    main()
+    given.save(rows=[asdict(pair) for pair in pairs])
+    given.write("clients", section(pairs, given.pairs))

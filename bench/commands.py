@@ -1,11 +1,9 @@
-"""`python -m bench.commands`: what a call of a command costs, from a shell's point of view.
+"""`python -m bench commands`: what a call of a command costs, from a shell's point of view.
 
 Every call is a process of its own, from its start to its end, beside a server of ours that does nothing else.
 CPU is that of the process, in user and system. Apache's tool is called a few times only: a call is a JVM.
 """
 
-import datetime
-import json
 import os
 import statistics
 import subprocess
@@ -18,9 +16,8 @@ from pathlib import Path
 
 import click
 
-from bench.measure import machine
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
 from compat_tests.support.artifacts import OPENS, class_path
 from compat_tests.support.servers import Server
 
@@ -95,12 +92,12 @@ def measure(calls: int, apaches: int) -> list[Calls]:
 
 def section(found: Sequence[Calls]) -> list[str]:
     """The section of the page."""
-    today = datetime.date.today().isoformat()
     lines = [
         "## Commands",
         "",
-        f"`python -m bench.commands`, {today}, {commit()}, {machine()}. A call is a process from its",
-        "start to its end; CPU is the mean of a call.",
+        measured_on(),
+        "A call is a process from its start to its end; CPU is the mean of a call.",
+        "`python -m bench commands` repeats it.",
         "",
         "| call | calls | p50, ms | p99, ms | CPU, ms | Python modules |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
@@ -112,21 +109,11 @@ def section(found: Sequence[Calls]) -> list[str]:
     return lines
 
 
-@click.command()
+@benchmark("commands --calls 20 --apaches 1")
 @click.option("--calls", default=100, show_default=True, help="Calls of each command of ours.")
 @click.option("--apaches", default=5, show_default=True, help="Calls of Apache's tool.")
-@json_option()
-@page_option()
-def main(calls: int, apaches: int, json_path: str | None, page_path: str | None) -> None:
-    """What a call of a command costs, beside Apache's tool."""
+def main(given: Invocation, calls: int, apaches: int) -> None:
+    """Time `mqadmin` beside Apache's tool, and `mqgateway --help`."""
     found = measure(calls, apaches)
-    lines = section(found)
-    click.echo("\n".join(lines))
-    if json_path:
-        Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=2))
-    if page_path:
-        write_section(Path(page_path), "commands", lines)
-
-
-if __name__ == "__main__":
-    main()
+    given.save(calls=[asdict(one) for one in found])
+    given.write("commands", section(found))

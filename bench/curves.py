@@ -1,11 +1,10 @@
-"""`python -m bench.curves`: throughput, CPU and memory of a server as one thing grows.
+"""`python -m bench curves`: throughput, CPU and memory of a server as one thing grows.
 
 One load (sends of 16 threads) with more connections beside it, over more topics, over more queues, with
 larger messages, on a longer log, on more processes of a container. Ours alone, or with `--apache` Apache's
 broker too. Writes JSON, tables and a picture.
 """
 
-import datetime
 import json
 import subprocess
 import sys
@@ -17,15 +16,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from bench.contained import Contained
-from bench.measure import is_compiled, machine
-from bench.pages import json_option, page_option, write_section
+from bench.frame import KEPT, Invocation, benchmark
+from bench.measure import measured_on
 from bench.picture import Panel, picture
 from bench.prepared import topic_names, write_topics
 from bench.rest import idle_clients
-from bench.results import commit
 from bench.rows import Row
 from bench.run import run_row
 from compat_tests.support.servers import Server
@@ -33,6 +30,8 @@ from compat_tests.support.servers import Server
 SENDS = Row("curve", "sync", "sync send, 16 threads", 3, threads=16)
 STORE_FILL_QUEUES = 8
 RECORD_BYTES = 1240
+PICTURE = "curves.svg"
+"""The picture beside the page."""
 
 
 @dataclass(frozen=True)
@@ -223,16 +222,16 @@ def table(curve: Curve, points: Sequence[Point]) -> list[str]:
     return [*lines, ""]
 
 
-def section(points: Sequence[Point], told: dict[str, str], picture_name: str) -> list[str]:
+def section(points: Sequence[Point]) -> list[str]:
     """The section of the page."""
     lines = [
         "## Cost curves",
         "",
-        f"Measured on {told['date']}, {told['commit']} ({told['form']}): {told['machine']}.",
+        measured_on(),
         "The official Java client sends 1 KB from 16 threads, one after another, while one thing grows; load",
-        "and server share the cores. One run of a few seconds a point. `python -m bench.curves` repeats it.",
+        "and server share the cores. One run of a few seconds a point. `python -m bench curves` repeats it.",
         "",
-        f"![throughput, CPU and memory as one thing grows]({picture_name})",
+        f"![throughput, CPU and memory as one thing grows]({PICTURE})",
         "",
     ]
     for curve in CURVES:
@@ -242,60 +241,30 @@ def section(points: Sequence[Point], told: dict[str, str], picture_name: str) ->
     return lines[:-1]
 
 
-@click.command()
-@click.option(
-    "--curve", "names", multiple=True, help=f"Only this curve: {', '.join(c.name for c in CURVES)}."
-)
+@benchmark("curves --row topics --steps 2", rows=[curve.name for curve in CURVES], json_help=KEPT)
 @click.option("--seconds", default=3, show_default=True, help="Measured at each point, after the warm-up.")
 @click.option("--steps", type=click.IntRange(1), help="Only so many steps of each curve.")
 @click.option("--apache", is_flag=True, help="Apache's broker too.")
-@json_option("Write all points here. Curves that the file has stay; those measured now are replaced.")
-@page_option("Write the section of this page, and the picture beside it.")
-def main(
-    names: tuple[str, ...],
-    seconds: int,
-    steps: int | None,
-    apache: bool,
-    json_path: str | None,
-    page_path: str | None,
-) -> None:
-    """Measure what grows with what."""
-    if unknown := set(names) - {curve.name for curve in CURVES}:
-        raise click.BadParameter(f"no curve {unknown.pop()!r}")
-    console = Console(width=160)
-    points = load_points(json_path)
-    told = {
-        "machine": machine(),
-        "date": datetime.date.today().isoformat(),
-        "commit": commit(),
-        "form": "compiled" if is_compiled() else "plain Python",
-    }
+def main(given: Invocation, seconds: int, steps: int | None, apache: bool) -> None:
+    """Measure throughput, CPU and memory as connections, topics, queues, messages or the log grow."""
+    points = load_points(given.json_path)
     for kind in ("ours", "apache") if apache else ("ours",):
-        for curve in CURVES:
-            if names and curve.name not in names:
-                continue
+        for curve in given.select(CURVES):
             points = [point for point in points if (point.curve, point.server) != (curve.name, kind)]
             with tempfile.TemporaryDirectory(prefix="mqgateway-curves-") as folder:
                 for point in Sweep(kind, seconds, Path(folder)).points(
                     replace(curve, steps=curve.steps[:steps])
                 ):
-                    console.print(point)
+                    given.console.print(point)
                     points.append(point)
-            if json_path:
-                given = [asdict(point) for point in points]
-                Path(json_path).write_text(json.dumps({**told, "points": given}, indent=1) + "\n")
-    if page_path:
-        drawing = Path(page_path).with_name("curves.svg")
-        drawing.write_text(picture(panels(points)))
-        write_section(Path(page_path), "cost curves", section(points, told, drawing.name))
+            given.save(points=[asdict(point) for point in points])
+    if given.page_path:
+        given.page_path.with_name(PICTURE).write_text(picture(panels(points)))
+    given.write("cost curves", section(points))
 
 
-def load_points(path: str | None) -> list[Point]:
+def load_points(path: Path | None) -> list[Point]:
     """The points that a file has; none where there is no file."""
-    if path is None or not Path(path).exists():
+    if path is None or not path.exists():
         return []
-    return [Point(**point) for point in json.loads(Path(path).read_text())["points"]]
-
-
-if __name__ == "__main__":
-    main()
+    return [Point(**point) for point in json.loads(path.read_text())["points"]]

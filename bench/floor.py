@@ -1,11 +1,9 @@
-"""`python -m bench.floor`: how far a send is from what this machine can do at all.
+"""`python -m bench floor`: how far a send is from what this machine can do at all.
 
 The official client's sends against a server that only answers (`bench.echo`), beside ours; and what the bytes
 of messages cost when they are merely copied, written, and brought to the disk.
 """
 
-import datetime
-import json
 import mmap
 import os
 import statistics
@@ -16,13 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from bench.echo import HOST
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on, suspended
 from bench.rows import ROWS, Row
 from bench.run import run_row
 from compat_tests.support.processes import free_ports
@@ -162,14 +158,13 @@ def least(work: Callable[[int], None], places: Sequence[int], times: int) -> flo
 
 def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
     """The section of the page."""
-    form = "compiled" if is_compiled() else "plain Python"
     lines = [
         "## The floor",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()} ({form}): {machine()}.",
+        measured_on(),
         "The official Java client's sends against a server on the same reactor that cuts frames and answers",
         "each with the same bytes (`bench/echo.py`), beside ours, in turn; medians. What is left above it is",
-        "what a broker does. `python -m bench.floor` repeats it.",
+        "what a broker does. `python -m bench floor` repeats it.",
         "",
         "| work | echo, messages/s | ours, messages/s | share | echo, CPU s/million | ours, CPU s/million |",
         "| --- |" + " ---: |" * 5,
@@ -192,30 +187,18 @@ def section(floors: Sequence[Floor], pieces: Sequence[Bytes]) -> list[str]:
     return lines
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, default=LOADS, show_default=True, help="Only this load.")
-@click.option("--pairs", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each load's seconds.")
-@json_option()
-@page_option()
-def main(
-    names: tuple[str, ...], pairs: int, scale: float, json_path: str | None, page_path: str | None
-) -> None:
-    """Measure what a send would cost if the server did nothing."""
-    console = Console(width=160)
+@benchmark(
+    "floor --row sync-1 --pairs 1",
+    rows=[row.name for row in ROWS],
+    selected=LOADS,
+    pairs=3,
+    is_scaled=True,
+)
+def main(given: Invocation) -> None:
+    """Compare sends with a server that only answers, and time copies, writes and syncs of bytes."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-floor-") as folder:
         pieces = measure_bytes(Path(folder))
-    rows = [row.scaled(scale) for row in ROWS if row.name in names]
-    floors = measure_loads(rows, pairs, console)
-    lines = section(floors, pieces)
-    console.print("\n".join(lines), highlight=False, markup=False)
-    if json_path:
-        figures = {"bytes": [asdict(one) for one in pieces], "loads": [asdict(one) for one in floors]}
-        told = {"machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit()}
-        Path(json_path).write_text(json.dumps({**told, **figures}, indent=1) + "\n")
-    if page_path:
-        write_section(Path(page_path), "the floor", lines)
-
-
-if __name__ == "__main__":
-    main()
+    rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+    floors = measure_loads(rows, given.pairs, given.console)
+    given.save(bytes=[asdict(one) for one in pieces], loads=[asdict(one) for one in floors])
+    given.write("the floor", section(floors, pieces))

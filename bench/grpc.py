@@ -1,4 +1,4 @@
-"""`python -m bench.grpc`: Apache's proxy and broker beside ours, with the official Java gRPC client as load.
+"""`python -m bench grpc`: Apache's proxy and broker beside ours, with the official Java gRPC client as load.
 
 CPU and memory are those of all processes of a server: name server, broker and proxy of Apache's, the one of
 ours. Figures are medians, written as ours / Apache's = ratio.
@@ -6,28 +6,25 @@ ours. Figures are medians, written as ours / Apache's = ratio.
 
 from __future__ import annotations
 
-import datetime
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import click
 from rich.console import Console
 
-from bench.measure import machine, suspended, usage
-from bench.pages import page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on, suspended, usage
+from bench.pairs import SIDES, Pair, turns
 from bench.rest import Clients
 from bench.rows import Row
 from bench.run import CLIENT_JVM, measured
 from compat_tests.support.grpc.builds import JAVA_CLIENT, jars, java_program
 from compat_tests.support.grpc.doors import GrpcServer
 
-SERVERS = ("apache", "ours")
 SETTLE_SECONDS = 10
 
 ROWS = (
@@ -64,24 +61,8 @@ FIGURES = (
 )
 
 
-@dataclass
-class Pair:
+class GrpcPair(Pair[Row]):
     """All runs of one row on both servers."""
-
-    row: Row
-    runs: dict[str, list[Run]] = field(default_factory=lambda: {kind: [] for kind in SERVERS})
-
-    def cell(self, name: str, form: str) -> str:
-        """One figure of both, and its ratio."""
-        both = []
-        for kind in ("ours", "apache"):
-            values = [getattr(run, name) for run in self.runs[kind]]
-            if not values or None in values:
-                return "-"
-            both.append(statistics.median(values))
-        ours, apaches = both
-        ratio = f" = {ours / apaches:.2f}" if apaches else ""
-        return f"{form.format(ours)} / {form.format(apaches)}{ratio}"
 
     @property
     def failed(self) -> int:
@@ -128,17 +109,17 @@ def idle(row: Row, server: GrpcServer) -> Run:
     return Run(after.resident_bytes / 1e6, lost, cpu_percent=used / took * 100)
 
 
-def section(pairs: Sequence[Pair], runs: int) -> list[str]:
+def section(pairs: Sequence[GrpcPair], runs: int) -> list[str]:
     """The section of the page."""
     lines = [
         "## gRPC",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         f"The official Java client {JAVA_CLIENT} put each load in turn on mqgateway and on Apache's",
         f"name server, broker and proxy 5.5.0, {runs} run{'s' if runs > 1 else ''} each; client and server",
         "shared these cores. Figures are medians, written as ours / Apache's = ratio. CPU and memory are of",
         "all processes of a server. Latencies are of a send; of a receive of up to 32 messages; of a message",
-        "from the send to the listener. `python -m bench.grpc` repeats it.",
+        "from the send to the listener. `python -m bench grpc` repeats it.",
         "",
         "| work | " + " | ".join(title for _, title, _ in FIGURES) + " | failed |",
         "| --- |" + " ---: |" * (len(FIGURES) + 1),
@@ -149,45 +130,39 @@ def section(pairs: Sequence[Pair], runs: int) -> list[str]:
     return lines
 
 
-def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Console) -> Pair:
+def compare(row: Row, count: int, servers: dict[str, GrpcServer], console: Console) -> GrpcPair:
     """Run one row in turn on both, after one run on each that does not count."""
-    for kind in SERVERS:
+    for kind in SIDES:
         if row.work != "idle":
             run(row.scaled(0.5), servers[kind], -1)
-    pair = Pair(row)
-    for number in range(count):
-        for kind in SERVERS if number % 2 == 0 else reversed(SERVERS):
-            other = servers["ours" if kind == "apache" else "apache"]
-            with suspended(other.pids):
-                servers[kind].wait_until_registered()  # it was suspended just now
-                came = run(row, servers[kind], number)
-            pair.runs[kind].append(came)
-            console.print(f"{row.name:13} {kind:7} {came}", highlight=False)
+    pair = GrpcPair(row)
+    for number, kind in turns(count):
+        other = servers["ours" if kind == "apache" else "apache"]
+        with suspended(other.pids):
+            servers[kind].wait_until_registered()  # it was suspended just now
+            came = run(row, servers[kind], number)
+        pair.runs[kind].append(came)
+        console.print(f"{row.name:13} {kind:7} {came}")
     return pair
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", "count", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's seconds or messages.")
-@page_option()
-def main(names: tuple[str, ...], count: int, scale: float, page_path: str | None) -> None:
-    """Measure both doors side by side, with the official Java gRPC client as load."""
-    console = Console(width=200)
-    rows = [row.scaled(scale) for row in ROWS if not names or row.name in names]
+@benchmark(
+    "grpc --row grpc-16 --pairs 1",
+    rows=[row.name for row in ROWS],
+    pairs=3,
+    is_scaled=True,
+)
+def main(given: Invocation) -> None:
+    """Send and receive over gRPC on Apache's proxy and on ours, with the official Java client as load."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         servers: dict[str, GrpcServer] = {}
         try:
-            for kind in SERVERS:
+            for kind in SIDES:
                 servers[kind] = GrpcServer(kind, Path(folder), {}, production=True).start()
-            pairs = [compare(row, count, servers, console) for row in rows]
+            rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+            pairs = [compare(row, given.pairs, servers, given.console) for row in rows]
         finally:
             for server in servers.values():
                 server.discard()
-    console.print("\n".join(section(pairs, count)), highlight=False)
-    if page_path:
-        write_section(Path(page_path), "grpc", section(pairs, count))
-
-
-if __name__ == "__main__":
-    main()
+    given.save(rows=[asdict(pair) for pair in pairs])
+    given.write("grpc", section(pairs, given.pairs))

@@ -1,4 +1,4 @@
-"""`python -m bench.kafka`: Apache Kafka beside our Kafka front end, with the perf programs of Java's client.
+"""`python -m bench kafka`: Apache Kafka beside our Kafka front end, with the perf programs of Java's client.
 
 Servers take turns; the one that is not measured is suspended. Figures are medians, written as
 ours / Apache's = ratio. CPU and memory are those of the server's process.
@@ -6,27 +6,23 @@ ours / Apache's = ratio. CPU and memory are those of the server's process.
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import click
 from rich.console import Console
 
 from bench.aims import Aimed, misses
+from bench.frame import Invocation, benchmark
 from bench.kafka_runs import ROWS, Row, Run, run_row, server_of, start_row
-from bench.measure import is_compiled, machine, suspended
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.measure import commit, is_compiled, machine, suspended, today
+from bench.pairs import SIDES, Pair, turns
 from compat_tests.kafka.support.builds import KAFKA
 from compat_tests.kafka.support.servers import KafkaServer
 
-SERVERS = ("apache", "ours")
 WARMING = 0.5
 """Share of a row's records in the run that does not count."""
 FIGURES = (
@@ -41,33 +37,13 @@ FIGURES = (
 
 
 @dataclass
-class Pair:
+class KafkaPair(Pair[Row]):
     """All runs of one row on both servers. `load` is the least and the greatest load average meanwhile."""
 
-    row: Row
-    runs: dict[str, list[Run]] = field(default_factory=lambda: {kind: [] for kind in SERVERS})
     date: str = ""
     commit: str = ""
     is_compiled: bool = False
     load: tuple[float, float] = (0.0, 0.0)
-
-    def median(self, kind: str, name: str) -> float | None:
-        """Return the median of a figure; None where the work has no such figure."""
-        values = [getattr(run, name) for run in self.runs[kind]]
-        return None if not values or None in values else float(statistics.median(values))
-
-    def ratio(self, name: str) -> float | None:
-        """Return ours divided by Apache's."""
-        ours, apache = self.median("ours", name), self.median("apache", name)
-        return None if ours is None or not apache else ours / apache
-
-    def cell(self, name: str, form: str) -> str:
-        """Return a figure of both servers and its ratio."""
-        ours, apache = self.median("ours", name), self.median("apache", name)
-        if ours is None or apache is None:
-            return "-"
-        ratio = f" = {ours / apache:.2f}" if apache else ""
-        return f"{form.format(ours)} / {form.format(apache)}{ratio}"
 
     def misses(self) -> list[str]:
         """Return the aims of the row that were not reached."""
@@ -83,18 +59,18 @@ class Pair:
         )
 
 
-Pairs = dict[tuple[str, bool], Pair]
+Pairs = dict[tuple[str, bool], KafkaPair]
 """Pairs by the name of their row, and whether our server was compiled."""
 
 
-def compare(rows: Sequence[Row], pairs: int, console: Console) -> Iterator[Pair]:
+def compare(rows: Sequence[Row], pairs: int, console: Console) -> Iterator[KafkaPair]:
     """Run all rows, those that need no fresh server on the same two. A row that fails is reported and left
     out."""
     shared = [row for row in rows if not row.is_fresh]
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         servers: dict[str, KafkaServer] = {}
         try:
-            for kind in SERVERS if shared else ():
+            for kind in SIDES if shared else ():
                 servers[kind] = server_of(kind, Path(folder)).start()
             for row in shared:
                 yield from _attempt(row, pairs, servers, console)
@@ -106,20 +82,19 @@ def compare(rows: Sequence[Row], pairs: int, console: Console) -> Iterator[Pair]
             yield from _attempt(row, pairs, {}, console)
 
 
-def _attempt(row: Row, pairs: int, servers: dict[str, KafkaServer], console: Console) -> Iterator[Pair]:
-    pair = Pair(row, date=datetime.date.today().isoformat(), commit=commit(), is_compiled=is_compiled())
+def _attempt(row: Row, pairs: int, servers: dict[str, KafkaServer], console: Console) -> Iterator[KafkaPair]:
+    pair = KafkaPair(row, date=today(), commit=commit(), is_compiled=is_compiled())
     loads: list[float] = []
     try:
         for kind in servers:
             _one(row.scaled(WARMING), kind, servers, -1)
-        for number in range(pairs):
-            for kind in SERVERS if number % 2 == 0 else reversed(SERVERS):
-                run = _one(row, kind, servers, number)
-                pair.runs[kind].append(run)
-                loads.append(os.getloadavg()[0])
-                console.print(line(row, kind, run), highlight=False)
+        for number, kind in turns(pairs):
+            run = _one(row, kind, servers, number)
+            pair.runs[kind].append(run)
+            loads.append(os.getloadavg()[0])
+            console.print(line(row, kind, run))
     except RuntimeError as failure:
-        console.print(f"{row.name} FAILED: {failure}", highlight=False, markup=False)
+        console.print(f"{row.name} FAILED: {failure}", markup=False)
         return
     pair.load = min(loads), max(loads)
     yield pair
@@ -150,7 +125,7 @@ def line(row: Row, kind: str, run: Run) -> str:
     return f"{row.name:16} {kind:7} {', '.join(figures)}, load {os.getloadavg()[0]:.1f}"
 
 
-def section(pairs: Sequence[Pair]) -> list[str]:
+def section(pairs: Sequence[KafkaPair]) -> list[str]:
     """Return the section of the page."""
     lines = [
         "## Kafka",
@@ -162,7 +137,7 @@ def section(pairs: Sequence[Pair]) -> list[str]:
         f"Load and server shared these cores: {machine()}.",
         "Figures are medians, written as ours / Apache's = ratio, after one run each that does not count",
         "(none for a fresh server). CPU and memory are of the server's process. Load is the load average",
-        "of the machine, of which this benchmark is a part. `python -m bench.kafka` repeats it.",
+        "of the machine, of which this benchmark is a part. `python -m bench kafka` repeats it.",
         "",
     ]
     for compiled, title in ((True, "Compiled form"), (False, "Plain Python")):
@@ -172,7 +147,7 @@ def section(pairs: Sequence[Pair]) -> list[str]:
     return lines[:-1]
 
 
-def table(pairs: Sequence[Pair]) -> list[str]:
+def table(pairs: Sequence[KafkaPair]) -> list[str]:
     """Return the table of rows that were measured in one form."""
     lines = [
         "| work | " + " | ".join(title for _, title, _ in FIGURES) + " | runs | load | measured |",
@@ -186,7 +161,7 @@ def table(pairs: Sequence[Pair]) -> list[str]:
     return lines
 
 
-def short(pairs: Sequence[Pair]) -> list[str]:
+def short(pairs: Sequence[KafkaPair]) -> list[str]:
     """Return what falls short of the aims."""
     found = [f"- {pair.row.title}: {'; '.join(texts)}." for pair in pairs if (texts := pair.misses())]
     return ["", "Short of what is aimed at:", "", *found] if found else []
@@ -198,9 +173,11 @@ def load_pairs(path: Path) -> Pairs:
     pairs: Pairs = {}
     for one in json.loads(path.read_text()) if path.exists() else ():
         if one["row"] in rows:
-            runs = {kind: [Run(**run) for run in one[kind]] for kind in SERVERS}
+            runs = {kind: [Run(**run) for run in one[kind]] for kind in SIDES}
             least, most = one["load"]
-            pair = Pair(rows[one["row"]], runs, one["date"], one["commit"], one["compiled"], (least, most))
+            pair = KafkaPair(
+                rows[one["row"]], runs, one["date"], one["commit"], one["compiled"], (least, most)
+            )
             pairs[pair.row.name, pair.is_compiled] = pair
     return pairs
 
@@ -214,49 +191,32 @@ def save_pairs(path: Path, pairs: Pairs) -> None:
             "date": pair.date,
             "commit": pair.commit,
             "load": pair.load,
-            **{kind: [asdict(run) for run in pair.runs[kind]] for kind in SERVERS},
+            **{kind: [asdict(run) for run in pair.runs[kind]] for kind in SIDES},
         }
         for pair in ordered(pairs)
     ]
     path.write_text(json.dumps(told, indent=1) + "\n")
 
 
-def ordered(pairs: Pairs) -> list[Pair]:
+def ordered(pairs: Pairs) -> list[KafkaPair]:
     """Return the pairs in the order of the rows."""
     keys = [(row.name, compiled) for compiled in (True, False) for row in ROWS]
     return [pairs[key] for key in keys if key in pairs]
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, help=f"Only this row: {', '.join(row.name for row in ROWS)}.")
-@click.option("--pairs", "count", default=3, show_default=True, help="Runs on each server, alternating.")
-@click.option("--scale", default=1.0, show_default=True, help="Share of each row's records.")
-@json_option("Keep all runs here. Other rows that the file has stay; those measured now are replaced.")
-@page_option("Write the section of this page, with all rows that the file of --json has.")
-@click.option("--no-run", is_flag=True, help="Measure nothing: table and page of what the file has.")
-def main(
-    names: tuple[str, ...],
-    count: int,
-    scale: float,
-    json_path: str | None,
-    page_path: str | None,
-    no_run: bool,
-) -> None:
-    """Measure Apache Kafka and ours side by side, with the Java client's perf programs as load."""
-    console = Console(width=200)
-    unknown = set(names) - {row.name for row in ROWS}
-    if unknown:
-        raise click.BadParameter(f"no row {', '.join(sorted(unknown))}")
-    pairs = load_pairs(Path(json_path)) if json_path else {}
-    rows = [row.scaled(scale) for row in ROWS if not names or row.name in names]
-    for pair in () if no_run else compare(rows, count, console):
+@benchmark(
+    "kafka --row produce-1k --pairs 1 --json kafka.json",
+    rows=[row.name for row in ROWS],
+    pairs=3,
+    is_scaled=True,
+    is_kept=True,
+)
+def main(given: Invocation) -> None:
+    """Produce and consume on Apache Kafka and on ours, with the perf programs of Java's client as load."""
+    pairs = load_pairs(given.json_path) if given.json_path else {}
+    rows = [row.scaled(given.scale) for row in given.select(ROWS)]
+    for pair in () if given.no_run else compare(rows, given.pairs, given.console):
         pairs[pair.row.name, pair.is_compiled] = pair
-        if json_path:
-            save_pairs(Path(json_path), pairs)
-    console.print("\n".join(section(ordered(pairs))), highlight=False, markup=False)
-    if page_path:
-        write_section(Path(page_path), "kafka", section(ordered(pairs)))
-
-
-if __name__ == "__main__":
-    main()
+        if given.json_path:
+            save_pairs(given.json_path, pairs)
+    given.write("kafka", section(ordered(pairs)))

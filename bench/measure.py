@@ -1,13 +1,18 @@
-"""CPU time and memory of a server's processes, taken from the operating system."""
+"""CPU time and memory of a server's processes, and what a measurement is of: date, commit, form, machine."""
 
+import datetime
 import platform
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
 from mqgateway.gateway.remoting import protocol
+
+ROOT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
@@ -57,3 +62,25 @@ def machine() -> str:
     version = platform.python_version()
     memory = psutil.virtual_memory().total / 2**30
     return f"{psutil.cpu_count()} cores ({model}), {memory:.0f} GiB of memory, Python {version}"
+
+
+def commit() -> str:
+    """Return the short name of the commit that is checked out; a dash outside of a clone."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "-"
+
+
+def today() -> str:
+    """Return the date of today, in ISO's form."""
+    return datetime.date.today().isoformat()
+
+
+def form() -> str:
+    """Return the form of the product that is measured."""
+    return "compiled" if is_compiled() else "plain Python"
+
+
+def measured_on() -> str:
+    """Return the date, the commit, the form and the machine, as sections of the page begin."""
+    return f"Measured on {today()}, {commit()} ({form()}): {machine()}."

@@ -14,7 +14,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock as Time
 from twisted.internet.testing import StringTransport
 
-from bench.micro import BODY, HOST, PROPERTIES, SENT, TOGETHER, TOPIC, Work
+from bench.requests import BODY, HOST, PROPERTIES, SENT, TOGETHER, TOPIC
+from bench.steps import Work
 from mqgateway.engine.message import Message as Stored
 from mqgateway.engine.message import format_properties
 from mqgateway.engine.store.record import encode, record_size, sys_flag_for, topic_field

@@ -12,7 +12,9 @@ from typing import Any
 
 from hpack import Encoder
 
-from bench.micro import BODY, TOGETHER, TOPIC, Server, Work
+from bench.in_process import Server
+from bench.requests import BODY, TOGETHER, TOPIC
+from bench.steps import Work
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.door import GrpcDoor

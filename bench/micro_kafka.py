@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.micro import Server, Work
+from bench.in_process import Server
+from bench.steps import Work
 from mqgateway.engine.record_batches.batches import batches, build_batch
 from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.engine.record_batches.records import Record

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.micro import Server, Work
+from bench.in_process import Server
+from bench.steps import Work
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.real_disk import RealDisk

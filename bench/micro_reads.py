@@ -9,7 +9,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from bench.micro import BODY, HOST, PROPERTIES, TOGETHER, TOPIC, Server, Work, check, request
+from bench.in_process import Server, check
+from bench.requests import BODY, HOST, PROPERTIES, TOGETHER, TOPIC, request
+from bench.steps import Work
 from mqgateway.engine.message import SCHEDULE_TOPIC, Message
 from mqgateway.engine.pop import Receipt
 from mqgateway.engine.tables.topics import TopicConfig

@@ -1,4 +1,4 @@
-"""`python -m bench.profile`: where the CPU time of a row goes on our server, by `perf`.
+"""`python -m bench profile`: where the CPU time of a row goes on our server, by `perf`.
 
 Each row's load is put on a server of ours, after one that does not count, while `perf record` looks at its
 processes 2,000 times a second; the shares of what it found, of the CPU time that the system gives for a
@@ -7,7 +7,6 @@ message. Files of `--json` keep what other commits had, for tables of before and
 
 from __future__ import annotations
 
-import datetime
 import json
 import re
 import signal
@@ -18,12 +17,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import click
-from rich.console import Console
-
-from bench.measure import is_compiled, machine
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import commit, is_compiled, machine, today
 from bench.rows import CONSUMING, Row, choose
 from bench.run import fill, load, run_row
 from compat_tests.support.servers import Server
@@ -89,8 +84,7 @@ def profile(row: Row, server: Server, folder: Path) -> Profile:
         result, used, _ = load(loaded, server, topic)
     cpu_us = used / result["count"] * 1e6
     parts = {part: share * cpu_us for part, share in shares(path).items()}
-    today = datetime.date.today().isoformat()
-    return Profile(row.name, row.title, commit(), today, is_compiled(), cpu_us, parts)
+    return Profile(row.name, row.title, commit(), today(), is_compiled(), cpu_us, parts)
 
 
 def section(profiles: Sequence[Profile]) -> list[str]:
@@ -99,7 +93,7 @@ def section(profiles: Sequence[Profile]) -> list[str]:
         "## Profiles",
         "",
         f"CPU time of our server for a message, in µs, and what it is spent in, by `perf`: {machine()}.",
-        "`python -m bench.profile` repeats it.",
+        "`python -m bench profile` repeats it.",
         "",
         f"| work | measured | CPU | {' | '.join(PARTS)} |",
         f"| --- | --- | ---: |{' ---: |' * len(PARTS)}",
@@ -112,18 +106,19 @@ def section(profiles: Sequence[Profile]) -> list[str]:
     return lines
 
 
-@click.command()
-@click.option("--row", "names", multiple=True, default=ROWS, show_default=True, help="Only this row.")
-@json_option("Keep all profiles here; those of the same row, commit and form are replaced.")
-@page_option("Write the section of this page, with all that the file of --json has.")
-def main(names: tuple[str, ...], json_path: str | None, page_path: str | None) -> None:
-    """Find out where the CPU time of our server goes."""
-    console = Console(width=200)
+@benchmark(
+    "profile --row sync-64 --json profiles.json",
+    rows=[row.name for row in choose(())],
+    selected=ROWS,
+    is_kept=True,
+)
+def main(given: Invocation) -> None:
+    """Find where the CPU time of the server goes, row by row; needs `perf`."""
     kept: dict[tuple[str, str, bool], Profile] = {}
-    if json_path and Path(json_path).exists():
-        before = [Profile(**one) for one in json.loads(Path(json_path).read_text())]
+    if given.json_path and given.json_path.exists():
+        before = [Profile(**one) for one in json.loads(given.json_path.read_text())]
         kept = {(one.row, one.commit, one.is_compiled): one for one in before}
-    rows = choose(names)
+    rows = () if given.no_run else choose(given.names)
     for shared in dict.fromkeys(row.server for row in rows):
         same = [row for row in rows if row.server == shared]
         with (
@@ -133,12 +128,7 @@ def main(names: tuple[str, ...], json_path: str | None, page_path: str | None) -
             for row in same:
                 one = profile(row, server, Path(folder))
                 kept[one.row, one.commit, one.is_compiled] = one
-                console.print(section([one])[-1], highlight=False)
-        if json_path:
-            Path(json_path).write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
-    if page_path:
-        write_section(Path(page_path), "profiles", section(list(kept.values())))
-
-
-if __name__ == "__main__":
-    main()
+                given.console.print(section([one])[-1])
+        if given.json_path:
+            given.json_path.write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
+    given.write("profiles", section(list(kept.values())))

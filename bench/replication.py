@@ -1,4 +1,4 @@
-"""`python -m bench.replication`: replication of our pair beside Apache's, and what clients see of a failover.
+"""`python -m bench replication`: replication of our pair beside Apache's, and what clients see of a failover.
 
 Both kinds take turns, each run on a new pair, so that nothing else runs meanwhile. A load is put on the
 master with the official client, after one that does not count; a new slave copies a whole log; and of two
@@ -8,8 +8,6 @@ Figures are medians, written as ours / Apache's = ratio.
 
 from __future__ import annotations
 
-import datetime
-import json
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +17,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench.measure import machine
-from bench.pages import json_option, page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
+from bench.pairs import SIDES, cell, turns
 from bench.replication_pair import Pair
 from bench.replication_runs import (
     FAILOVER_THREADS,
@@ -36,7 +35,6 @@ from bench.replication_runs import (
 )
 from bench.rows import Row
 
-KINDS = ("apache", "ours")
 LOADS = (
     Row("sync-16", "sync", "sync send, 16 threads, 1 KB", 8, threads=16),
     Row("async", "async", "async send, 1 KB", 8),
@@ -78,18 +76,15 @@ class Line:
 
     title: str
     columns: Columns
-    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    runs: dict[str, list[Figures]] = field(default_factory=lambda: {kind: [] for kind in SIDES})
 
     def cells(self) -> list[str]:
         """`ours / Apache's = ratio` of each figure."""
         return [self._cell(name, form) for name, _, form in self.columns]
 
     def _cell(self, name: str, form: str) -> str:
-        ours, apache = (
-            statistics.median(run[name] for run in self.runs[kind]) for kind in ("ours", "apache")
-        )
-        ratio = f" = {ours / apache:.2f}" if apache else ""
-        return f"{form.format(ours)} / {form.format(apache)}{ratio}"
+        apache, ours = (statistics.median(run[name] for run in self.runs[kind]) for kind in SIDES)
+        return cell(ours, apache, form)
 
 
 class Bench:
@@ -135,15 +130,14 @@ class Bench:
         return [line]
 
     def _turns(self, what: str) -> Iterator[tuple[int, str, Path]]:
-        for number in range(self._pairs):
-            for kind in KINDS if number % 2 == 0 else reversed(KINDS):
-                with tempfile.TemporaryDirectory(prefix=f"{what}-{kind}-", dir=self._work) as folder:
-                    yield number, kind, Path(folder)
+        for number, kind in turns(self._pairs):
+            with tempfile.TemporaryDirectory(prefix=f"{what}-{kind}-", dir=self._work) as folder:
+                yield number, kind, Path(folder)
 
     def _add(self, line: Line, kind: str, number: int, came: Figures) -> None:
         line.runs[kind].append(came)
         said = "  ".join(f"{title} {form.format(came[name])}" for name, title, form in line.columns)
-        self._console.print(f"{number} {kind:7} {line.title}: {said}", highlight=False)
+        self._console.print(f"{number} {kind:7} {line.title}: {said}")
 
 
 def table(lines: Sequence[Line]) -> list[str]:
@@ -158,11 +152,11 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
     lines = [
         "## Replication",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         "A master, its slave and a name server of one kind, each a process, all on these cores together with",
         f"the load; both kinds took turns, runs of each: {pairs}, on new stores (Apache RocketMQ 5.5.0 with",
         "`-Xms1g -Xmx2g`). Figures are medians, written as ours / Apache's = ratio.",
-        "`python -m bench.replication` repeats it.",
+        "`python -m bench replication` repeats it.",
     ]
     notes = {
         "load": [
@@ -184,38 +178,18 @@ def section(parts: dict[str, list[Line]], pairs: int) -> list[str]:
     return lines
 
 
-@click.command()
-@click.option("--part", "names", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
-@click.option("--pairs", default=3, show_default=True, help="Runs of each kind, alternating.")
+@benchmark("replication --row load --pairs 1", rows=PARTS, pairs=3)
 @click.option("--seconds", type=click.IntRange(2), help="Length of a load, instead of the row's.")
 @click.option("--messages", default=COPIED_MESSAGES, show_default=True, help="Messages that a slave copies.")
-@json_option()
-@page_option()
-def main(
-    names: tuple[str, ...],
-    pairs: int,
-    seconds: int | None,
-    messages: int,
-    json_path: str | None,
-    page_path: str | None,
-) -> None:
-    """Measure replication and failover of our pair beside Apache's."""
-    console = Console(width=200)
+def main(given: Invocation, seconds: int | None, messages: int) -> None:
+    """Measure replication and failover of a master and its slave, ours beside Apache's."""
     with tempfile.TemporaryDirectory(prefix="mqgateway-replication-") as folder:
-        bench = Bench(Path(folder), pairs, seconds, messages, console)
+        bench = Bench(Path(folder), given.pairs, seconds, messages, given.console)
         works: dict[str, Callable[[], list[Line]]] = {
             "load": bench.loads,
             "copy": bench.copies,
             "failover": bench.failovers,
         }
-        parts = {name: works[name]() for name in PARTS if not names or name in names}
-    console.print("\n".join(section(parts, pairs)), highlight=False)
-    if json_path:
-        found = {name: [vars(line) for line in lines] for name, lines in parts.items()}
-        Path(json_path).write_text(json.dumps({"machine": machine(), "parts": found}, indent=1))
-    if page_path:
-        write_section(Path(page_path), "replication", section(parts, pairs))
-
-
-if __name__ == "__main__":
-    main()
+        parts = {name: works[name]() for name in PARTS if given.selects(name)}
+    given.save(parts={name: [vars(line) for line in lines] for name, lines in parts.items()})
+    given.write("replication", section(parts, given.pairs))

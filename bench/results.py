@@ -1,7 +1,6 @@
 """Results in a file: rows measured at different times are put together; one measured again is replaced."""
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,6 @@ from typing import Any
 from bench.arrangements import Arrangement
 from bench.report import Comparison, Sample
 from bench.rows import ROWS
-
-ROOT = Path(__file__).parent.parent
 
 
 @dataclass
@@ -84,10 +81,3 @@ def save_results(path: Path, results: Results) -> None:
     ]
     starts = {"compiled" if form else "plain": asdict(one) for form, one in results.starts.items()}
     path.write_text(json.dumps({"starts": starts, "rows": rows}, indent=1) + "\n")
-
-
-def commit() -> str:
-    """The short name of the commit that is checked out; a dash outside of a clone."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False)
-    return said.stdout.strip() or "-"

@@ -1,14 +1,12 @@
 """What the parts of `bench.scale` have in common: what is found, and the tables and files it goes to."""
 
-import datetime
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from bench.measure import is_compiled, machine
-from bench.results import commit
+from bench.measure import commit, form, machine, today
 
 
 @dataclass
@@ -20,9 +18,9 @@ class Finding:
     what: str
     figures: dict[str, float]
     load_average: float = field(default_factory=lambda: os.getloadavg()[0])
-    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    date: str = field(default_factory=today)
     commit: str = field(default_factory=commit)
-    form: str = field(default_factory=lambda: "compiled" if is_compiled() else "plain Python")
+    form: str = field(default_factory=form)
 
 
 @dataclass(frozen=True)
@@ -90,16 +88,16 @@ class Part:
         return [*lines, "", *model, ""] if model else [*lines, ""]
 
 
-def load_findings(path: str | None) -> list[Finding]:
+def load_findings(path: Path | None) -> list[Finding]:
     """What a file has; nothing where there is no file."""
-    if path is None or not Path(path).exists():
+    if path is None or not path.exists():
         return []
-    return [Finding(**one) for one in json.loads(Path(path).read_text())]
+    return [Finding(**one) for one in json.loads(path.read_text())]
 
 
-def save_findings(path: str, findings: Sequence[Finding]) -> None:
+def save_findings(path: Path, findings: Sequence[Finding]) -> None:
     """Write all of it to a file."""
-    Path(path).write_text(json.dumps([asdict(one) for one in findings], indent=1) + "\n")
+    path.write_text(json.dumps([asdict(one) for one in findings], indent=1) + "\n")
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:

@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.micro import request
 from bench.prepared import topic_config
+from bench.requests import request
 from bench.scale_part import percentiles
 from bench.topics import Sender
 from compat_tests.support.servers import HOST

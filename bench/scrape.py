@@ -1,4 +1,4 @@
-"""`python -m bench.scrape`: what a scrape of very many topics and groups costs the loop.
+"""`python -m bench scrape`: what a scrape of very many topics and groups costs the loop.
 
 One broker in this process, on a real disk, without sockets: each topic has a message, each group lags in one
 topic. A scrape is done as it is served, a step at a time. What counts is the loop's time in all, and the
@@ -6,9 +6,7 @@ longest time it is held in one go, both as CPU time; other work on the machine m
 least of some scrapes is taken of the former, and the median of the latter.
 """
 
-import datetime
 import gc
-import json
 import logging
 import statistics
 import tempfile
@@ -19,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from bench.measure import is_compiled, machine
-from bench.micro import BODY, HOST, PROPERTIES, Loop
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.in_process import Loop
+from bench.measure import measured_on
+from bench.requests import BODY, HOST, PROPERTIES
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.message import Message
 from mqgateway.engine.meters import Meters
@@ -129,10 +126,10 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
     lines = [
         "## Scrapes of metrics",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
+        measured_on(),
         f"One broker with {topics:,} topics that have messages and {groups:,} groups that lag; the CPU time",
         f"of the loop without the writing to a socket, the least of {repeats} scrapes each; first ones make",
-        "all labels; the longest piece is the median of later ones. `python -m bench.scrape` repeats it.",
+        "all labels; the longest piece is the median of later ones. `python -m bench scrape` repeats it.",
         "",
         "| set | lines | MB | first, ms | later, ms | longest piece, ms |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
@@ -143,29 +140,17 @@ def section(scrapes: list[Scrape], topics: int, groups: int, repeats: int) -> li
     return lines
 
 
-@click.command()
+@benchmark("scrape --topics 1000 --groups 200")
 @click.option("--topics", default=10_000, show_default=True, help="Topics, each with a message.")
 @click.option("--groups", default=2_000, show_default=True, help="Groups that lag, in a topic each.")
 @click.option("--repeats", default=30, show_default=True, help="Scrapes of each set after the first.")
-@json_option()
-@page_option()
-def main(topics: int, groups: int, repeats: int, json_path: str | None, page_path: str | None) -> None:
-    """Measure scrapes in this process."""
+def main(given: Invocation, topics: int, groups: int, repeats: int) -> None:
+    """Time a scrape of the metrics of many topics and groups."""
     logging.disable(logging.WARNING)
     with tempfile.TemporaryDirectory(prefix="mqgateway-scrape-") as folder:
         observe = broker(Path(folder), topics, min(groups, topics))
         gc.collect()
         gc.freeze()
         scrapes = [measure(observe, metrics, repeats) for metrics in (STANDARD, EXPORTER)]
-    lines = section(scrapes, topics, groups, repeats)
-    Console(width=160).print("\n".join(lines), highlight=False, markup=False)
-    if json_path:
-        told = {"machine": machine(), "date": datetime.date.today().isoformat(), "commit": commit()}
-        given = {**told, "compiled": is_compiled(), "scrapes": [asdict(one) for one in scrapes]}
-        Path(json_path).write_text(json.dumps(given, indent=1) + "\n")
-    if page_path:
-        write_section(Path(page_path), "scrapes", lines)
-
-
-if __name__ == "__main__":
-    main()
+    given.save(scrapes=[asdict(one) for one in scrapes])
+    given.write("scrapes", section(scrapes, topics, groups, repeats))

@@ -1,4 +1,4 @@
-"""`python -m bench.spark`: a topic read whole by the Spark source, beside the Java pull consumer.
+"""`python -m bench spark`: a topic read whole by the Spark source, beside the Java pull consumer.
 
 Both read the same messages of one server, in turn: the official client with two threads (`Pull.java`), Spark
 with two workers (`local[2]`) into a sink that throws rows away. Figures are medians; CPU is that of Spark's
@@ -8,7 +8,6 @@ what is measured. Needs `mqgateway[spark]`.
 
 from __future__ import annotations
 
-import datetime
 import json
 import statistics
 import subprocess
@@ -19,10 +18,9 @@ from typing import Any
 
 import click
 import psutil
-from rich.console import Console
 
-from bench.measure import machine
-from bench.pages import page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
 from bench.run import CLIENT_JVM, LOAD_SECONDS_MAX
 from compat_tests.support.artifacts import CURRENT, program
 from compat_tests.support.servers import Server
@@ -101,13 +99,13 @@ def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
     lines = [
         "## Spark",
         "",
-        f"Measured on {datetime.date.today().isoformat()}: {machine()}.",
+        measured_on(),
         f"A topic of {count:,} messages of 1 KB on one mqgateway server, read whole {pairs} times in turn:",
         "by the Spark source on `local[2]` (one machine, two workers) into a sink that throws rows away, and",
         f"by the official pull consumer {CURRENT} with {THREADS} threads, each with one pull of 32 messages",
         "under way, and a new JVM for each run, whose start does not count.",
         "Readers and server shared these cores; figures are medians. CPU is that of Spark's JVM and workers.",
-        "`python -m bench.spark` repeats it.",
+        "`python -m bench spark` repeats it.",
         "",
         "No figure of Spark's Kafka source stands beside it: we found none that is published for one machine",
         "and messages of a known size, and this benchmark does not run Kafka.",
@@ -122,13 +120,10 @@ def section(runs: dict[str, list[Run]], count: int, pairs: int) -> list[str]:
     return lines
 
 
-@click.command()
+@benchmark("spark --messages 100000 --pairs 1", pairs=3)
 @click.option("--messages", default=400_000, show_default=True, help="Messages in the topic.")
-@click.option("--pairs", default=3, show_default=True, help="Runs of each reader, alternating.")
-@page_option()
-def main(messages: int, pairs: int, page_path: str | None) -> None:
-    """Measure the Spark source beside the Java pull consumer."""
-    console = Console(width=200)
+def main(given: Invocation, messages: int) -> None:
+    """Read a topic with the Spark source and with the Java pull consumer."""
     runs: dict[str, list[Run]] = {work: [] for work in WORKS}
     with tempfile.TemporaryDirectory(prefix="mqgateway-bench-") as folder:
         server = Server("ours", Path(folder), {}, production=True).start()
@@ -140,23 +135,17 @@ def main(messages: int, pairs: int, page_path: str | None) -> None:
             for work in ("nine", "body"):
                 frame_of(session, server, WARM_UP, work).write.format("noop").mode("overwrite").save()
             count = count_all(session, server)
-            for _ in range(pairs):
+            for _ in range(given.pairs):
                 for work in WORKS:
                     if work == "java":
                         run = java("Pull", server.namesrv_address, TOPIC, str(THREADS))
                     else:
                         run = spark_run(session, server, TOPIC, work, count)
                     runs[work].append(run)
-                    console.print(f"{WORKS[work]:36} {run['perSecond']:12,.0f}/s", highlight=False)
+                    given.console.print(f"{WORKS[work]:36} {run['perSecond']:12,.0f}/s")
         finally:
             if session is not None:
                 session.stop()
             server.stop()
-    lines = section(runs, count, pairs)
-    console.print("\n".join(lines), highlight=False)
-    if page_path:
-        write_section(Path(page_path), "Spark", lines)
-
-
-if __name__ == "__main__":
-    main()
+    given.save(runs=runs)
+    given.write("Spark", section(runs, count, given.pairs))

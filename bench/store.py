@@ -1,25 +1,24 @@
-"""`python -m bench.store`: starts, memory and stalls of the store, beside Apache's broker on the same folder.
+"""`python -m bench store`: starts, memory and stalls of the store, beside Apache's broker on the same folder.
 
 Fills a log of some gigabytes and a store of many queues, starts both servers on each, clean and killed, warm
 and cold, and measures how long sends are held up by cold reads and by removals. A table, and JSON.
 """
 
-import datetime
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
-from bench.measure import machine
-from bench.pages import json_option, page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
 from bench.store_stalls import LOG_FILE, Stalls, cold_reads, removals
 from bench.store_starts import Start, start
 from compat_tests.support.processes import free_ports
@@ -38,7 +37,7 @@ class Bench:
         self._work = work
         self._console = console
         self._kinds = kinds
-        self.results: dict[str, Any] = {"machine": machine()}
+        self.results: dict[str, Any] = {}
         port = free_ports()
         self.namesrv = our_namesrv(work / "namesrv", port)
         self._namesrv_address = f"{HOST}:{port}"
@@ -91,108 +90,74 @@ class Bench:
         return found
 
 
-def starts_table(title: str, found: list[Start]) -> Table:
-    """Seconds and megabytes of each start."""
-    table = Table("server", *STATES, "resident MB", title=title)
+def starts_table(title: str, found: list[Start]) -> list[str]:
+    """Return the seconds and the megabytes of each start."""
+    rows = []
     for server in dict.fromkeys(one.server for one in found):
         mine = [one for one in found if one.server == server]
         cells = [one.failure or f"{one.seconds:.1f} s" for one in mine]
-        table.add_row(server, *cells, f"{max(one.resident_mb for one in mine):.0f}")
-    return table
+        rows.append([server, *cells, f"{max(one.resident_mb for one in mine):.0f}"])
+    return table(title, ("server", *STATES, "resident MB"), rows)
 
 
-def stalls_table(found: dict[str, Stalls]) -> Table:
-    """Turns of a loop that sends once a millisecond."""
-    table = Table("beside the sends", "p50 ms", "p99 ms", "longest ms", "done", "in s", title="stalls")
+def stalls_table(found: dict[str, Stalls]) -> list[str]:
+    """Return the turns of a loop that sends once a millisecond."""
+    rows = []
     for title, one in found.items():
-        table.add_row(
-            title,
-            f"{one.p50_ms:.2f}",
-            f"{one.p99_ms:.2f}",
-            f"{one.longest_ms:.1f}",
-            f"{one.done:,}",
-            f"{one.seconds:.1f}",
-        )
-    return table
+        turns = [f"{one.p50_ms:.2f}", f"{one.p99_ms:.2f}", f"{one.longest_ms:.1f}"]
+        rows.append([title, *turns, f"{one.done:,}", f"{one.seconds:.1f}"])
+    return table("stalls", ("beside the sends", "p50 ms", "p99 ms", "longest ms", "done", "in s"), rows)
 
 
-def markdown(table: Table) -> list[str]:
-    """A table as the page has it."""
-    columns = [list(column.cells) for column in table.columns]
-    lines = [
-        f"**{table.title}**",
-        "",
-        "| " + " | ".join(str(column.header) for column in table.columns) + " |",
-    ]
-    lines.append("| --- |" + " ---: |" * (len(columns) - 1))
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in zip(*columns, strict=True)]
-    return [*lines, ""]
+def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table of the page below its title."""
+    lines = [f"**{title}**", "", f"| {' | '.join(heads)} |", "| --- |" + " ---: |" * (len(heads) - 1)]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
-def section(tables: list[Table], results: dict[str, Any]) -> list[str]:
+def section(tables: list[str], results: dict[str, Any]) -> list[str]:
     """The section of the page: how it was measured, and the tables."""
-    today = datetime.date.today().isoformat()
     filled = results["queues: fill"]
     lines = [
         "## The store",
         "",
-        f"Measured on {today}: {results['machine']}. Ours and Apache's broker (5.5.0, `-Xms1g -Xmx2g`)",
-        "started on the same folder in turn; seconds are from the start of the process until it takes",
-        "connections. *Killed*: the store was not stopped in order. *Cold*: nothing of it was in memory.",
-        "`python -m bench.store` repeats it.",
+        measured_on(),
+        "Ours and Apache's broker (5.5.0, `-Xms1g -Xmx2g`) started on the same folder in turn; seconds are",
+        "from the start of the process until it takes connections. *Killed*: the store was not stopped in",
+        "order. *Cold*: nothing of it was in memory. `python -m bench store` repeats it.",
         "",
         f"To fill the store of many queues took {filled['put_seconds']:.0f} s for",
         f"{filled['messages']:,} messages in one process, which then had {filled['resident_mb']:.0f} MB",
         f"resident ({filled['resident_before_mb']:.0f} MB before).",
         "",
     ]
-    for table in tables:
-        lines += markdown(table)
-    return lines[:-1]
+    return [*lines, *tables[:-1]]
 
 
-@click.command()
+@benchmark("store --topics 100 --gigabytes 0.1 --no-apache")
 @click.option("--topics", default=10_000, show_default=True, help="Topics of the store with many queues.")
 @click.option("--gigabytes", default=2.0, show_default=True, help="Size of the log of the other store.")
 @click.option("--apache/--no-apache", default=True, show_default=True, help="Start Apache's broker too.")
 @click.option(
     "--work", type=click.Path(file_okay=False), help="Folder to work in.  [default: a temporary one]"
 )
-@json_option()
-@page_option()
-def main(
-    topics: int,
-    gigabytes: float,
-    apache: bool,
-    work: str | None,
-    json_path: str | None,
-    page_path: str | None,
-) -> None:
-    """Measure the store: starts, memory, stalls."""
-    console = Console(width=160)
+def main(given: Invocation, topics: int, gigabytes: float, apache: bool, work: str | None) -> None:
+    """Measure starts, memory and stalls of large stores."""
     kinds = ("ours", "apache") if apache else ("ours",)
     with tempfile.TemporaryDirectory(prefix="mqgateway-store-", dir=work) as folder:
-        bench = Bench(Path(folder), console, kinds)
+        bench = Bench(Path(folder), given.console, kinds)
         bench.namesrv.start()
         try:
             rounds = int(gigabytes * 1e9 / RECORD_BYTES / 8)
             log = bench.fill("log", topics=1, queues=8, rounds=rounds, body=BODY_BYTES, log=LOG_FILE)
-            tables = [stalls_table(bench.stalls(log))]
+            lines = stalls_table(bench.stalls(log))
             settings = {"mappedFileSizeCommitLog": str(LOG_FILE)}
-            tables.append(starts_table(f"{gigabytes:g} GB of log", bench.starts("log", log, settings)))
+            lines += starts_table(f"{gigabytes:g} GB of log", bench.starts("log", log, settings))
             shutil.rmtree(log)
             many = bench.fill("queues", topics=topics, queues=8, rounds=2, body=100)
             title = f"{topics:,} topics with 8 queues"
-            tables.append(starts_table(title, bench.starts("queues", many, {})))
+            lines += starts_table(title, bench.starts("queues", many, {}))
         finally:
             bench.namesrv.stop()
-        for table in tables:
-            console.print(table)
-        if json_path:
-            Path(json_path).write_text(json.dumps(bench.results, indent=1))
-        if page_path:
-            write_section(Path(page_path), "the store", section(tables, bench.results))
-
-
-if __name__ == "__main__":
-    main()
+    given.save(**bench.results)
+    given.write("the store", section(lines, bench.results))

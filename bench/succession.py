@@ -1,4 +1,4 @@
-"""`python -m bench.succession`: sets under a controller beside Apache's: how long nobody leads, what is
+"""`python -m bench succession`: sets under a controller beside Apache's: how long nobody leads, what is
 lost.
 
 A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with defaults.
@@ -19,15 +19,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from bench.measure import machine
-from bench.pages import json_option, page_option, write_section
+from bench.frame import Invocation, benchmark
+from bench.measure import machine, measured_on
 from bench.replication_runs import answer, client, conversation, tell
 from bench.succession_runs import Columns, Figures, OtherMachine, Runs
 from compat_tests.support.background import Background
@@ -237,13 +235,13 @@ def section(runs: Runs, parts: Sequence[str]) -> list[str]:
     return [
         "## Another master",
         "",
-        f"Measured on {date.today().isoformat()}: {machine()}.",
+        measured_on(),
         "A controller, a name server and two brokers of one kind, `allAckInSyncStateSet=true`, else with",
         "their defaults, all on these cores together with the load; both took turns, on new stores.",
         "Figures are medians, with the 99th percentile (of fewer than 100 runs the greatest) and the number",
         f"of runs. The stock Java clients look for routes each {ROUTE_MILLIS} ms, not 30 s, and wait",
         f"{SEND_TIMEOUT_MILLIS} ms for a send, not 3 s; the push consumer gives a pull 30 s, unless it",
-        "closes the connection because of another request. `python -m bench.succession` repeats it.",
+        "closes the connection because of another request. `python -m bench succession` repeats it.",
         "",
         "| part | figure | ours | Apache's |",
         "| --- | --- | ---: | ---: |",
@@ -260,28 +258,26 @@ def run_once(part: str, kind: str) -> Figures | str:
             return f"{type(failure).__name__}: {failure}"
 
 
-@click.command()
-@click.option("--part", "names", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
-@click.option("--runs", "wanted", default=10, show_default=True, help="Runs of each kind, alternating.")
+@benchmark(
+    "succession --row kill --pairs 1",
+    rows=PARTS,
+    pairs=10,
+    json_help="Keep all runs here; those that are there already count, and are not made again.",
+)
 @click.option("--seconds", type=float, help="Begin no run after so many seconds.")
-@json_option("Keep all runs here; those that are there already count, and are not made again.")
-@page_option()
-def main(
-    names: tuple[str, ...], wanted: int, seconds: float | None, json_path: str | None, page_path: str | None
-) -> None:
-    """Measure how another master follows, ours beside Apache's."""
-    console = Console(width=200)
-    parts = [part for part in PARTS if not names or part in names]
+def main(given: Invocation, seconds: float | None) -> None:
+    """Measure the time to the next master, and losses, in sets under a controller, ours beside Apache's."""
+    parts = [part for part in PARTS if given.selects(part)]
     try:
-        runs = Runs(PARTS, Path(json_path) if json_path else None, machine())
+        runs = Runs(PARTS, given.json_path, machine())
     except OtherMachine as error:
         raise click.ClickException(str(error)) from None
     began = time.monotonic()
     for part in parts:
-        most = wanted if part in OFTEN else min(wanted, SELDOM)
+        most = given.pairs if part in OFTEN else min(given.pairs, SELDOM)
         while (kind := runs.next(part, most)) is not None:
             if seconds is not None and time.monotonic() - began > seconds:
-                console.print(f"time is up: {part} and what follows lack runs", highlight=False)
+                given.console.print(f"time is up: {part} and what follows lack runs")
                 break
             at = time.monotonic()
             came = run_once(part, kind)
@@ -289,15 +285,9 @@ def main(
             done = len(runs.came[part][kind]) + len(runs.failed[part][kind])
             said = f"{part} {done}/{most} {kind:7} ({time.monotonic() - at:.0f} s)"
             if isinstance(came, str):
-                console.print(f"{said} FAILED: {came}", markup=False, highlight=False)
+                given.console.print(f"{said} FAILED: {came}", markup=False)
             else:
                 told = "  ".join(f"{title} {came[name]:,.0f}" for name, title in COLUMNS[part])
-                console.print(f"{said} {told}", highlight=False)
+                given.console.print(f"{said} {told}")
     shown = [part for part in parts if any(runs.came[part].values()) or any(runs.failed[part].values())]
-    console.print("\n".join(section(runs, shown)), highlight=False)
-    if page_path:
-        write_section(Path(page_path), "succession", section(runs, shown))
-
-
-if __name__ == "__main__":
-    main()
+    given.write("succession", section(runs, shown))

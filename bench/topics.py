@@ -1,4 +1,4 @@
-"""`python -m bench.topics`: very many topics, each made by the first send to it.
+"""`python -m bench topics`: very many topics, each made by the first send to it.
 
 A server of ours in a temporary folder gets a message to each of so many new topics, over some connections
 that wait for each answer, while one more sends to a topic that is there, every 10 ms, and notes how long that
@@ -6,11 +6,8 @@ takes; then it is told to stop. The load encodes little and decodes nothing: it 
 """
 
 import asyncio
-import datetime
-import json
 import os
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -20,10 +17,9 @@ from pathlib import Path
 import click
 import psutil
 
-from bench.measure import is_compiled, machine, usage
-from bench.micro import request
-from bench.pages import json_option, page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on, usage
+from bench.requests import request
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST, our_serve
 from mqgateway.engine.clock import SystemClock
@@ -188,11 +184,10 @@ def section(found: Sequence[Making], connections: int) -> list[str]:
     lines = [
         "## Many topics",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()}"
-        f" ({'compiled' if is_compiled() else 'plain Python'}): {machine()}.",
+        measured_on(),
         f"A message to each of so many topics that are not there, over {connections} connections that wait",
         "for each answer, while one more sends to a topic that is there every 10 ms; name server and broker",
-        "in one process; then SIGTERM. `python -m bench.topics` repeats it.",
+        "in one process; then SIGTERM. `python -m bench topics` repeats it.",
         "",
         "| topics | seconds | CPU s | resident MB | others' p50 ms | p99 ms | longest ms | stop s"
         " | stop CPU s | load average |",
@@ -206,24 +201,14 @@ def section(found: Sequence[Making], connections: int) -> list[str]:
     return lines
 
 
-@click.command()
+@benchmark("topics --topics 10000")
 @click.option("--topics", "counts", multiple=True, default=(10_000, 100_000), type=click.IntRange(1))
 @click.option("--connections", default=32, show_default=True, help="Connections that make topics.")
-@json_option()
-@page_option()
-def main(counts: tuple[int, ...], connections: int, json_path: str | None, page_path: str | None) -> None:
-    """Measure how topics are made by sends, what others notice of it, and the stop."""
+def main(given: Invocation, counts: tuple[int, ...], connections: int) -> None:
+    """Create topics by sends, and measure the effect on other senders and on the stop."""
     found = []
     for count in counts:
         found.append(measure(count, connections))
-        print(found[-1], file=sys.stderr, flush=True)
-    lines = section(found, connections)
-    print("\n".join(lines))
-    if json_path:
-        Path(json_path).write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n")
-    if page_path:
-        write_section(Path(page_path), "many topics", lines)
-
-
-if __name__ == "__main__":
-    main()
+        given.console.print(found[-1])
+    given.save(makings=[asdict(one) for one in found])
+    given.write("many topics", section(found, connections))

@@ -1,4 +1,4 @@
-"""`python -m bench.watched`: what it costs to be watched.
+"""`python -m bench watched`: what it costs to be watched.
 
 Sends on three servers of ours in turn: two that export no metrics and have no console, and one that is
 scraped every 5 s while somebody has the console's overview open: its figures as they come, and what the page
@@ -16,7 +16,6 @@ who watches, falls into few of them; it is seen apart, in what each server does 
 added.
 """
 
-import datetime
 import json
 import os
 import random
@@ -36,12 +35,10 @@ from typing import NamedTuple
 from urllib.request import HTTPCookieProcessor, OpenerDirector, Request, build_opener, urlopen
 
 import click
-from rich.console import Console
 
-from bench.measure import machine
-from bench.micro import send_request
-from bench.pages import page_option, write_section
-from bench.results import commit
+from bench.frame import Invocation, benchmark
+from bench.measure import measured_on
+from bench.requests import send_request
 from compat_tests.support.processes import free_ports
 from compat_tests.support.servers import HOST, Server
 from mqgateway.gateway.codec.command import decode_command
@@ -296,12 +293,12 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
     lines = [
         "## Being watched",
         "",
-        f"Measured on {datetime.date.today().isoformat()}, {commit()}: {machine()}.",
+        measured_on(),
         f"{IN_FLIGHT} sends of 1 KB in flight on one connection, to two servers of ours without metrics and",
         f"console, and to one that is scraped every {SCRAPE_SECONDS} s while the console's overview is open;",
         f"{len(starts)} starts of all three, {rounds} rounds of {seconds:g} s on each, in changing order.",
         "Ratios are those within a round: their median, and between what 19 of 20 medians of starts and",
-        "rounds drawn from these lie. CPU time is that of all threads. `python -m bench.watched` repeats it.",
+        "rounds drawn from these lie. CPU time is that of all threads. `python -m bench watched` repeats it.",
         "",
         "| | messages/s | CPU s for a million |",
         "| --- | ---: | ---: |",
@@ -328,7 +325,7 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
     ]
 
 
-@click.command()
+@benchmark("watched --starts 1 --rounds 30")
 @click.option(
     "--starts",
     type=click.IntRange(1),
@@ -340,24 +337,17 @@ def section(starts: Sequence[Start], seconds: float, share: float) -> list[str]:
     "--rounds", type=click.IntRange(2), default=150, show_default=True, help="Rounds with each start."
 )
 @click.option("--seconds", default=0.1, show_default=True, help="Of a round on each server.")
-@page_option()
-def main(starts: int, rounds: int, seconds: float, page_path: str | None) -> None:
-    """Measure servers that nobody watches and one that is."""
+def main(given: Invocation, starts: int, rounds: int, seconds: float) -> None:
+    """Measure the cost of scrapes and an open console to sends."""
     found: list[Start] = []
     shares: list[float] = []
     for number in range(starts):
         start, share = compare(number, rounds, seconds)
         found.append(start)
         shares.append(share)
-        click.echo(
+        given.console.print(
             f"start {number + 1}: {told(ratios([start], 'cpu_per_million')[0])} CPU time a message,"
             f" {by_the_second([start]):.2%} by the second"
         )
-    lines = section(found, seconds, statistics.mean(shares))
-    Console(width=160).print("\n".join(lines), highlight=False, markup=False)
-    if page_path:
-        write_section(Path(page_path), "watched", lines)
-
-
-if __name__ == "__main__":
-    main()
+    given.save(starts=[start._asdict() for start in found], watcher_shares=shares)
+    given.write("watched", section(found, seconds, statistics.mean(shares)))

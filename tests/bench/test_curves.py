@@ -25,8 +25,7 @@ def test_each_curve_has_a_panel_for_each_figure() -> None:
 
 
 def test_tables_have_a_line_for_each_step_and_gaps_where_nothing_was_measured() -> None:
-    told = {"date": "2026-01-02", "commit": "abc1234", "form": "compiled", "machine": "a machine"}
-    lines = section(POINTS, told, "curves.svg")
+    lines = section(POINTS)
     assert "| 1 | 2,000 | 50.0 | 70 | 1.00 | 1,000 | 50.0 | 70 | 1.00 |" in lines
     assert "| 64 | 1,900 | 50.0 | 70 | 1.00 | - | - | - | - |" in lines
     assert "| 0.25 | 1,800 | 50.0 | 70 | 1.00 |" in lines
@@ -38,4 +37,4 @@ def test_curves_have_names_and_growing_steps() -> None:
 
 
 def test_no_file_has_no_points(tmp_path: Path) -> None:
-    assert load_points(None) == load_points(str(tmp_path / "none.json")) == []
+    assert load_points(None) == load_points(tmp_path / "none.json") == []

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.echo import ENDLESS, answer
-from bench.micro import send_request
+from bench.requests import send_request
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command, encode_command
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.kafka import Pair, load_pairs, main, save_pairs, section
+from bench.kafka import KafkaPair, load_pairs, main, save_pairs, section
 from bench.kafka_runs import ROWS, Run, consumed, produced, waited
 
 PRODUCED = """\
@@ -41,7 +41,7 @@ def test_output_without_a_result_is_an_error(read: object) -> None:
 
 
 def test_figures_are_medians_and_ratios() -> None:
-    pair = Pair(ROW)
+    pair = KafkaPair(ROW)
     pair.runs["ours"] = [Run(90, rate, 0.5) for rate in (10, 30, 20)]
     pair.runs["apache"] = [Run(900, 40, 1.0)]
     assert pair.cell("per_second", "{:.0f}") == "20 / 40 = 0.50"
@@ -52,7 +52,7 @@ def test_figures_are_medians_and_ratios() -> None:
 def test_pairs_survive_a_file_and_are_told_by_form(tmp_path: Path) -> None:
     path = tmp_path / "it.json"
     runs = {"ours": [Run(90, 20, 0.5)], "apache": [Run(900, 40, 1.0)]}
-    plain = Pair(ROW, runs, "2026-01-02", "abc", False, (1.0, 2.5))
+    plain = KafkaPair(ROW, runs, "2026-01-02", "abc", False, (1.0, 2.5))
     compiled = replace(plain, is_compiled=True)
     save_pairs(path, {(ROW.name, False): plain, (ROW.name, True): compiled})
     pairs = load_pairs(path)
@@ -65,4 +65,4 @@ def test_pairs_survive_a_file_and_are_told_by_form(tmp_path: Path) -> None:
 def test_unknown_row_is_refused() -> None:
     result = CliRunner().invoke(main, ["--row", "sync-64", "--no-run"])
     assert result.exit_code == 2
-    assert "no row sync-64" in result.output
+    assert "'sync-64' is not one of" in result.output

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from bench.micro import TOGETHER, Work, instructions, measured, section, whole_work
+from bench.micro import section, whole_work
 from bench.micro_client import client_work
 from bench.micro_grpc import grpc_work
 from bench.micro_kafka import kafka_work
 from bench.micro_looks import looks_work
+from bench.requests import TOGETHER
+from bench.steps import Work, instructions, measured
 
 
 def test_twice_the_work_is_twice_the_instructions() -> None:

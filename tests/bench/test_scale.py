@@ -46,7 +46,7 @@ def test_what_is_measured_again_is_replaced(tmp_path: Path) -> None:
     known = [found("p", "ours", "a"), found("p", "apache", "a"), found("q", "ours", "a")]
     again = [found("p", "ours", "b")]
     assert together(known, again) == [*known[1:], *again]
-    path = str(tmp_path / "scale.json")
+    path = tmp_path / "scale.json"
     assert load_findings(path) == load_findings(None) == []
     save_findings(path, known)
     assert load_findings(path) == known
@@ -71,9 +71,9 @@ def test_the_page_has_all_parts_of_the_file(tmp_path: Path, monkeypatch) -> None
     parts = (part("p", found("p", "ours", "start", seconds=1)), part("q"))
     monkeypatch.setattr(scale, "PARTS", parts)
     figures, page = tmp_path / "scale.json", tmp_path / "page.md"
-    save_findings(str(figures), [found("q", "ours", "known", seconds=2)])
+    save_findings(figures, [found("q", "ours", "known", seconds=2)])
     given = ["--json", str(figures), "--page", str(page), "--work", str(tmp_path)]
     done = CliRunner().invoke(scale.main, given, catch_exceptions=False)
     assert done.exit_code == 0
     assert "| start | 1.0 |" in page.read_text() and "| known | 2.0 |" in page.read_text()
-    assert [one.what for one in load_findings(str(figures))] == ["known", "start"]
+    assert [one.what for one in load_findings(figures)] == ["known", "start"]

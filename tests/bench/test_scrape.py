@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.micro import instructions
 from bench.scrape import broker, measure, section
+from bench.steps import instructions
 from mqgateway.gateway.metrics.observed import EXPORTER, STANDARD, ObservedBroker
 
 TOPICS, GROUPS = 200, 40

@@ -31,13 +31,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def run(*words: str) -> Result:
         kept = str(tmp_path / "runs.json")
-        return CliRunner().invoke(succession.main, ["--part", "kill", "--json", kept, *words])
+        return CliRunner().invoke(succession.main, ["--row", "kill", "--json", kept, *words])
 
     return run
 
 
 def test_a_run_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
-    said = run("--runs", "2")
+    said = run("--pairs", "2")
     assert said.exit_code == 0, said.output
     assert "kill 2/2 ours" in said.output
     assert "FAILED: TimeoutError: java is not up within 60 s" in said.output
@@ -46,8 +46,8 @@ def test_a_run_that_fails_is_told_and_the_others_go_on(run: Run) -> None:
 
 def test_runs_are_made_in_pieces(run: Run, tmp_path: Path) -> None:
     page = str(tmp_path / "page.md")
-    run("--runs", "1")
-    said = run("--runs", "3", "--page", page)
+    run("--pairs", "1")
+    said = run("--pairs", "3", "--page", page)
     assert "kill 1/3" not in said.output and "kill 3/3 ours" in said.output
     kept = json.loads((tmp_path / "runs.json").read_text())
     count = {
@@ -56,7 +56,7 @@ def test_runs_are_made_in_pieces(run: Run, tmp_path: Path) -> None:
     }
     assert count == {"apache": 3, "ours": 3}
     assert "## Another master" in Path(page).read_text()
-    assert "kill 3/3" not in run("--runs", "3").output
+    assert "kill 3/3" not in run("--pairs", "3").output
 
 
 def test_no_run_begins_when_time_is_up(run: Run) -> None:
