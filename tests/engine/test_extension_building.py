@@ -69,7 +69,7 @@ def records(draw: st.DrawFn) -> bytes:
 def outcome(body: bytes, offset: int, most: int) -> BatchesResult:
     """Return the batches of records."""
     found = GetResult(GetStatus.FOUND, 1 << 40, 0, 1 << 40, body, [])
-    return read_batches(lambda *_: found, offset, 1 << 20, most, 0)
+    return read_batches(lambda *_: found, offset, 1 << 20, most, 0, False)
 
 
 def both(body: bytes, offset: int = 0, most: int = 1000) -> BatchesResult:
