@@ -111,9 +111,7 @@ def build_broker(
 
 
 def _ledger_log(environment: Environment) -> Log | None:
-    """Return the log of a DLedger group; None for a broker outside a group, which does not import the
-    modules.
-    """
+    """Return the log of a DLedger group; None outside a group, where the modules are not imported."""
     options = environment.store_options
     if not options.enable_d_leger_commit_log:
         return None
@@ -250,9 +248,7 @@ class Group(NamedTuple):
 
 
 def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
-    """Make the broker a member of its group: it replicates as master or slave, and may act for another
-    master.
-    """
+    """Make the broker a member of its group: master, slave, or slave that acts for another master."""
     options, cluster = broker.options, broker.cluster
     epochs = Epochs(broker.environment.disk, _epochs_path(broker.environment))
     replicas = broker.produce.durability.replicas

@@ -20,9 +20,7 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 0.1
 IDLE_BEAT_SECONDS = 0.4
-"""Interval of ticks when nothing is stored and no delay is pending; a held pull may be answered this much
-late.
-"""
+"""Interval of ticks when idle: nothing is stored, no delay is pending. It may delay held pulls."""
 BACKLOG_SECONDS = 0.002
 """Interval of ticks when more timers are due than one tick delivers."""
 DELIVERY_SECONDS = 0.01
@@ -46,9 +44,7 @@ class Beat:
         self._stored_before = -1
         self._noting: Steps[None] | None = None
         self.nobody_waits = False
-        """True while the broker stops: parked requests are answered, or the connections would never be
-        settled.
-        """
+        """True while the broker stops: parked requests are answered, so that connections can be settled."""
         self.puts_no_more = False
         """True once all requests are answered: nothing more is put."""
         broker.timers.on_set = self.within

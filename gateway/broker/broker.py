@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Broker:
-    """A broker. `role` is its role among its replicas; `tables` contains the state that several packages
-    share.
-    """
+    """A broker. `role` is its role among its replicas; `tables` is the state that packages share."""
 
     environment: Environment
     configuration: Configuration
@@ -71,9 +69,7 @@ class Broker:
 
     @property
     def is_active(self) -> bool:
-        """Return True if this broker delivers delayed messages itself. RocketMQ:
-        `isSpecialServiceRunning`.
-        """
+        """True if this broker delivers delayed messages. RocketMQ: `isSpecialServiceRunning`."""
         return self.membership is None or self.membership.is_active
 
     @property

@@ -25,8 +25,7 @@ ROUNDS: Final = 8
 def reading(
     broker: Broker, attempt: Callable[[int], T | Deferred[T]], rounds: int = ROUNDS
 ) -> T | Deferred[T]:
-    """Return the result of `attempt(rounds)`, repeated until it succeeds; a Deferred if bytes must be loaded
-    first.
+    """Return the result of `attempt(rounds)`, repeated until it succeeds; a Deferred after a cold read.
 
     The argument is the number of loads left. As long as it is not 0, the attempt may not wait for the disk
     and raises `ColdRead`.

@@ -48,9 +48,7 @@ class Draining:
         self._drained: Deferred[None] | None = None
 
     def begin(self) -> Deferred[None]:
-        """Return a Deferred that fires when the broker may stop; at once if a drain is useless. It may be
-        cancelled.
-        """
+        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled."""
         broker = self._broker
         limit = broker.options.drain_timeout_millis
         if not limit or not broker.role.is_master:

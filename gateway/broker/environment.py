@@ -38,9 +38,7 @@ class Environment:
 
     @property
     def address(self) -> str:
-        """Address that clients connect to. The announced port may differ from the one the broker listens
-        on.
-        """
+        """Address for clients. Its port may differ from the one the broker listens on."""
         return f"{self.options.broker_ip1}:{self.options.listen_port or self.port}"
 
     @property

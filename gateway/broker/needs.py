@@ -9,8 +9,7 @@ from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunc
 
 
 class Needs(Enum):
-    """Role a broker must have to answer a request; a broker that is about to become master answers like a
-    fenced one.
+    """Role required to answer a request; a broker about to become master answers like a fenced one.
 
     State that outlives the answer is lost if another broker is already master, so every request that writes
     needs at least `NOT_FENCED`. RocketMQ: `SendMessageProcessor.rejectRequest`, `PopMessageProcessor`.

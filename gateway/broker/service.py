@@ -257,9 +257,7 @@ class BrokerService(RemotingService):
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
     def _open_store(self) -> Steps[None]:
-        """Load and recover in a cooperative task; writes that the disk refuses are held until it accepts
-        them.
-        """
+        """Load and recover in a cooperative task; refused writes are held until the disk accepts them."""
         broker = self.broker
         self._disk.begin()
         broker.tables.load_topics()

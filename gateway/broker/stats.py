@@ -213,9 +213,7 @@ class BrokerStats:
             self._noted[topic] = []
 
     def settle(self) -> None:
-        """Count the messages that are only noted so far. Readers of counts call it first; every tick does
-        too.
-        """
+        """Count the messages that were only noted. Readers of counts call it first, every tick too."""
         all_noted, self._noted = self._noted, {}
         for topic, noted in all_noted.items():
             if not noted:

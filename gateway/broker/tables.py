@@ -31,8 +31,7 @@ class Tables:
         self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
 
     def load_topics(self) -> None:
-        """Load topics and mappings, before the store: the recovery of queues depends on the type of the
-        topic.
+        """Load topics and mappings, before the store: its recovery depends on the topics' types.
 
         Raises `ConfigError`.
         """
@@ -51,9 +50,7 @@ class Tables:
                 self.offsets.remove_topic(name)
 
     def retry(self) -> None:
-        """Write again the tables whose last write failed; also the filters, which are written only
-        periodically.
-        """
+        """Write again the tables whose last write failed; also the filters, written only periodically."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):
             table.retry()
         self.filters.persist()

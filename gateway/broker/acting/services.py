@@ -78,9 +78,7 @@ class SpecialServices:
         return self._steps is not None or (self.is_on and self._broker.pop.is_behind)
 
     def load(self) -> None:
-        """Continue from the progress of an earlier master; a slave stands by. Raises `OSError` and
-        `EngineError`.
-        """
+        """Continue from an earlier master's progress; a slave stands by. Raises `OSError`, `EngineError`."""
         broker = self._broker
         self._epochs.load(broker.store.max_physical_offset)
         state = broker.role.state

@@ -20,9 +20,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
 
 
 def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
-    """Return a connected group with its members and subscriptions. Raises `OperationError` if it has no
-    members.
-    """
+    """Return a connected group with its subscriptions. Raises `OperationError` if it has no members."""
     found = broker.clients.consumer_group(group)
     if found is None:
         raise OperationError(Reason.CONSUMER_NOT_ONLINE, f"the consumer group[{group}] not online")

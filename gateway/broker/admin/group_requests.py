@@ -73,9 +73,7 @@ def group_config(broker: Broker, call: Call) -> Reply:
 
 
 def update_and_get_forbidden(broker: Broker, call: Call) -> Reply:
-    """353 UPDATE_AND_GET_GROUP_FORBIDDEN: change whether a group may read a topic, if requested, and return
-    it.
-    """
+    """353 UPDATE_AND_GET_GROUP_FORBIDDEN: set, if requested, and return if a group may read a topic."""
     header = call.header
     assert isinstance(header, UpdateGroupForbiddenRequestHeader)
     group, topic = header.group, header.topic
@@ -86,9 +84,7 @@ def update_and_get_forbidden(broker: Broker, call: Call) -> Reply:
 
 
 def _thrown(refusal: groups.BadAttribute) -> RequestError:
-    """Return an error that RocketMQ throws out of its request function: clients see its Java class name
-    too.
-    """
+    """Return an error that RocketMQ's request function throws: clients see its Java class name too."""
     return RequestError(ResponseCode.SYSTEM_ERROR, f"java.lang.RuntimeException: {refusal.message}")
 
 

@@ -18,8 +18,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 def update_static_topic(
     broker: Broker, config: TopicConfig, mapping: TopicMapping, *, force: bool = False
 ) -> Deferred[None]:
-    """Store the topic and its mapping, both or none; return a Deferred that fires once the name servers know
-    both.
+    """Store the topic and its mapping, both or none; fires once the name servers have both.
 
     The topic keeps its attributes. `force` accepts an older mapping too. Raises `OperationError`.
     """

@@ -90,9 +90,7 @@ def topic_stats(broker: Broker, topic: str) -> TopicStatsTable:
 
 
 def time_spans(broker: Broker, topic: str, group: str, now: int) -> list[QueueTimeSpan]:
-    """Return the times of each queue's first, last and last consumed message; `now` is the wall time in
-    ms.
-    """
+    """Return the times (ms) of each queue's first, last and last consumed message; `now` is the wall time."""
     store = broker.store
     config = _existing(broker, topic)
     spans = []

@@ -28,8 +28,7 @@ NewClient = Callable[[str], Client]
 def heart_beat(
     broker: Broker, connection: ClientConnection, heartbeat: HeartbeatData, new_client: NewClient
 ) -> Steps[bool | None]:
-    """Register a client in its groups; return True if its last heartbeat is outdated, None if it has
-    disconnected.
+    """Register a client in its groups; True if its last heartbeat is outdated, None if it has left.
 
     Heartbeats are of version 1 (fingerprint 0) or version 2 (subscriptions may be left out). A consumer group
     that does not exist and may not be created is skipped silently. A group whose members use another protocol

@@ -17,9 +17,7 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 LOCK_LIFE_MILLIS = 60_000
 ORPHAN_LIFE_MILLIS = 30_000
-"""Time for which the client itself relies on a lock. RocketMQ:
-`ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME`.
-"""
+"""Time a client itself relies on a lock. RocketMQ: `ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME`."""
 
 
 class Lock:

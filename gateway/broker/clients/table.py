@@ -330,8 +330,7 @@ class ClientTable:
             self.unregister_producer(group, peer)
 
     def expire(self) -> list[ClientConnection]:
-        """Remove clients without a heartbeat for `channelExpiredTimeout`, and return their channels, to be
-        closed.
+        """Remove clients without a heartbeat for `channelExpiredTimeout`; return the channels to close.
 
         RocketMQ: `scanNotActiveChannel`.
         """

@@ -28,8 +28,10 @@ from mqgateway.gateway.codec.headers import (
 TOPICS_A_PERIOD = 10_000
 """Topics announced again with each period; with more topics, all are announced proportionally less often."""
 TOPICS_A_REQUEST = 20_000
-"""Topics announced in one request. Building a larger one blocks the event loop, and 90,000 do not fit into a
-frame. So more topics are sent in parts, one after another, as with `enableSplitRegistration`.
+"""Topics announced in one request; more topics are sent in parts, one after another.
+
+Building a larger request blocks the event loop, and 90,000 topics do not fit into a frame. The parts are sent
+as with `enableSplitRegistration`.
 """
 TOPICS_A_PART = 5000
 

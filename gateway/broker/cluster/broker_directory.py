@@ -41,9 +41,7 @@ class BrokerDirectory:
         self._waiting: list[Deferred[None]] = []
 
     def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
-        """Send a request to the master of a broker group. Fails with `RequestError` without an answer in
-        time.
-        """
+        """Send a request to the master of a broker group. Fails with `RequestError`, also if it is late."""
 
         def asked(_: None) -> Deferred[RemotingCommand]:
             address = self._addresses.get(name)
@@ -59,9 +57,7 @@ class BrokerDirectory:
         return self._fresh().addCallback(asked).addErrback(explained)
 
     def other_masters(self) -> Deferred[list[str]]:
-        """Return the names of the other groups that have a master, as far as name servers answer; never
-        fails.
-        """
+        """Return the names of other groups with a master, as far as name servers answer; never fails."""
         own = self._options.broker_name
         return self._fresh().addCallback(lambda _: sorted(self._addresses.keys() - {own}))
 

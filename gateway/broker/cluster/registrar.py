@@ -112,9 +112,7 @@ class Registrar:
             self._topics.add(topic)
 
     def tell(self) -> None:
-        """Announce the noted changes: now, after the request in flight, or with the next retry if the server
-        is down.
-        """
+        """Announce the noted changes: now, after the request in flight, or with the next retry."""
         self._has_left = False
         if self._is_busy:
             self._is_due = True

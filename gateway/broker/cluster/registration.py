@@ -92,9 +92,7 @@ class Registration:
             self.soon()
 
     def start(self) -> Deferred[None]:
-        """Register everywhere, now and periodically; return a Deferred that fires when all have answered or
-        failed.
-        """
+        """Register everywhere, now and periodically; fires when all have answered or failed."""
         self._is_running = True
         self._follow_name_servers()
         registrars = () if self._role.is_fenced else self._registrars.values()

@@ -17,9 +17,7 @@ from mqgateway.gateway.runtime.loop import Clockwork
 
 
 class ClusterState:
-    """Cluster state of a broker. `client` sends requests to other servers. Changed topics are registered
-    soon.
-    """
+    """Cluster state of a broker. `client` sends requests to other servers. Topic changes are registered."""
 
     def __init__(
         self,

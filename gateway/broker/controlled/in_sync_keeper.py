@@ -1,5 +1,4 @@
-"""Maintenance of a master's in-sync set: the controller is asked to add or remove replicas, one change at a
-time.
+"""Maintenance of a master's in-sync set, by requests to the controller, one change at a time.
 
 RocketMQ: `ReplicasManager.checkSyncStateSetAndDoReport`, `doReportSyncStateSetChanged`.
 """
@@ -59,9 +58,7 @@ class InSyncKeeper:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int) -> None:
-        """Check every few seconds which replicas keep up, at once if one is new or silent; called with every
-        tick.
-        """
+        """Check which replicas keep up: every few seconds, or if one is new or silent."""
         if now >= self._next_look or self._has_newcomers() or self._has_silent(now):
             self._next_look = now + self._broker.options.check_sync_state_set_period
             self.consider()
@@ -80,9 +77,7 @@ class InSyncKeeper:
         return self._broker.options.prompt_heart_beat_timeout_mills
 
     def _confirmed(self) -> None:
-        """Dispatch after the confirmed offset has advanced, so that readers see messages before senders are
-        answered.
-        """
+        """Dispatch newly confirmed messages, so that readers see them before senders are answered."""
         self._broker.store.dispatch()
         if self._has_newcomers():
             self.consider()

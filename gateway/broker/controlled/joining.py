@@ -1,5 +1,4 @@
-"""Registration of a broker in its replica set: it applies for an id once, and registers its address at each
-start.
+"""Registration in the replica set: apply for an id once, register the address at each start.
 
 RocketMQ: `ReplicasManager.register`.
 """

@@ -35,8 +35,9 @@ log = logging.getLogger(__name__)
 SETTLE_MILLIS = 3000
 """Milliseconds a stop waits until the group has the last records."""
 SERVED = [code for code in RaftCode if code is not RaftCode.APPEND]
-"""Codes a broker's member answers: it accepts no foreign appends, as entries must be records that contain
-their own position.
+"""Raft codes that a broker's member answers.
+
+It accepts no foreign appends, as entries must be records that contain their own position.
 """
 
 

@@ -56,8 +56,7 @@ class ReceiveLite(NamedTuple):
 
 
 class LiteFind(NamedTuple):
-    """Messages popped from one lite topic; `counts` maps those that were delivered before to their delivery
-    counts.
+    """Messages popped from one lite topic; `counts` has the delivery counts of redelivered ones.
 
     `body` contains the messages' records, back to back.
     """
@@ -139,8 +138,7 @@ def _invalid(remark: str) -> OperationError:
 
 
 def _pop(broker: Broker, request: ReceiveLite, *, may_wait: bool) -> PopLiteOutcome:
-    """Read the queues of which the client was notified, until it has enough, or a read would wait for the
-    disk.
+    """Read the queues the client was notified of, until it has enough or a read would block.
 
     Raises `ColdRead` if that is so before any message was found.
     """

@@ -34,9 +34,7 @@ class LiteClient(Protocol):
     """A client that subscribes to lite topics, while its connection is open."""
 
     def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
-        """Notify the client that another client of the group has a lite topic now; no-op if it is
-        disconnected.
-        """
+        """Notify the client, if connected, that another client of its group has a lite topic now."""
         ...
 
 
@@ -102,9 +100,7 @@ class LiteState:
             self.events.offer(queue, group)
 
     def is_home(self, queue: str, found: Found) -> bool:
-        """Return True if this broker is home of a queue's lite topic; `found` are the queues of the
-        parent.
-        """
+        """Return True if this broker is home of the lite topic; `found` are the queues of the parent."""
         names = split_name(queue)
         own = self._options.broker_name
         brokers = [each.broker_name for each in found or ()]

@@ -14,8 +14,7 @@ from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 
 
 def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> TopicConfig:
-    """Return the topic if it exists, is readable and has the queue; a negative queue id stands for every
-    queue.
+    """Return the topic if it is readable and has the queue; negative queue ids stand for all queues.
 
     Raises `OperationError`.
     """

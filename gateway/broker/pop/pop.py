@@ -233,9 +233,7 @@ def _give_out(
     receipt: Receipt,
     take: Callable[[Found], OperationError | None],
 ) -> PopOutcome:
-    """Record the deliveries; `take` returns the reason why a queue's messages may not be delivered, or
-    None.
-    """
+    """Record the deliveries; `take` returns the error if a queue's messages may not be delivered."""
     finds: list[PopFind] = []
     for one in found:
         queue, result = one.queue, one.result
@@ -274,9 +272,7 @@ def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> Ch
 
 
 def _take(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> OperationError | None:
-    """Store the checkpoint of one queue's messages; return the error if that failed: they may not be
-    delivered.
-    """
+    """Store the checkpoint of one queue's messages; return the error that forbids their delivery."""
     point = _point(broker, request, receipt, one)
     return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
 

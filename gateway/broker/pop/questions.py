@@ -43,9 +43,7 @@ class PeekOutcome(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Request for a notification when a pop would find something; fields have the meaning of those of
-    `Receive`.
-    """
+    """Request for a notification when a pop would find something; fields as in `Receive`."""
 
     group: str
     topic: str
@@ -59,9 +57,7 @@ class Watch(NamedTuple):
 
 
 class NotificationOutcome(NamedTuple):
-    """True in `has_message` if a pop would find something; `is_polling_full` if too many requests are
-    parked.
-    """
+    """Answer to a notification request; `is_polling_full` if too many requests are parked."""
 
     has_message: bool
     is_polling_full: bool = False
@@ -159,9 +155,7 @@ def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Want
 
 
 def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connection: ClientConnection) -> int:
-    """Return the number of pops parked for a queue; a negative queue id is any queue. Raises
-    `OperationError`.
-    """
+    """Return the number of pops parked for a queue, any if negative. Raises `OperationError`."""
     check_readable(broker, "peeking")
     checked_topic(broker, connection, topic, queue_id)
     checked_group(broker, group)

@@ -106,9 +106,7 @@ def _popped(outcome: PopOutcome, is_ordered: bool) -> Reply:
 
 
 def _order_counts(find: PopFind) -> str:
-    """Return the delivery counts of a queue's messages: each that was delivered before, then the minimum of
-    all.
-    """
+    """Return the delivery counts of redelivered messages, then the minimum of all messages."""
     counts = find.counts or {}
     least = min(counts.values()) if len(counts) == len(find.queue_offsets) else 0
     infos = [message_count_info(find.topic, find.queue_id, *count) for count in counts.items()]

@@ -70,9 +70,7 @@ class PopState:
         self.gathered = GatheredAcks(self.acknowledge)
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
-        """Storage of checkpoints and acknowledgements while this is a slave that acts for its master; else
-        None.
-        """
+        """Store of checkpoints while this is a slave that acts for its master; else None."""
 
     def load(self) -> None:
         """Load the state, after store, offsets and timers. Raises `ConfigError`."""
@@ -145,9 +143,7 @@ class PopState:
         return store.change(point, ack, queue_id, revive_time)
 
     def wait_no_longer(self, elapsed: int) -> None:
-        """Expire parked requests whose deadline is `elapsed` (ms) or before; for a broker that does no other
-        work here.
-        """
+        """Expire parked requests whose deadline is `elapsed` (ms) or before; an alternative to `tick`."""
         self.parked.due(elapsed)
         self.parked_notifications.due(elapsed)
 
@@ -157,9 +153,7 @@ class PopState:
         self.parked_notifications.arrived(arrivals)
 
     def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
-        """Reset the in-flight count and wake a parked request, after an administrator reset the group's
-        offset.
-        """
+        """Reset the in-flight count and wake a parked request, after a reset of the group's offset."""
         self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
         self.offer(OrderKey(topic, group, queue_id))
 

@@ -86,16 +86,13 @@ class Durability:
         return self._waiting >= self._options.max_sends_waiting_for_flush
 
     def awaits(self, properties: dict[str, str]) -> bool:
-        """Return True if a message with these properties waits; WAIT=false opts out, except in a DLedger
-        group.
-        """
+        """Return True if a message waits; its WAIT=false opts out, except in a DLedger group."""
         return self.is_awaited and (
             self._is_ledger or properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         )
 
     def lacks_replicas(self, properties: dict[str, str], least: int = 1) -> bool:
-        """Return True if too few slaves keep up for a message with these properties, which must then not be
-        put.
+        """Return True if a message with these properties must not be put, as too few slaves keep up.
 
         `least` replicas must be in sync, this broker included, whatever the settings say.
         """

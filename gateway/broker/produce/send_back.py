@@ -59,8 +59,7 @@ class SendBack:
 
 
 def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Deferred[None] | None:
-    """Store the message again for its group; no-op if the group has no retry queues, or its topic was
-    deleted.
+    """Store the message again for its group; no-op without retry queues, or if its topic was deleted.
 
     If a topic was created for it, return a Deferred that fires once the name servers know the topic, or
     cannot be reached. Raises `OperationError`.

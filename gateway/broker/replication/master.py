@@ -154,9 +154,7 @@ class SlaveServer(Factory):
         self._port = self._reactor.listenTCP(port, self.entrance, 50, host)
 
     def settle(self) -> Deferred[None]:
-        """Return a Deferred that fires when the slaves have acknowledged everything, or time is up; for a
-        stop.
-        """
+        """Return a Deferred that fires when slaves have acknowledged everything, or time is up."""
         self._settled = Deferred()
         self._settle_until = self.now() + SETTLE_MILLIS
         settled = self._settled
@@ -173,9 +171,7 @@ class SlaveServer(Factory):
             settled.callback(None)
 
     def stop(self) -> Deferred[None]:
-        """Accept no more connections, end the existing ones; return a Deferred that fires when the port is
-        closed.
-        """
+        """Accept no more connections, end existing ones; fires when the port is closed."""
         port, self._port = self._port, None
         closed = maybeDeferred(port.stopListening) if port is not None else maybeDeferred(lambda: None)
         self.drop_all()

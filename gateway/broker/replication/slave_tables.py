@@ -175,9 +175,7 @@ class SlaveTables:
         self.reported_at = self._asked_at
 
     def take_timers(self, data: bytes) -> None:
-        """Note the timers' progress, the master's or that of this slave when it acted. Raises
-        `ConfigError`.
-        """
+        """Note the timers' progress, the master's or our own from acting. Raises `ConfigError`."""
         reported = TimerProgress.decode(data)
         if self.timers is None or reported.read_time > self.timers.read_time:
             self.timers = reported

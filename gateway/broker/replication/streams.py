@@ -63,9 +63,7 @@ class Stream(Protocol):
         ...
 
     def follow(self, now: int, begin: int) -> Following:
-        """Return the slave's side of a new connection; an empty log begins at `begin`, 0 leaves that to the
-        master.
-        """
+        """Return the slave's side; an empty log begins at `begin`, 0 leaves that to the master."""
         ...
 
 

@@ -67,9 +67,7 @@ def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
 def pull(
     broker: Broker, request: PullRequest, connection: ClientConnection
 ) -> PullOutcome | Deferred[PullOutcome]:
-    """Return records from an offset, of a queue of a static topic or of this broker; see
-    `consume.pull.pull`.
-    """
+    """Return records of a queue of a static topic or of this broker; see `consume.pull.pull`."""
     if broker.tables.mappings.table:
         queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, CANNOT_PULL)
         if queue is not None:

@@ -68,9 +68,7 @@ def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Defe
 def search_offset(
     broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
 ) -> int | Deferred[int]:
-    """Return the offset of a store time (ms): in the first item with a message of that time or later, or the
-    last.
-    """
+    """Return the offset of a store time (ms), in the first item with so late a message, or the last."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.search_offset(broker, topic, queue_id, timestamp, is_upper=is_upper)

@@ -63,10 +63,10 @@ class LogicalQueue:
 def led_queue(
     mappings: Mappings, topic: str, queue_id: int, refusal: str = NOT_HERE, *, chooses: bool = False
 ) -> LogicalQueue | None:
-    """Return a queue of a topic; None if the topic is not static. Raises `OperationError` if another broker
-    leads it.
+    """Return a queue that this broker leads; None if the topic is not static.
 
-    `refusal` is the text of that error; with `chooses` a negative number selects any queue.
+    Raises `OperationError` with the text of `refusal` if another broker leads it. With `chooses` a negative
+    number selects any queue.
     """
     mapping = mappings.table.get(topic)
     if mapping is None:
