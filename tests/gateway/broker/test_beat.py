@@ -21,7 +21,7 @@ from tests.support.gateway.broker.helpers import MemoryBroker
 
 
 class Scene:
-    """A beat whose ticks are noted, by the time at which they come."""
+    """A `Beat` whose ticks are recorded with their times."""
 
     def __init__(self) -> None:
         self.memory = MemoryBroker()
@@ -48,7 +48,7 @@ class Scene:
         self.elapsed = elapsed
 
     def wait(self, seconds: float) -> list[float]:
-        """Let time pass, in steps of a ms; when beats came meanwhile."""
+        """Advance the clock in steps of 1 ms; return the times of ticks."""
         self.beats.clear()
         for _ in range(round(seconds * 1000)):
             self.time.advance(0.001)

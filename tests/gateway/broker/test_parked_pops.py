@@ -1,4 +1,4 @@
-"""The table of who waits for a pop: who is woken by what, in which order, and how far it may grow."""
+"""Table of parked pops: events that wake them, their order, and limits."""
 
 import logging
 
@@ -12,7 +12,7 @@ from tests.support.gateway.broker.helpers import FakePeer
 
 
 class Bench:
-    """A table, and what those said who were resumed; `answers` says whether one has an answer."""
+    """A table that records resumed pops; `answers` returns True if one has an answer."""
 
     def __init__(self, most: int = 100, most_at_place: int = 10, *, last_first: bool = False) -> None:
         self.parked = ParkedPops(lambda: most, lambda: most_at_place, last_first=last_first)

@@ -531,7 +531,7 @@ def test_a_broker_that_never_started_stops() -> None:
 
 
 class Hasty:
-    """A clock by which every look at it is late: whatever is done in steps gives way after each."""
+    """A clock that advances with every reading, so that cooperative tasks yield after each step."""
 
     def __init__(self, net: Net) -> None:
         self._net, self._looks = net, 0

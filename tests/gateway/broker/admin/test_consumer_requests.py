@@ -1,4 +1,4 @@
-"""Connected clients as administration sees them, and what it asks them through the broker."""
+"""Requests of administration about connected clients, and those forwarded to them."""
 
 from typing import Any
 

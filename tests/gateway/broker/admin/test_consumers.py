@@ -1,4 +1,4 @@
-"""Connected clients, and what is asked of them through the way that their door has."""
+"""Connected clients, and requests to them through their front end."""
 
 from collections.abc import Mapping
 

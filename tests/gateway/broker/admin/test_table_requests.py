@@ -1,4 +1,4 @@
-"""Whole tables: everything to who asks for everything, page by page to who asks for pages."""
+"""Requests of whole tables, and of their pages."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Heartbeats and farewells: who gets into the tables, what is created, what is answered and refused."""
+"""Heartbeats and unregistrations: entries of the tables, created groups and topics, answers and refusals."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Queues are locked and let go by operation."""
+"""Lock and unlock operations of queues."""
 
 import pytest
 

@@ -21,7 +21,7 @@ def ask(memory: MemoryBroker, code: int, body: Body) -> RemotingCommand:
 
 
 def test_locks_over_the_wire() -> None:
-    """41 tells which queues the client holds now, 42 lets go and always succeeds."""
+    """41 returns the queues the client holds now, 42 unlocks and always succeeds."""
     memory = MemoryBroker()
     wanted = {Q0, Q1}
     first = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "one", wanted))

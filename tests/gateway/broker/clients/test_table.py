@@ -305,13 +305,13 @@ def test_another_fingerprint_asks_for_a_full_heartbeat(tables: Tables) -> None:
 
 
 def test_subscriptions_left_out_where_none_are_known_asks_for_a_full_heartbeat(tables: Tables) -> None:
-    """A broker that was restarted knows nothing, whatever the client thinks it has told before."""
+    """A restarted broker has no subscriptions, whatever the client sent before."""
     (peer,) = peers(1)
     assert tables.consumer(peer, data("g"), fingerprint=7, subscriptions_left_out=True)
 
 
 def test_members_that_disagree_are_reported_once(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:
-    """However often they tell it, and whatever they wish for instead."""
+    """Also with repeated and changed heartbeats."""
     one, two, three = peers(3)
     caplog.set_level(logging.WARNING)
     tables.consumer(one, data("g", "t"))

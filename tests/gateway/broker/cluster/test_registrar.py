@@ -45,7 +45,7 @@ def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest
 
 
 class TestWithoutForce:
-    """With `forceRegister` off the name server is asked first whether it is behind."""
+    """With `forceRegister` off the name server is queried first whether its topics are stale."""
 
     @pytest.fixture
     def world(self) -> World:
@@ -156,7 +156,7 @@ class TestAway:
 
 
 class TestOneThatIsDown:
-    """However much changes meanwhile, it is tried now and then, by one timer, and told everything once."""
+    """However much changes meanwhile, it is retried by one timer, and receives everything once."""
 
     @pytest.fixture
     def world(self) -> World:

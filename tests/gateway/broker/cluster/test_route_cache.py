@@ -1,4 +1,4 @@
-"""The queues of topics in the whole cluster: looked up once, kept for a while, asked of who answers."""
+"""The queues of topics in the whole cluster: looked up once, cached for a while, with failover."""
 
 from __future__ import annotations
 

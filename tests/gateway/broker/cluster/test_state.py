@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 
 
 class Scene:
-    """A broker's part in a cluster; what it asks is in `asked`, what is to be answered in `answers`."""
+    """Cluster state of a broker; its requests are in `asked`, the answers to give in `answers`."""
 
     def __init__(self, namesrv_addr: str = "names:9876") -> None:
         options = BrokerOptions(namesrv_addr=namesrv_addr, broker_name="b", broker_ip1="10.0.0.1")

@@ -18,7 +18,7 @@ HEADER = GetReplicaInfoRequestHeader(broker_name="b1")
 
 
 class Peers:
-    """Controllers by address, each of which says who leads; None does not answer."""
+    """Controllers by address, each with the leader it returns; None does not answer."""
 
     def __init__(self, **leaders: str | None) -> None:
         self.leaders = leaders

@@ -9,7 +9,7 @@ from tests.support.gateway.broker.controlled import BrokerSet
 
 
 class Watched:
-    """Counts how often it is asked."""
+    """Counts the checks of its authority."""
 
     asked = 0
 

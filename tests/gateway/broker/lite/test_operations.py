@@ -1,4 +1,4 @@
-"""Lite topics without a command: what a door of any protocol may do."""
+"""Operations of lite topics, called without a command, as front ends of any protocol do."""
 
 import pytest
 from twisted.internet.defer import Deferred

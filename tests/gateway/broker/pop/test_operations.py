@@ -1,4 +1,4 @@
-"""Pops and what follows from them, asked for without a command: what a door of any protocol may do."""
+"""Pop operations, called without a command, as front ends of any protocol do."""
 
 import pytest
 from twisted.internet.defer import Deferred

@@ -601,7 +601,7 @@ def _shared() -> MemoryBroker:
 
 
 def typed(memory: MemoryBroker, message: NewMessage, *, is_batch: bool = False) -> SendOutcome:
-    """The outcome of a send that no command asks for."""
+    """Return the outcome of a send without a command."""
     now = memory.clock.millis()
     return outcome_of(send(memory.broker, message, memory.producer, now, is_batch=is_batch))
 

@@ -51,7 +51,7 @@ def slave() -> Member:
 
 
 class Scripted:
-    """A broker in a role, and who may write; notes which function is reached."""
+    """A broker in a role; records which request function is reached."""
 
     refusal = "not now"
 

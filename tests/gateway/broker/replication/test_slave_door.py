@@ -1,4 +1,4 @@
-"""The port for slaves, and who comes to it: slaves by hand, slaves of ours, and strangers."""
+"""The port for slaves, and its peers: slaves by hand, slaves of ours, and strangers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def cluster(*leaders: str) -> Cluster:
 
 
 def put(brokers: Cluster, name: str, message: NewMessage) -> Sent | Steps[Sent]:
-    """The operation, as any door calls it."""
+    """Call the operation like a front end."""
     member = brokers[name]
     return send(member.broker, message, member.producer, brokers.clock.millis())
 

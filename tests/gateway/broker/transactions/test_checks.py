@@ -16,7 +16,7 @@ def check(number: int, group: str = "PG") -> CheckBack:
 
 
 class Asked(RemotingOutgoing):
-    """The way to a client, which notes what it is asked."""
+    """Channel to a client that records the broker's checks."""
 
     def __init__(self, peer: FakePeer, asked: list[tuple[str, int, str]]) -> None:
         super().__init__(peer, CURRENT_VERSION)

@@ -59,7 +59,7 @@ class Talk(MemoryBroker):
         return self.ask(RequestCode.END_TRANSACTION, header, oneway=oneway)
 
     def round(self, millis: int = 31_000) -> None:
-        """Time for one round of questions; each second is a beat."""
+        """Advance the clock by one round of checks, with a tick each second."""
         broker = self.broker
         for _ in range(0, millis, 1000):
             self.clock.advance(1000)
