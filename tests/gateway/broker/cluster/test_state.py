@@ -40,7 +40,7 @@ class Scene:
         return self.answers[-1]
 
 
-def test_a_topic_that_changes_is_registered_soon() -> None:
+def test_changed_topic_is_registered_soon() -> None:
     scene = Scene()
     scene.cluster.registration.start()
     scene.answers[0].callback(RemotingCommand.response(0))
@@ -52,7 +52,7 @@ def test_a_topic_that_changes_is_registered_soon() -> None:
     assert (told.code, b'"T"' in told.body) == (RequestCode.REGISTER_BROKER, True)
 
 
-def test_queues_that_are_read_and_written_are_looked_up_apart() -> None:
+def test_readable_and_writable_queues_are_looked_up_separately() -> None:
     scene = Scene(namesrv_addr="")
     scene.tables.topics.put(TopicConfig("T", read_queue_nums=2, write_queue_nums=3))
     found: list[int] = []
@@ -62,7 +62,7 @@ def test_queues_that_are_read_and_written_are_looked_up_apart() -> None:
     assert (PERM_READ, PERM_WRITE) == (4, 2)
 
 
-def test_both_are_refreshed() -> None:
+def test_both_caches_are_refreshed() -> None:
     scene = Scene()
     for routes in (scene.cluster.route_cache, scene.cluster.writable_routes):
         routes._known["T"], routes._wanted = [], {"T"}
