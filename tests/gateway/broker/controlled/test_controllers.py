@@ -71,7 +71,7 @@ def test_leader_without_an_answer_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("leaders", [{}, {"a": None}, {"a": ""}])
-def test_without_a_leader_nothing_is_asked(leaders: dict[str, str | None]) -> None:
+def test_request_without_a_leader_fails(leaders: dict[str, str | None]) -> None:
     peers = Peers(**leaders)
     assert isinstance(peers.outcome().value, RemotingError)
     assert RequestCode.CONTROLLER_GET_REPLICA_INFO not in {code for _, code in peers.asked}

@@ -27,7 +27,7 @@ class Asked(RemotingOutgoing):
         self.asked.append((self.address, check.number, broker_name))
 
 
-def test_the_clients_of_a_group_are_asked_in_turn() -> None:
+def test_clients_of_a_group_are_queried_in_turn() -> None:
     memory = MemoryBroker()
     peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(3)]
     asked: list[tuple[str, int, str]] = []
