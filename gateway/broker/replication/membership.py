@@ -45,7 +45,7 @@ from mqgateway.gateway.remoting.exchange import RemotingError
 log = logging.getLogger(__name__)
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
-"""Prefix of a topic whose route contains the members of the group in the suffix, for old name servers."""
+"""With the broker name it is a topic whose route has the members of the group, for old name servers."""
 
 Tell = Callable[[str, RemotingCommand], None]
 
