@@ -1,1 +1,1 @@
-"""The broker: one file a request area."""
+"""The broker: a package for each area of requests."""

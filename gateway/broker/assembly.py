@@ -1,7 +1,7 @@
-"""Makes a broker out of its options: its store, and what each room keeps.
+"""Assembly of a broker from its options: the store and the state of each package.
 
-Nothing is read or written yet: the store is started and the tables are loaded by the service.
-Standard: `BrokerController.initialize`.
+Nothing is read or written yet: the service starts the store and loads the tables. RocketMQ:
+`BrokerController.initialize`.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def build_broker(
     access: Administration | None = None,
     on_notice: Callable[[], None] | None = None,
 ) -> Broker:
-    """A broker that asks other servers with `client`. `settings` are all options of the process.
+    """Return a broker that sends requests to other servers with `client`.
 
-    `access` are users and policies, if there are any; `on_notice` is for the table of clients.
+    `settings` are all options of the process. `access` contains users and policies, if there are any. The
+    table of clients calls `on_notice`.
     """
     options, clock, tables = environment.options, environment.clock, Tables(environment)
     role = Role.initial(
@@ -110,8 +111,7 @@ def build_broker(
 
 
 def _ledger_log(environment: Environment) -> Log | None:
-    """The log that a DLedger group keeps; None for a broker that is in none, which has no use for the
-    modules."""
+    """Return the log of a DLedger group; None outside a group, where the modules are not imported."""
     options = environment.store_options
     if not options.enable_d_leger_commit_log:
         return None
@@ -121,7 +121,7 @@ def _ledger_log(environment: Environment) -> Log | None:
 
 
 def _replicas(environment: Environment, store: MessageStore, ledger: Log | None) -> Replicas:
-    """Who messages wait for."""
+    """Return the replicas that sends wait for."""
     if ledger is not None:
         from mqgateway.gateway.broker.ledger.parts import quorum_replicas
 
@@ -132,7 +132,7 @@ def _replicas(environment: Environment, store: MessageStore, ledger: Log | None)
 
 
 def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
-    """Let those read who wait for what arrived."""
+    """Wake the requests that wait for these arrivals."""
     broker.consume.arrived(arrivals)
     broker.pop.arrived(arrivals)
     broker.lite.arrived(arrivals)
@@ -145,7 +145,7 @@ def _store(
     on_arrivals: Callable[[list[Arrival]], None],
     commit_log: Log | None,
 ) -> MessageStore:
-    """The log and its queues. Of topics that want it so, each key's newest message is kept."""
+    """Return the log with its queues. In compacted topics only the newest message of each key is kept."""
     options, worker = environment.store_options, environment.worker
     store = MessageStore(
         options,
@@ -177,7 +177,7 @@ def _store(
 def _delays(
     environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable
 ) -> DelaySchedule:
-    """What delivers messages with a delay level."""
+    """Return the schedule that delivers messages with a delay level."""
     store_options = environment.store_options
 
     def delivered(topic: str, size: int) -> None:
@@ -200,7 +200,7 @@ def _delays(
 
 
 def _timers(environment: Environment, store: MessageStore, stats: BrokerStats, topics: TopicTable) -> Timers:
-    """What delivers messages with a timer, each of which counts as put into its topic."""
+    """Return the timers, which deliver timer messages; each counts as put into its topic."""
     return Timers(
         store,
         environment.store_options,
@@ -215,7 +215,7 @@ def _timers(environment: Environment, store: MessageStore, stats: BrokerStats, t
 def _transactions(
     environment: Environment, tables: Tables, store: MessageStore, produce: ProduceState, stats: BrokerStats
 ) -> TransactionLog:
-    """What keeps half messages until their transactions end."""
+    """Return the log that keeps half messages until their transactions end."""
     disk, clock, worker = environment.disk, environment.clock, environment.worker
     return TransactionLog(
         store,
@@ -232,7 +232,7 @@ def _transactions(
 
 
 class Group(NamedTuple):
-    """A broker's part in its group of replicas, and what it does there of its own accord."""
+    """A broker's part in its group of replicas, and the periodic work of a member."""
 
     replication: Replication
     services: SpecialServices
@@ -243,12 +243,12 @@ class Group(NamedTuple):
 
     @property
     def after_read(self) -> Callable[[], None]:
-        """What follows the requests of one read."""
+        """Function to call after the requests of one read."""
         return self.replication.after_read if self.ledger is None else self.ledger.after_read
 
 
 def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Group:
-    """What makes a broker one of several: it follows or is followed, and may act for another one."""
+    """Make the broker a member of its group: master, slave, or slave that acts for another master."""
     options, cluster = broker.options, broker.cluster
     epochs = Epochs(broker.environment.disk, _epochs_path(broker.environment))
     replicas = broker.produce.durability.replicas
@@ -289,7 +289,7 @@ def _epochs_path(environment: Environment) -> str:
 
 
 def _forget_end(broker: Broker) -> None:
-    """The end of the log was cut: nothing that is kept goes beyond what is left."""
+    """Limit delays, timers and consumer offsets to the end of the log, which was truncated."""
     broker.tables.offsets.forget_end(broker.store.max_offset)
     broker.delays.forget_end()
     broker.timers.forget_end()

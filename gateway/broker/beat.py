@@ -1,8 +1,8 @@
-"""What a broker does as time passes: it looks what is due, ten times a second, and sooner where something is.
+"""Periodic work of a broker: every 100 ms, earlier if something is scheduled, less often when idle.
 
-With each beat the store writes and cleans up, slaves are served, what is delayed is delivered, and who has
-waited long enough is answered. Messages of delay levels are delivered between the beats too, when they are
-due: a slice at a time, so that neither they nor the sends that come meanwhile wait for all of the others.
+Each tick writes and cleans the store, serves slaves, delivers delayed messages, and answers requests whose
+deadline has passed. Due messages of delay levels are also delivered between ticks, a slice at a time, so that
+neither they nor concurrent sends wait for the whole backlog.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ log = logging.getLogger(__name__)
 
 BEAT_SECONDS = 0.1
 IDLE_BEAT_SECONDS = 0.4
-"""The beat when nothing is stored or waits for its delay; a held pull may be answered so much late."""
+"""Interval of ticks when idle: nothing is stored, no delay is pending. It may delay held pulls."""
 BACKLOG_SECONDS = 0.002
-"""The beat when more timers are due than are delivered in one go."""
+"""Interval of ticks when more timers are due than one tick delivers."""
 DELIVERY_SECONDS = 0.01
 """Messages of delay levels that are due within this time are delivered together."""
 NOTE_SECONDS = 0.005
-"""How long the loop is held up to note where counts stand; the rest follows with the next beats."""
+"""Time a sampling of counts may hold the event loop; the rest follows with the next ticks."""
 FOREVER = 2**62
 
 
 class Beat:
-    """From `start` on, until the schedule is stopped. Standard: the threads of `BrokerController`."""
+    """Periodic work, from `start` until the schedule is stopped. RocketMQ: threads of `BrokerController`."""
 
     def __init__(self, broker: Broker, group: Group, schedule: Schedule) -> None:
         self._broker = broker
@@ -44,35 +44,35 @@ class Beat:
         self._stored_before = -1
         self._noting: Steps[None] | None = None
         self.nobody_waits = False
-        """The broker stops: who waits is answered, or the connections would never be settled."""
+        """True while the broker stops: parked requests are answered, so that connections can be settled."""
         self.puts_no_more = False
-        """All have their answers, and nothing is put any more."""
+        """True once all requests are answered: nothing more is put."""
         broker.timers.on_set = self.within
         broker.store.on_rest = self.dispatch_soon
-        # A new master is one for clients only once its services have gone on.
+        # A new master serves clients only after its services have resumed.
         broker.role.on_change(lambda before, after: self.within(0))
         if group.escape is not None:
             group.escape.on_ended = lambda: self.within(0)
 
     def start(self) -> None:
-        """Beat from now on."""
+        """Start the ticks."""
         self._plan(BEAT_SECONDS)
 
     def within(self, millis: int) -> None:
-        """Beat sooner than was planned: something is due then."""
+        """Bring the next tick forward to at most `millis` ms from now, as something is due then."""
         seconds = max(millis / 1000, BACKLOG_SECONDS)
         if self._next is not None and self._next_at - self._schedule.seconds() > seconds:
             self._next.cancel()
             self._plan(seconds)
 
     def dispatch_soon(self) -> None:
-        """Dispatch what is left, once others had their turn."""
+        """Dispatch the remaining records after other events of the loop had their turn."""
         if not self._is_dispatching:
             self._is_dispatching = True
             self._schedule.later(0, self._dispatch)
 
     def note_counts(self) -> None:
-        """Note where counts stand; what takes long goes on with the next beats."""
+        """Sample the counts; a long sampling continues with the next ticks."""
         if self._noting is None:
             clock = self._broker.clock
             self._noting = self._broker.stats.tick(clock.millis(), elapsed_millis(clock))
@@ -83,7 +83,7 @@ class Beat:
         self._next = self._schedule.later(seconds, self._beat)
 
     def _plan_delivery(self) -> None:
-        """Have delivered what is due before the next beat."""
+        """Schedule the delivery of messages that are due before the next tick."""
         wait = self._broker.delays.wait_millis(self._broker.store.steady.now())
         if wait is None or self._delivery is not None or self.puts_no_more or not self._group.services.is_on:
             return
@@ -137,7 +137,10 @@ class Beat:
         broker.consume.answer_due(elapsed, broker.store)
 
     def _is_busy(self) -> bool:
-        """Whether something was stored since the last beat, waits for its delay, or must be let go."""
+        """Return True if the interval must be short.
+
+        That is so if something was stored since the last tick, a delay is pending, or the broker stops.
+        """
         broker, store = self._broker, self._broker.store
         before, self._stored_before = self._stored_before, store.max_physical_offset
         if before != self._stored_before or self.nobody_waits or broker.transactions.is_walking:

@@ -1,7 +1,7 @@
-"""How large the body of each request may be before a broker looks into it.
+"""Limits of request bodies, checked before a broker parses them.
 
-Messages have the limits of messages, which `accepting` keeps. What clients and tools list may be long, and is
-read in steps; everything else is read in one go, and has to be short.
+Messages have their own limits, checked by `accepting`. Lists of clients and tools may be long and are parsed
+as cooperative tasks. Every other body is parsed at once, and must be short.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LISTS = (RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, RequestCode.UPDATE_AND_CREATE
 def limits_of_bodies(
     codes: Iterable[int], remoting: RemotingOptions, options: BrokerOptions
 ) -> dict[int, BodyLimit]:
-    """The limit of each request code that has one."""
+    """Return the limit of each request code that has one."""
     lists = BodyLimit(options, "max_list_size", "max_list_parts")
     others: dict[int, BodyLimit | None] = {
         **dict.fromkeys(MESSAGES, None),

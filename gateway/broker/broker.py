@@ -1,7 +1,7 @@
-"""What operations see of the broker: its rooms' states, by name, and nothing of sockets.
+"""State of the broker as operations see it: the states of its packages by name, without sockets.
 
-`assembly.py` makes it, `BrokerService` in `service.py` moves its time. An operation gets it as its first
-argument.
+`assembly.py` builds it, `BrokerService` in `service.py` runs its periodic work. It is the first argument of
+an operation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Broker:
-    """One broker. `role` is who it is to its replicas; what several rooms share is in `tables`."""
+    """A broker. `role` is its role among its replicas; `tables` is the state that packages share."""
 
     environment: Environment
     configuration: Configuration
@@ -53,13 +53,13 @@ class Broker:
     transactions: TransactionLog
     retention: TopicRetention
     access: Administration | None = None
-    """Users and policies; None where nobody is asked who they are."""
+    """Users and policies; None without authentication."""
     replication: Replica | None = None
-    """The broker's part in its group of replicas, once it has joined it."""
+    """The broker's replication in its group, once it has joined."""
     membership: Member | None = None
-    """What the broker knows of its group of replicas, once it has joined it."""
+    """The broker's view of its group's members, once it has joined."""
     controlled: Controlled | None = None
-    """The broker under a controller; None without one."""
+    """The broker as a replica of a controller; None without one."""
 
     def __post_init__(self) -> None:
         self.options = self.environment.options
@@ -69,13 +69,12 @@ class Broker:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker delivers of its own accord what is delayed. Standard:
-        `isSpecialServiceRunning`."""
+        """True if this broker delivers delayed messages. RocketMQ: `isSpecialServiceRunning`."""
         return self.membership is None or self.membership.is_active
 
     @property
     def has_master(self) -> bool:
-        """Whether this is a slave that is connected to its master, and does not act for it."""
+        """Return True if this is a slave that is connected to its master and does not act for it."""
         replication, membership = self.replication, self.membership
         if membership is not None and membership.group.acts:
             return False

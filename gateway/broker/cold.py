@@ -1,7 +1,7 @@
-"""Reading messages that may have to come from the disk, without holding up everybody else.
+"""Reads that may need the disk, without blocking the event loop.
 
-An attempt that may not wait for the disk ends with `ColdRead`. A worker then brings into memory what was
-missing, and the attempt is made anew, so it may have changed nothing that would not be changed again.
+An attempt that may not wait for the disk raises `ColdRead`. A worker then loads the missing bytes into
+memory, and the attempt is repeated, so it must be idempotent.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROUNDS: Final = 8
-"""How often bytes that are not in memory are brought there for one operation before it waits for the disk."""
+"""Number of loads for one operation before it waits for the disk."""
 
 
 def reading(
     broker: Broker, attempt: Callable[[int], T | Deferred[T]], rounds: int = ROUNDS
 ) -> T | Deferred[T]:
-    """What `attempt(rounds)` gives, as often as it takes.
+    """Return the result of `attempt(rounds)`, repeated until it succeeds; a Deferred after a cold read.
 
-    It is told how often something may still be brought into memory for it: as long as that is not 0 it may
-    not wait for the disk, and raises `ColdRead`.
+    The argument is the number of loads left. As long as it is not 0, the attempt may not wait for the disk
+    and raises `ColdRead`.
     """
     try:
         return attempt(rounds)
@@ -39,12 +39,12 @@ def reading(
 def once_brought(
     broker: Broker, cold: ColdRead, attempt: Callable[[int], T | Deferred[T]], rounds: int
 ) -> Deferred[T]:
-    """What further attempts give, once a worker has brought what the first one lacked."""
+    """Return the result of further attempts after a worker has loaded the bytes that `cold` lacked."""
     return brought(broker, cold).addCallback(lambda _: reading(broker, attempt, rounds))
 
 
 def brought(broker: Broker, cold: ColdRead) -> Deferred[None]:
-    """Return the end of the worker's load of what a read lacked."""
+    """Return a Deferred that fires when a worker has loaded the bytes that `cold` lacked."""
     loaded: Deferred[None] = Deferred()
     broker.store.bring(cold, lambda: loaded.callback(None))
     return loaded

@@ -1,4 +1,4 @@
-"""What operations know of who calls them: a client's connection, whatever the protocol it speaks."""
+"""Connections of clients as operations see them, whatever protocol they speak."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 MayUse = Callable[[str], bool]
-"""Whether a caller may do with records of a topic what it asks for; see `records`."""
+"""Predicate: True if a caller may use records of this topic as it requests; see `records`."""
 
 
 class ClientConnection(Protocol):
-    """A client, as long as its connection lives; connections are compared by identity.
+    """Connection of a client, while it is open; connections are compared by identity.
 
-    `gateway.remoting.call.Peer` is one.
+    `gateway.remoting.call.Peer` is an implementation.
     """
 
     @property
     def address(self) -> str:
-        """`ip:port` as the standard prints it; behind a proxy, the client's own address."""
+        """`ip:port` in RocketMQ's form; behind a proxy, the client's own address."""
         ...
 
     @property
     def host_bytes(self) -> bytes:
-        """The same address packed as a message's born host: 4 or 16 bytes of ip, i4 port."""
+        """The client's address packed as a message's born host: 4 or 16 bytes of ip, i4 port."""
         ...
 
     @property
@@ -31,9 +31,9 @@ class ClientConnection(Protocol):
         ...
 
     def close(self, reason: str) -> None:
-        """Close it after what was said has gone out; the reason is logged, unless it is empty."""
+        """Close the connection after pending output is written; `reason` is logged unless it is empty."""
         ...
 
     def on_lost(self, callback: Callable[[Any], None]) -> None:
-        """Call `callback(connection)` once when it is gone; at once if it already is."""
+        """Call `callback(connection)` once when the connection is lost; at once if it already is."""
         ...

@@ -1,12 +1,12 @@
-"""Counts that cost something on each request: kept from the first question (315) until nobody asks any more.
+"""Statistics that cost time on each request: counted only while request 315 asks for them.
 
-While they are, requests are watched as they are answered; otherwise none of this is on any road. So the
-first question of a name finds nothing, as one about a key that never counted, and begins the counting.
-Sizes are bytes of bodies, latencies ms from when a request was taken up until it is answered; those of pulls
-that waited for messages are 0.
+While they are counted, requests are watched as they are answered; otherwise they cost no request anything. So
+the first query of a name finds nothing, like a query of a key that never counted, and starts the counting.
+Sizes are bytes of bodies. Latencies are ms from the start of a request to its answer; those of pulls that
+waited for messages are 0.
 
-Standard: `BrokerStatsManager`, which keeps them always, QUEUE_GET_* of delayed messages only, and under
-DLQ_PUT_NUMS, GROUP_GET_FALL_SIZE and GROUP_GET_FALL_TIME nothing that could be asked for.
+RocketMQ: `BrokerStatsManager`. Departures: it always counts them, QUEUE_GET_* of delayed messages only; and
+under DLQ_PUT_NUMS, GROUP_GET_FALL_SIZE and GROUP_GET_FALL_TIME it has nothing that could be queried.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 
 KEPT_SECONDS = 600.0
-"""So long after the last question of any of these names they are counted."""
+"""Seconds after the last query of any of these names until counting ends."""
 _STORED = (
     ResponseCode.SUCCESS,
     ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -56,8 +56,9 @@ _STORED = (
 
 
 class DetailedStats:
-    """A hook that counts, there while somebody asks. `cluster` is the key of what is the broker's own;
-    `later` calls something after so many seconds.
+    """Hook that counts while the statistics are queried.
+
+    `cluster` is the key of the broker's own counts. `later` calls a function after a number of seconds.
     """
 
     def __init__(
@@ -78,11 +79,11 @@ class DetailedStats:
 
     @property
     def is_on(self) -> bool:
-        """Whether requests are watched."""
+        """True while requests are watched."""
         return self._asked_at is not None
 
     def asked(self) -> None:
-        """Somebody wants to know one of them."""
+        """Note that one of these statistics is queried, and start counting."""
         if self._asked_at is None:
             for one in self._dispatchers:
                 one.watch_with([*one.hooks, self])
@@ -90,7 +91,7 @@ class DetailedStats:
         self._asked_at = self._clock.monotonic()
 
     def _look(self) -> None:
-        """End it where nobody has asked for so long."""
+        """Stop counting if there was no query for `KEPT_SECONDS`."""
         assert self._asked_at is not None
         left = self._asked_at + KEPT_SECONDS - self._clock.monotonic()
         if left > 0:
@@ -101,15 +102,15 @@ class DetailedStats:
         for one in self._dispatchers:
             one.watch_with([hook for hook in one.hooks if hook is not self])
 
-    # The hook
+    # Interface of a hook
 
     def before(self, call: Call) -> None:
-        """The time begins."""
+        """Note the start of a request."""
         call.began = self._clock.monotonic()
         call.is_held = False
 
     def after(self, call: Call, reply: Reply) -> None:
-        """Count what was answered."""
+        """Count an answered request."""
         count = _COUNTED.get(call.command.code)
         if count is not None and reply.code in _STORED:
             count(self, call, reply)
@@ -119,7 +120,7 @@ class DetailedStats:
             if call.is_held and not with_waiting:
                 return 0
             return int((self._clock.monotonic() - call.began) * 1000)
-        except AttributeError:  # it was taken up before anybody asked
+        except AttributeError:  # the request began before counting did
             return 0
 
     def _sent(self, call: Call, reply: Reply) -> None:
@@ -130,7 +131,7 @@ class DetailedStats:
         queue = f"{header.topic}@{queue_id}"
         self._stats.add(QUEUE_PUT_NUMS, queue, stored["msgId"].count(",") + 1)
         self._stats.add(QUEUE_PUT_SIZE, queue, len(call.body))
-        # Of a send waiting is part of it: for the disk, for slaves.
+        # The latency of a send includes waiting for the disk and for slaves.
         millis = self._millis(call, with_waiting=True)
         self._stats.add(TOPIC_PUT_LATENCY, f"{queue_id}@{header.topic}", millis)
 
@@ -166,7 +167,7 @@ class DetailedStats:
                 if ack.revive_queue_id != ORDER_REVIVE_QUEUE:
                     self._acks(f"{ack.topic}@{ack.consumer_group}", _bits(ack.bit_set))
         except (CodecError, binascii.Error):
-            return  # it was answered all the same: nothing in it was
+            return  # the request was answered all the same: it contained nothing
 
     def _changed(self, call: Call, reply: Reply) -> None:
         header = call.header
@@ -198,7 +199,7 @@ _COUNTED: dict[int, Callable[[DetailedStats, Call, Reply], None]] = {
 
 
 def _records(body: bytes) -> int:
-    """How many records stand in a pull's answer: each begins with its length."""
+    """Return the number of records in the answer to a pull: each begins with its length."""
     count = at = 0
     while at + 4 <= len(body):
         length = int.from_bytes(body[at : at + 4], "big")

@@ -1,11 +1,10 @@
-"""What a broker does before it stops, if it may: producers go elsewhere, or another becomes master.
+"""Drain before a broker stops: redirect producers to other brokers, or have another replica elected master.
 
-Producers look at routes every 30 s. So name servers say that this broker takes no messages, and what still
-comes is taken: a send that is refused would be lost where it is one-way, and fail where its queue was chosen.
-Once none has come for a while, or `drainTimeoutMillis` is over, it is time; at once where name servers know
-no other broker. Under a controller or in a DLedger group nobody has to go elsewhere: another member is made
-master.
-Ours; the standard's broker ends as soon as it is told to.
+Producers refresh routes every 30 s. So name servers report that this broker takes no messages, while sends
+that still arrive are accepted: a refused send would be lost if it is one-way, and fail if its queue was
+chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
+servers know no other broker. Under a controller or in a DLedger group producers need no redirection: another
+member is elected master. Not in RocketMQ, whose broker stops at once.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 QUIET_MILLIS = 5000
-"""How long nothing must have come before producers are believed to be gone."""
+"""Milliseconds without a send after which producers are taken to be gone."""
 
 
 class Replica(Protocol):
-    """A broker that another one of its group can replace."""
+    """A broker that another member of its group can replace."""
 
     async def hand_over(self) -> None:
-        """Have another one made master, if there is one. May fail."""
+        """Have another member elected master, if there is one. May fail."""
 
 
 class Draining:
-    """`replica` is this broker as its controller or its DLedger group knows it; None without either."""
+    """Drain of one broker. `replica` is its controlled replica or DLedger member; None without either."""
 
     def __init__(self, broker: Broker, replica: Replica | None, reactor: Clockwork) -> None:
         self._broker = broker
@@ -49,7 +48,7 @@ class Draining:
         self._drained: Deferred[None] | None = None
 
     def begin(self) -> Deferred[None]:
-        """Fires when the broker may stop, at once where nobody would be helped; it may be cancelled."""
+        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled."""
         broker = self._broker
         limit = broker.options.drain_timeout_millis
         if not limit or not broker.role.is_master:

@@ -1,4 +1,4 @@
-"""What the rooms of a broker stand on: settings, disk, time, workers, and the broker's own addresses."""
+"""Environment of a broker's packages: settings, disk, clock, workers, and the broker's own addresses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from mqgateway.engine.worker import Worker
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """`reader` works where `worker` would keep others waiting: it reads what is cold; None reads on the loop.
+    """Settings, resources and addresses of one broker.
 
-    Clients reach the broker on `port`, slaves on `ha_port`. Raises `OSError` when the name in `brokerIP1` has
-    no address.
+    `reader` does work that would block other users of `worker`: it reads cold data; None reads on the event
+    loop. Clients connect to `port`, slaves to `ha_port`. Raises `OSError` if the host name in `brokerIP1`
+    does not resolve.
     """
 
     options: BrokerOptions
@@ -30,32 +31,32 @@ class Environment:
     ha_port: int
     reader: Worker | None = None
     store_host: bytes = field(init=False)
-    """The broker's address, as records hold it."""
+    """The broker's address in the form of records."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "store_host", _store_host(self.options.broker_ip1, self.port))
 
     @property
     def address(self) -> str:
-        """Where clients reach the broker. Its port may be announced while the broker listens on another."""
+        """Address for clients. Its port may differ from the one the broker listens on."""
         return f"{self.options.broker_ip1}:{self.options.listen_port or self.port}"
 
     @property
     def ha_address(self) -> str:
-        """Where slaves reach it."""
+        """Address that slaves connect to."""
         return f"{self.options.broker_ip2}:{self.store_options.ha_listen_port or self.ha_port}"
 
     def path(self, name: str) -> str:
-        """Where a file of the store is kept."""
+        """Return the path of a file of the store."""
         return os.path.join(self.store_options.store_path_root_dir, name)
 
     def table_path(self, name: str) -> str:
-        """Where a table is kept. Standard: `BrokerPathConfigHelper`."""
+        """Return the path of a table's file. RocketMQ: `BrokerPathConfigHelper`."""
         return self.path(os.path.join("config", name))
 
 
 def _store_host(host: str, port: int) -> bytes:
-    """An address, which a configured name is looked up for."""
+    """Pack an address; a host name is resolved."""
     try:
         return pack_host(host, port)
     except OSError:

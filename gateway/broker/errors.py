@@ -1,6 +1,6 @@
-"""Why an operation of the broker was not done: errors that know no protocol.
+"""Errors of refused operations, independent of protocols.
 
-A door turns the reason into what its protocol says, and shows the sentence as it is.
+A protocol front end maps the reason to a code of its protocol, and shows the message as it is.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from enum import Enum, auto
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-"""What the standard appends to some sentences. Standard: `FAQUrl.suggestTodo`."""
+"""Suffix of some messages. RocketMQ: `FAQUrl.suggestTodo`."""
 
 
 class Reason(Enum):
-    """What a caller can tell refusals apart by; the names are those of the standard's answers."""
+    """Reasons of refusals that callers can tell apart; the names are those of RocketMQ's response codes."""
 
     SYSTEM_ERROR = auto()
     SYSTEM_BUSY = auto()
@@ -32,9 +32,9 @@ class Reason(Enum):
     QUERY_NOT_FOUND = auto()
     NO_MESSAGE = auto()
     RECEIPT_STALE = auto()
-    """Ours: the receipt of a popped message is not current any more."""
+    """Not in RocketMQ: the receipt of a popped message is stale."""
     PROPERTIES_TOO_LARGE = auto()
-    """Ours: the properties of a message in a batch take more bytes than a record holds."""
+    """Not in RocketMQ: the properties of a message in a batch take more bytes than a record holds."""
     POLLING_TIMEOUT = auto()
     CONSUMER_NOT_ONLINE = auto()
     CONSUME_MSG_TIMEOUT = auto()
@@ -44,7 +44,7 @@ class Reason(Enum):
 
 
 class OperationError(Exception):
-    """An operation that is refused; nothing was changed, unless the operation says otherwise."""
+    """A refused operation; nothing was changed, unless the operation says otherwise."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -53,9 +53,9 @@ class OperationError(Exception):
 
 
 def filter_not_allowed(expression_type: str | None) -> OperationError:
-    """Return the refusal of a filter that is not one of tags.
+    """Return the refusal of a filter that is not a tag filter.
 
-    Apache's does not name the setting that allows SQL92; other types are allowed by none.
+    RocketMQ's text does not name the setting that allows SQL92; no setting allows other types.
     """
     remedy = (
         "; the broker's setting enablePropertyFilter=true allows it" if expression_type == "SQL92" else ""

@@ -1,10 +1,10 @@
-"""Requests that are refused because there is too much to do: counted by cause, and reported with it.
+"""Requests refused because of overload: counted by cause, logged and reported.
 
-Nothing is refused for having waited: requests are answered in the order they come, and who sends faster
-than it is answered is slowed down by its own connection. What has a limit says so here: one line in the log
-when a cause begins to refuse and one a minute while it lasts, with how many it refused; the counts are in
-the figures of the broker (request 28) and in its statistics. Standard: `BrokerFastFailure` and
-`NettyRemotingAbstract`, for codes and texts.
+No request is refused for having waited: requests are answered in order of arrival, and backpressure of its
+connection slows a client that sends faster than it is answered. Every other limit reports its refusals here:
+one line in the log when a cause begins to refuse and one a minute while it lasts, with the number of
+refusals. The counts are in the broker's figures (request 28) and in its statistics. RocketMQ:
+`BrokerFastFailure` and `NettyRemotingAbstract`, for codes and texts.
 """
 
 import logging
@@ -20,7 +20,7 @@ REPORT_MILLIS = 60_000
 
 
 class FlowControl:
-    """Refusals by cause. `totals` are those since the start."""
+    """Refusals by cause. `totals` are the counts since the start."""
 
     def __init__(self, clock: Clock, stats: BrokerStats) -> None:
         self._clock = clock
@@ -29,15 +29,15 @@ class FlowControl:
         self.totals: dict[str, int] = {}
 
     def refusal(self, cause: str, remark: str, details: object = "") -> OperationError:
-        """The error to raise: SYSTEM_BUSY with the standard's text.
+        """Count a refusal and return the error to raise: SYSTEM_BUSY with RocketMQ's text.
 
-        `cause` is one of a few words, `details` are for the log.
+        `cause` is one of a few words; `details` is for the log.
         """
         self.count(cause, details)
         return OperationError(Reason.SYSTEM_BUSY, remark)
 
     def count(self, cause: str, details: object = "") -> None:
-        """Count a request that somebody else refuses."""
+        """Count a request that the caller refuses."""
         total = self.totals[cause] = self.totals.get(cause, 0) + 1
         self._stats.refused(cause)
         now = elapsed_millis(self._clock)

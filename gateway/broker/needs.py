@@ -1,4 +1,4 @@
-"""What a request needs of the broker's role, stated where the request is: in its room's table."""
+"""Roles that a request requires of the broker, declared beside the request in its package's table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunc
 
 
 class Needs(Enum):
-    """Whom a request can be answered by; a broker that is about to be master answers like a fenced one.
+    """Role required to answer a request; a broker about to become master answers like a fenced one.
 
-    What outlives the answer is lost if another broker is the master already, so whatever writes needs at
-    least `NOT_FENCED`. Standard: `SendMessageProcessor.rejectRequest`, `PopMessageProcessor`.
+    State that outlives the answer is lost if another broker is already master, so every request that writes
+    needs at least `NOT_FENCED`. RocketMQ: `SendMessageProcessor.rejectRequest`, `PopMessageProcessor`.
     """
 
     NOTHING = "nothing: it only reads, or concerns a broker's own state, such as connections"
@@ -24,7 +24,7 @@ class Needs(Enum):
 
 
 class Request(NamedTuple):
-    """One request of a room's table."""
+    """One request of a package's table."""
 
     function: RequestFunction | LongRequestFunction
     needs: Needs

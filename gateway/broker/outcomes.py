@@ -1,4 +1,4 @@
-"""Outcomes of operations that may not be there yet."""
+"""Results of operations that may be pending."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ R = TypeVar("R")
 
 
 def then(outcome: T | Deferred[T], change: Callable[[T], R]) -> R | Deferred[R]:
-    """What `change` makes of an outcome, as soon as that is there."""
+    """Apply `change` to a result, as soon as it is available."""
     return outcome.addCallback(change) if isinstance(outcome, Deferred) else change(outcome)
 
 
 def then_in_steps(steps: Steps[T | Deferred[T]], change: Callable[[T], R]) -> Steps[R | Deferred[R]]:
-    """The same of an outcome that comes in steps."""
+    """Apply `change` to the result of a cooperative task."""
     outcome = yield from steps
     return then(outcome, change)

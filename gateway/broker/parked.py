@@ -1,12 +1,12 @@
-"""Requests that wait: the table of parked requests, for pulls, pops and notifications.
+"""Table of parked requests, for pulls, pops and notifications.
 
-A request is parked at one or several places until it is woken, until its time is up, until its client waits
-no more, or until its connection is lost. What wakes it, and what it does then, is up to the table's users.
+A request is parked at one or several places until it is woken, its deadline passes, its client cancels it, or
+its connection is lost. Waking a request, and its work then, is up to the table's users.
 
-The table knows no timers and no sockets: time is passed in, in milliseconds of a clock that never goes back,
-and deadlines are kept in slots of 100 ms, so that thousands of parked requests cost nothing but their memory.
+The table has no timers and no sockets. Times are passed in, in ms of a monotonic clock. Deadlines are kept in
+slots of 100 ms, so that thousands of parked requests cost only memory.
 
-Standard: `PullRequestHoldService`, `PopLongPollingService`.
+RocketMQ: `PullRequestHoldService`, `PopLongPollingService`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ R = TypeVar("R", bound="ParkedRequest[Any]")
 
 
 class ParkedRequest(Generic[P]):
-    """A request that waits at each of `places`, at least one; `deadline` is when its time is up."""
+    """A request parked at each of `places` (at least one) until `deadline` (ms)."""
 
     __slots__ = ("connection", "deadline", "places")
 
@@ -34,12 +34,12 @@ class ParkedRequest(Generic[P]):
 
     @property
     def place(self) -> P:
-        """The first place, which is the only one of most requests."""
+        """The first place; most requests have only one."""
         return self.places[0]
 
 
 class ParkedRequests(Generic[P, R]):
-    """The table; `most` may wait in all, `most_at_place` at one place."""
+    """Table of parked requests, limited to `most` in all and `most_at_place` at one place."""
 
     def __init__(self, most: Callable[[], int], most_at_place: Callable[[], int]) -> None:
         self._most = most
@@ -53,15 +53,15 @@ class ParkedRequests(Generic[P, R]):
         return self._count
 
     def count(self, place: P) -> int:
-        """How many wait there."""
+        """Return the number of requests parked at a place."""
         return len(self._places.get(place, ()))
 
     def counts(self) -> list[tuple[P, int]]:
-        """Places where somebody waits, and how many."""
+        """Return the places where requests are parked, each with their number."""
         return [(place, len(waiting)) for place, waiting in self._places.items()]
 
     def hold(self, request: R) -> bool:
-        """Park a request; false when there is no room, and it must be answered at once."""
+        """Park a request; return False if a limit is reached, and it must be answered at once."""
         if self._count >= self._most():
             return False
         for place in request.places:
@@ -72,18 +72,18 @@ class ParkedRequests(Generic[P, R]):
         return True
 
     def forget(self, request: R) -> None:
-        """Drop one that nobody waits for any more; does nothing when it is not parked."""
+        """Remove a request whose client no longer waits; no-op if it is not parked."""
         if request in self._connections.get(request.connection, ()):
             self._take_out(request)
 
     def drop(self, connection: ClientConnection) -> None:
-        """Forget what a lost connection waited for; nobody is left to answer."""
+        """Remove the requests of a lost connection, which can no longer be answered."""
         for request in list(self._connections.get(connection, ())):
             self._take_out(request)
         self._connections.pop(connection, None)
 
     def take_expired(self, now: int) -> list[R]:
-        """Take out those whose time is up."""
+        """Remove and return the requests whose deadline is `now` or before."""
         last = now // SLOT_MILLIS
         expired = [request for slot in [s for s in self._slots if s < last] for request in self._slots[slot]]
         if last in self._slots:
@@ -102,7 +102,7 @@ class ParkedRequests(Generic[P, R]):
             of_connection[request] = None
         else:
             self._connections[connection] = {request: None}
-            connection.on_lost(self.drop)  # last, as it drops at once when it is gone already
+            connection.on_lost(self.drop)  # last: a connection that is lost already drops at once
 
     def _take_all_out(self, requests: Iterable[R]) -> None:
         for request in requests:

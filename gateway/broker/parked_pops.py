@@ -1,9 +1,9 @@
-"""Pops that wait for messages, and clients that wait for a notification of one.
+"""Parked pops, and parked requests for a notification of messages.
 
-One waits for a topic, a group and a queue, or any queue (-1). A message that arrives wakes one of each group
-that waits for its queue and one that waits for any; so does a message that comes again, a queue that is free
-again, and a pop that left something. Whoever is woken looks once more, and is parked again until its time is
-up if there is nothing for it. Standard: `PopLongPollingService`.
+A request waits for a topic, a group and a queue, or any queue (-1). An arriving message wakes, in each group,
+one request that waits for its queue and one that waits for any queue. So do a redelivered message, a queue
+that is unlocked, and a pop that left messages. A woken request reads again; if it finds nothing, it is parked
+again until its deadline. RocketMQ: `PopLongPollingService`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ ANY_QUEUE: Final = -1
 
 
 class ParkedPop(ParkedRequest[OrderKey]):
-    """One that waits.
+    """A parked pop or notification.
 
-    `resume` looks once more, for the last time if it is told so, and says whether that was an answer.
+    `resume` reads again, for the last time if its argument is True, and returns True if the request was
+    answered.
     """
 
     __slots__ = ("resume", "wanted")
@@ -45,7 +46,7 @@ class ParkedPop(ParkedRequest[OrderKey]):
         self.resume = resume
 
     def wants(self, arrival: Arrival) -> bool:
-        """Whether a message may be for it."""
+        """Return True if a message may match the request's filter."""
         if self.wanted is None:
             return True
         if isinstance(self.wanted, frozenset):
@@ -54,7 +55,7 @@ class ParkedPop(ParkedRequest[OrderKey]):
 
 
 class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
-    """The table; the newest is woken first if `last_first`."""
+    """Table of parked pops; the newest is woken first if `last_first`."""
 
     def __init__(
         self, most: Callable[[], int], most_at_place: Callable[[], int], *, last_first: bool
@@ -67,7 +68,7 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
         self._is_resuming = False
 
     def arrived(self, arrivals: Iterable[Arrival]) -> None:
-        """Let those look once more whom these messages may be for."""
+        """Wake the requests that these messages may match."""
         if not self._count:
             return
         for arrival in arrivals:
@@ -82,21 +83,21 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
         self._resume()
 
     def wake(self, *places: OrderKey) -> None:
-        """Let one look once more: at the first of these places where somebody waits."""
+        """Wake one request, at the first of these places where one is parked."""
         for place in places:
             if self._wake_one(place):
                 break
         self._resume()
 
     def end(self, topic: str) -> None:
-        """Let those answer that wait for a topic that is gone."""
+        """Answer the requests parked for a deleted topic."""
         waiting = [pop for place, at in self._places.items() if place.topic == topic for pop in at]
         self._take_all_out(waiting)
         self._ready.extend((pop, True) for pop in waiting)
         self._resume()
 
     def due(self, now: int) -> None:
-        """Let those answer whose time is up."""
+        """Answer the requests whose deadline is `now` or before."""
         self._ready.extend((pop, True) for pop in self.take_expired(now))
         self._resume()
 
@@ -112,7 +113,7 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
         return False
 
     def _resume(self) -> None:
-        """Resume who was woken, in turn: one that answers may wake the next, which waits for its turn."""
+        """Resume woken requests in turn: one that is answered may wake the next, which is appended."""
         if self._is_resuming:
             return
         self._is_resuming = True

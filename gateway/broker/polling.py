@@ -1,6 +1,6 @@
-"""How requests of POP wait: for how long by their clients' clocks, and parked until there is an answer.
+"""Waiting of POP requests: the time left by their clients' clocks, and parking until there is an answer.
 
-Standard: `PopMessageProcessor`, `NotificationProcessor`, `PopLongPollingService`.
+RocketMQ: `PopMessageProcessor`, `NotificationProcessor`, `PopLongPollingService`.
 """
 
 from __future__ import annotations
@@ -21,40 +21,41 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.parked_pops import ANY_QUEUE, ParkedPop, ParkedPops
 
 ANSWER_EARLY_MILLIS = 50
-"""How long before its time is up one that waits is answered. Standard: `PopRequest.isTimeout`."""
+"""Milliseconds before its deadline at which a parked request is answered. RocketMQ: `PopRequest.isTimeout`.
+"""
 
 TOO_LATE_MILLIS = 500
-"""How long after its time is up a request is not looked at any more."""
+"""Milliseconds after its deadline from which a request is rejected unread."""
 
 T = TypeVar("T")
 
 
 class PollingStatus(Enum):
-    """How a pop ended; but for the first the names are those of the standard's answers."""
+    """Outcome of a pop; except for the first, the names are those of RocketMQ's response codes."""
 
     FOUND = auto()
     POLLING_TIMEOUT = auto()
-    """There is nothing, and its client waits no more."""
+    """There is no message, and the client's time is up."""
     POLLING_FULL = auto()
-    """There is nothing, and too many wait."""
+    """There is no message, and too many requests are parked."""
 
 
 class PollingRequest(Protocol):
-    """What says how long to wait. Times in ms, by the client's clock."""
+    """Request that states its waiting time. Times in ms, by the client's clock."""
 
     @property
     def born_time(self) -> int:
-        """When the client asked; 0 for now."""
+        """Time of the client's request; 0 for now."""
         ...
 
     @property
     def max_wait(self) -> int:
-        """How long it waits."""
+        """Time the client waits."""
         ...
 
 
 def check_readable(broker: Broker, what: str) -> None:
-    """Whether the broker may be read."""
+    """Raise `OperationError` (NO_PERMISSION) if the broker may not be read."""
     options = broker.options
     if not options.broker_permission & PERM_READ:
         raise OperationError(
@@ -63,7 +64,7 @@ def check_readable(broker: Broker, what: str) -> None:
 
 
 def check_in_time(broker: Broker, connection: ClientConnection, request: PollingRequest) -> None:
-    """Refuse a pop whose client waits no more."""
+    """Raise `OperationError` (POLLING_TIMEOUT) if the client of a pop no longer waits."""
     if not request.born_time:
         return
     passed = _earlier_time(broker) - request.born_time
@@ -75,21 +76,21 @@ def check_in_time(broker: Broker, connection: ClientConnection, request: Polling
 
 
 def clients_now(broker: Broker, connection: ClientConnection) -> int:
-    """What to compare the time with at which a client says that it asked, ms: what its clock shows, as far as
-    is known.
-    """
+    """Return the time of a client's clock in ms, as far as it is known, to compare with its `born_time`."""
     return _earlier_time(broker) - broker.pop.clocks.behind(connection)
 
 
 def _earlier_time(broker: Broker) -> int:
-    """The earlier of our two times, ms: a client's wall clock may have been set with ours, or not; either way
-    it is not kept from waiting.
+    """Return the earlier of wall time and steady time, in ms.
+
+    A client's wall clock may have been set together with ours, or not; in either case it is not kept from
+    waiting.
     """
     return min(broker.clock.millis(), broker.store.steady.now())
 
 
 def time_left(request: PollingRequest, now: int) -> int:
-    """Milliseconds for which a request may wait; none where the client does not, or no more."""
+    """Return the milliseconds a request may wait; 0 or less if its client does not wait, or no longer."""
     born = request.born_time or now
     return min(born + request.max_wait - ANSWER_EARLY_MILLIS - now, request.max_wait)
 
@@ -103,10 +104,10 @@ def wait(
     millis: int,
     look: Callable[[bool], T | Deferred[T] | None],
 ) -> Deferred[T] | None:
-    """Park a request until `look` has an outcome, which it must have when told that its time is up, or is to
-    get one.
+    """Park a request until `look` returns a result or a Deferred of one.
 
-    None when there is no room.
+    `look` must do so when its argument is True: the deadline has passed. Return None if no request can be
+    parked.
     """
     is_cancelled = False
 

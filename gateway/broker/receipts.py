@@ -1,4 +1,4 @@
-"""What is asked of a popped message, which its receipt names: acknowledgements and changes of its time."""
+"""Operations on popped messages, which receipts identify: acknowledge, change the invisible time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 class Delivery(NamedTuple):
     """A delivered message: `topic` is where it is stored, `receipt` the text of its receipt.
 
-    A message of a lite topic names that, and the parent as its `topic`.
+    A message of a lite topic has its lite topic, and the parent as its `topic`.
     """
 
     group: str
@@ -24,13 +24,13 @@ class Delivery(NamedTuple):
 
 
 def is_out(broker: Broker, orders: Orders, key: OrderKey, offset: int, pop_time: int) -> bool:
-    """Return True if a message that was popped in order at a time (ms) may still be acknowledged."""
+    """Return True if a message popped in order at `pop_time` (ms) may still be acknowledged."""
     consumed = broker.tables.offsets.query(key.group, key.topic, key.queue_id)
     return offset >= consumed and orders.is_out(key, offset, pop_time)
 
 
 def stale() -> OperationError:
-    """The refusal of a receipt that is not current: whatever is asked with it, nothing changes."""
+    """Return the refusal of a stale receipt: no operation with it changes anything."""
     return OperationError(
         Reason.RECEIPT_STALE,
         "the receipt is no longer current: its message was acknowledged, has another receipt since its "
@@ -39,7 +39,7 @@ def stale() -> OperationError:
 
 
 def parse_receipt(text: str) -> Receipt:
-    """The receipt; refused where it is none."""
+    """Parse a receipt. Raises `OperationError` if the text is not a receipt."""
     try:
         return Receipt.parse(text)
     except ValueError as error:

@@ -13,11 +13,11 @@ _OURS = {
 CODES: dict[Reason, int] = {
     reason: _OURS[reason] if reason in _OURS else ResponseCode[reason.name] for reason in Reason
 }
-"""The code that a client is answered, by reason."""
+"""Response codes by reason."""
 
 
 def refusal(error: BaseException) -> Reply | None:
-    """The answer to a request whose operation raised `error`; None where the broker means nothing by it."""
+    """Return the answer to a request whose operation raised `error`; None for other errors."""
     if isinstance(error, OperationError):
         return Reply(CODES[error.reason], remark=error.message)
     return None

@@ -1,9 +1,9 @@
-"""What the broker answers, code by code: `REQUESTS`; and what it does not and why: `UNSUPPORTED`.
+"""Requests of the broker by code: `REQUESTS` are answered, `UNSUPPORTED` are refused with a reason.
 
-`OF_ROOMS` are the tables of the rooms together, with what each request needs of the role; the one table of
-all roles is made of that.
+`OF_ROOMS` combines the tables of all packages, with the role that each request requires; the table of all
+roles is built from it.
 
-Standard: `BrokerController.registerProcessor`.
+RocketMQ: `BrokerController.registerProcessor`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NOT_ON_FAST_PORT = frozenset(
         RequestCode.POLLING_INFO,
     }
 )
-"""Served on the main port only, so that the fast one never waits. Standard: `registerProcessor`."""
+"""Codes served on the main port only, so that the fast port never waits. RocketMQ: `registerProcessor`."""
 
 _OF_NAME_SERVERS = "name servers answer this"
 _TO_CLIENTS = "brokers send this to clients, never the other way"
@@ -138,4 +138,4 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
 }
 
 UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.items() for code in codes}
-"""Every other code of the protocol, and why a broker does not answer it."""
+"""Every other code of the protocol, with the reason why a broker does not answer it."""

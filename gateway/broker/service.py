@@ -1,7 +1,7 @@
-"""The broker as it runs: it starts and stops, and moves its rooms' time.
+"""Broker lifecycle: start, stop, periodic work.
 
-What it answers stands in `requests`. A quick `beat` drives the store, held pulls, delayed messages and
-transactions; slower ones expire clients, sample counts, write offsets. Standard: `BrokerController`.
+Its requests are in `requests`. The quick ticks of `beat` drive the store, held pulls, delayed messages and
+transactions; slower ones expire clients, sample counts, write offsets. RocketMQ: `BrokerController`.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ log = logging.getLogger(__name__)
 
 SLOW_BEAT_SECONDS = 10.0
 NOTICE_SECONDS = 0.02
-"""Changes of members within this time are told together."""
+"""Changes of group members within this time are notified together."""
 LAZY_NOTICE_SECONDS = 15.0  # without `realTimeNotifyConsumerChange`
-FIRST_REGISTRATION_SECONDS = 1.0  # how long a start waits for the name servers
-OPENING_SECONDS = 0.02  # how long the recovery of a store holds the loop in one go
-HELD_SECONDS = 1.0  # how often a disk that took no writes at the start is tried again
-FAST_PORT_DISTANCE = 2  # how far the port that serves no pulls lies below the main one
+FIRST_REGISTRATION_SECONDS = 1.0  # limit of a start's wait for the name servers
+OPENING_SECONDS = 0.02  # time the recovery of a store may hold the event loop
+HELD_SECONDS = 1.0  # interval of retries of a disk that refused writes at the start
+FAST_PORT_DISTANCE = 2  # distance of the port that serves no pulls below the main one
 
 
 class BrokerService(RemotingService):
     """A broker on its two ports.
 
     `settings` are all options of the process as properties (requests 25 and 26); names and addresses in them
-    must have been filled in. `before_registering` is called when the ports listen and name servers have yet
-    to be notified; a Deferred that it returns is waited for. `operations` are for front ends other than the
-    remoting ports. `neighbours` is what the broker signs with where settings name nobody: servers of this
-    process, which share its users, believe that. Raises `ConfigError`.
+    must have been filled in. `before_registering` is called when the ports listen and name servers are not
+    yet notified; a Deferred that it returns is waited for. `operations` are for front ends other than the
+    remoting ports. `neighbours` are the credentials the broker signs with if settings name none: servers of
+    this process, which share its users, accept them. Raises `ConfigError`.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class BrokerService(RemotingService):
         self._is_opening = self._is_up = self._is_closed = self._is_writing_held = False
         self._stops: list[Deferred[None]] = []
         self.recovered: float | None = None
-        """Which part of the log that a start has to read it has read; None before."""
+        """Fraction of the log to read that a start has read; None before."""
         self.recovery_seconds: float | None = None
-        """How long it took to open the store; None before that is done."""
+        """Seconds that opening the store took; None until it is open."""
         self.port = options.listen_port or _free_port(self._remoting.bind_address)
         self.fast_port = max(0, self.port - FAST_PORT_DISTANCE)
         access = AccessSettings.of(options, runtime.disk, options.broker_cluster_name, neighbours)
@@ -128,7 +128,7 @@ class BrokerService(RemotingService):
         ports = self.dispatcher, self.fast_dispatcher
         stats, cluster = self.broker.stats, options.broker_cluster_name
         DetailedStats(stats, runtime.clock, ports, cluster, self._schedule.later)
-        # A stop goes through these from the last to the first.
+        # A stop runs these from the last to the first.
         self._on_close(self._close_files)
         self._on_stop(self._write_tables)
         self._on_stop(self._stop_replication)
@@ -137,7 +137,7 @@ class BrokerService(RemotingService):
         self._on_stop(self._leave)
 
     def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> Environment:
-        """What the broker stands on; it reads what is cold on threads if it has a worker of its own."""
+        """Return the environment; cold reads run on threads if the broker has a worker of its own."""
         is_given = self._runtime.worker is not None
         return Environment(
             options,
@@ -152,7 +152,7 @@ class BrokerService(RemotingService):
 
     @property
     def entries(self) -> int:
-        """How many topics, groups and queues there are."""
+        """Number of topics, groups and queues."""
         tables = self.broker.tables
         return len(tables.topics) + len(tables.groups) + self.broker.store.admin.queue_count
 
@@ -164,8 +164,8 @@ class BrokerService(RemotingService):
     def _begin(self) -> Deferred[None]:
         """Recover the store, load the tables, listen, register.
 
-        While a store is recovered that takes long, the loop goes on; `recovered` says how far it is. Fails
-        with what loading and listening fail with. A name server that does not answer is not waited for.
+        A long recovery yields to the event loop; `recovered` reports its progress. Fails with the errors of
+        loading and listening. A name server that does not answer is not waited for.
         """
         self._is_opening = True
         self.broker.pop.gathered.is_turn = lambda: self.server.terms.turn.is_open
@@ -174,11 +174,11 @@ class BrokerService(RemotingService):
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
 
     def drain(self) -> Deferred[None]:
-        """Send producers elsewhere before a stop, if settings say so; see `draining`. Never fails."""
+        """Redirect producers before a stop, if settings say so; see `draining`. Never fails."""
         return succeed(None) if self._is_opening else self._draining.begin()
 
     def _may_stop(self) -> Deferred[None]:
-        """Wait for a store that is being opened: half open it cannot be closed."""
+        """Wait for a store that is being opened: a half-open store cannot be closed."""
         stop: Deferred[None] = Deferred()
         self._stops.append(stop)
         if not self._is_opening:
@@ -186,7 +186,7 @@ class BrokerService(RemotingService):
         return stop
 
     def _leave(self) -> Deferred[None] | None:
-        """Leave the name servers; requests that wait are answered."""
+        """Unregister from the name servers, and answer parked requests."""
         if not self._is_up:
             return None
         self.beat.nobody_waits = True
@@ -211,7 +211,7 @@ class BrokerService(RemotingService):
         return failure
 
     def _opened(self) -> None:
-        """The start is over, as it may be; if the broker was told to stop meanwhile, it is time."""
+        """Note that the start has ended, however it did, and let pending stops proceed."""
         self._is_opening = False
         stops, self._stops = self._stops, []
         for stop in stops:
@@ -241,7 +241,7 @@ class BrokerService(RemotingService):
         return registered.addErrback(lambda _: None)
 
     def _repeated(self) -> Iterator[tuple[float, Callable[[], object]]]:
-        """What is done again and again beside the beat, and every how many seconds."""
+        """Yield the periodic work besides the ticks, each with its interval in seconds."""
         broker, options = self.broker, self.broker.options
         yield SLOW_BEAT_SECONDS, self._slow_beat
         yield slave_tables.TICK_SECONDS, self.group.replication.sync_tables
@@ -257,7 +257,7 @@ class BrokerService(RemotingService):
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
     def _open_store(self) -> Steps[None]:
-        """Load and recover, in steps; what the disk does not take is held back until it does."""
+        """Load and recover in a cooperative task; refused writes are held until the disk accepts them."""
         broker = self.broker
         self._disk.begin()
         broker.tables.load_topics()
@@ -282,7 +282,7 @@ class BrokerService(RemotingService):
             self._schedule.every(HELD_SECONDS, HELD_SECONDS, self._write_held)
 
     def _load_access(self) -> None:
-        """Users, policies, and accounts of version 4. Raises `ConfigError`."""
+        """Load users, policies, and accounts of version 4. Raises `ConfigError`."""
         options = self.broker.options
         if self._plain is not None:
             self._plain.load()
@@ -295,7 +295,7 @@ class BrokerService(RemotingService):
                 log.info("%d users were created from version 4 accounts", made)
 
     def _write_held(self) -> None:
-        """Try to write what the start could not."""
+        """Try to write what the disk refused at the start."""
         if self._disk.refusal and not self._is_writing_held:
             self._is_writing_held = True
             self._worker.run(self._disk.carry_out, self._held_written)
@@ -313,7 +313,7 @@ class BrokerService(RemotingService):
             log.warning("the disk accepts writes again: sends are accepted")
 
     def _put_no_more(self) -> Deferred[None] | None:
-        """All have their answers: write the last records now, so that slaves get them too."""
+        """Write the last records, now that all requests are answered, so that slaves receive them too."""
         if not self._is_up:
             return None
         self.beat.puts_no_more = True
@@ -322,10 +322,10 @@ class BrokerService(RemotingService):
         return (self.group.ledger or self.group.replication).settle()
 
     def _stop_replication(self) -> Deferred[None]:
-        """What was read is answered and nothing more comes in."""
+        """Stop replication: all requests read are answered, and no more arrive."""
         stopped = self.group.replication.stop()
         if self.group.ledger is not None:
-            self.group.ledger.stop()  # not waited for: other members may be owed answers that never come
+            self.group.ledger.stop()  # not waited for: other members may wait for answers that never come
         self._schedule.stop()
         return stopped
 
@@ -335,11 +335,11 @@ class BrokerService(RemotingService):
         self.broker.pop.orders.persist()
         self.broker.tables.persist()
         self.broker.delays.persist()
-        # A table that changes while it is written is written again then: the second round is for those.
+        # A table that changed while it was written is written again: the second round is for those.
         return self._worker_round().addCallback(lambda _: self._worker_round())
 
     def _worker_round(self) -> Deferred[object]:
-        """Fires when the worker has done what it was given, and everybody has been told."""
+        """Return a Deferred that fires when the worker has finished its queue, and callbacks have run."""
         done: Deferred[object] = Deferred()
         self._worker.run(lambda: None, done.callback)
         return done
@@ -377,20 +377,20 @@ class BrokerService(RemotingService):
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         if after.kind is RoleKind.MASTER and before.kind in (RoleKind.SLAVE, RoleKind.ACTING):
             self.broker.clients.note_succession()
-            self._tell_clients()  # at once: they have to ask before they hear of the new route
+            self._tell_clients()  # at once: clients must query members before they learn the new route
 
     def _tell_clients_soon(self) -> None:
         is_lazy = not self.broker.options.real_time_notify_consumer_change
         self._schedule.later(LAZY_NOTICE_SECONDS if is_lazy else NOTICE_SECONDS, self._tell_clients)
 
     def _tell_clients(self) -> None:
-        """The members of groups that changed share the queues anew."""
+        """Notify members of changed groups to rebalance."""
         for client, group in self.broker.clients.take_notices():
             client.outgoing.members_changed(group)
 
 
 def _free_port(host: str) -> int:
-    """A port that is free together with the fast one below it and that for slaves above."""
+    """Return a free port whose neighbours, the fast port below and the HA port above, are free too."""
     for _ in range(100):
         with socket.socket() as main, socket.socket() as fast, socket.socket() as replication:
             main.bind((host, 0))

@@ -1,11 +1,11 @@
-"""Counts of what went in and out, by topic and group, sampled over a minute, an hour and a day.
+"""Counts of messages put and delivered, by topic and group, sampled over a minute, an hour and a day.
 
-A count only grows; every 10 seconds, 10 minutes and hour `tick` samples all of them, and a rate is the
-difference between the first and the last sample kept. The roads of send and pull
-touch plain integers: `put` and `got` are a dictionary look-up and a few additions. A message that is sent by
-itself and of the normal type, as most are, is only noted by its size, and counted with others by `settle`.
+A count only grows. Every 10 seconds, 10 minutes and hour `tick` samples all counts; a rate is the difference
+between the first and the last sample kept. Sends and pulls change plain integers: `put` and `got` are a
+dictionary look-up and a few additions. A single message of the normal type, as most are, is only noted by its
+size; `settle` counts the noted ones together.
 
-Standard: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
+RocketMQ: `BrokerStatsManager`, `StatsItem`, `BrokerStats`.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +28,9 @@ BROKER_GET_NUMS: Final = "BROKER_GET_NUMS"
 BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC: Final = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
 BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC: Final = "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC"
 INCONSISTENT_SUBSCRIPTION_NUMS: Final = "INCONSISTENT_SUBSCRIPTION_NUMS"
-"""Ours: how often members of a group began to subscribe to different things; by group."""
+"""Not in RocketMQ: how often members of a group began to disagree in their subscriptions; by group."""
 FLOW_CONTROL_NUMS: Final = "FLOW_CONTROL_NUMS"
-"""Ours: requests refused because there was too much to do; by cause."""
+"""Not in RocketMQ: requests refused because of overload; by cause."""
 TOPIC_PUT_LATENCY: Final = "TOPIC_PUT_LATENCY"
 QUEUE_PUT_NUMS: Final = "QUEUE_PUT_NUMS"
 QUEUE_PUT_SIZE: Final = "QUEUE_PUT_SIZE"
@@ -53,12 +53,12 @@ DETAILED: Final = (
     BROKER_CK_NUMS,
     BROKER_ACK_NUMS,
 )
-"""What is counted while it is asked for only: `detailed_stats`."""
+"""Names counted only while they are queried: `detailed_stats`."""
 BY_TOPIC: Final = (TOPIC_PUT_NUMS, TOPIC_PUT_SIZE)
 BY_GROUP: Final = (GROUP_GET_NUMS, GROUP_GET_SIZE, SNDBCK_PUT_NUMS)
 
 SCHEDULE_CONSUMER_GROUP: Final = "SCHEDULE_CONSUMER"
-"""As what the broker takes messages from the schedule topic. Standard: `MixAll.SCHEDULE_CONSUMER_GROUP`."""
+"""Group under which the broker reads the schedule topic. RocketMQ: `MixAll.SCHEDULE_CONSUMER_GROUP`."""
 _SCHEDULED: Final = (SCHEDULE_TOPIC, SCHEDULE_CONSUMER_GROUP)
 
 EVENTS: Final = (INCONSISTENT_SUBSCRIPTION_NUMS, FLOW_CONTROL_NUMS)
@@ -71,7 +71,7 @@ _NO_PROPERTIES: Final[Mapping[str, str]] = {}
 
 
 class Rate:
-    """How much a count grew over a span: `sum`, a second (`tps`), and a call (`avgpt`)."""
+    """Growth of a count over a span: `sum`, per second (`tps`), and per call (`avgpt`)."""
 
     __slots__ = ("avgpt", "sum", "tps")
 
@@ -83,11 +83,11 @@ class Rate:
 
 _STANDING: Final = Rate(0, 0.0, 0.0)
 _Counts = tuple["Count", "Count", "Count | None"]
-"""What a put, or a pull, is counted in: messages, bytes, and the total of users' messages."""
+"""Counts of a put or a pull: messages, bytes, and the total of users' messages."""
 
 
 class Samples:
-    """Where a count stood, every `step` ms, the last `kept` of them."""
+    """Samples of a count every `step` ms, the last `kept` of them."""
 
     __slots__ = ("_kept", "_samples", "_step", "stands")
 
@@ -96,12 +96,12 @@ class Samples:
         self._kept = kept
         self._samples: list[tuple[int, int, int]] = []
         self.stands = True
-        """Whether the count is where it was at the oldest sample, as most of very many are."""
+        """True if the count has not changed since the oldest sample, like most of very many counts."""
 
     def add(self, now: int, value: int, times: int) -> None:
-        """Sample the count; before the first sample it stood at zero one step ago.
+        """Sample the count; before the first sample it was zero one step ago.
 
-        One that stands still as long as anything is kept is left alone: most of very many do.
+        A count that did not change within all samples kept is skipped: so do most of very many counts.
         """
         samples = self._samples
         if not samples:
@@ -117,7 +117,7 @@ class Samples:
         self.stands = samples[0][1:] == (value, times)
 
     def rate(self) -> Rate:
-        """The growth between the oldest sample and the latest; nothing before the first."""
+        """Return the growth between the oldest sample and the latest; zero before the first."""
         if self.stands:
             return _STANDING
         (first, value, times), (last, value_now, times_now) = self._samples[0], self._samples[-1]
@@ -128,7 +128,7 @@ class Samples:
 
 
 class Count:
-    """One number that grows: `value` by what was counted, `times` by the calls that did."""
+    """A number that grows: `value` is the sum of the amounts, `times` the number of calls."""
 
     __slots__ = ("day", "hour", "minute", "times", "value")
 
@@ -140,16 +140,16 @@ class Count:
         self.day = Samples(HOUR_STEP, 25)
 
     def add(self, amount: int) -> None:
-        """Count a call that brought `amount`."""
+        """Count a call with this amount."""
         self.value += amount
         self.times += 1
 
 
 class BrokerStats:
-    """All counts. Keys are a topic, `topic@group`, or the cluster for those of the whole broker.
+    """All counts of a broker. Keys are a topic, `topic@group`, or the cluster for counts of the whole broker.
 
-    At most `maxStatsKeys` keys are kept of each name; what comes beyond is counted in the
-    broker's totals only. What `is_system` says of is left out of the totals of users' messages.
+    At most `maxStatsKeys` keys are kept of each name; further keys count in the broker's totals only. Topics
+    for which `is_system` is true do not count in the totals of users' messages.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class BrokerStats:
         self._options = options
         self._is_system = is_system
         self.meters: Meters | None = None
-        """What is counted for exported metrics only; None while none are."""
+        """Counts for exported metrics only; None if metrics are not exported."""
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
         self._puts: dict[str, _Counts] = {}
         self._noted: dict[str, list[int]] = {}  # sizes by topic; see `put_plain`
@@ -174,7 +174,7 @@ class BrokerStats:
         self._get_total = self._totals[BROKER_GET_NUMS]
         self._tables |= {name: {options.broker_cluster_name: count} for name, count in self._totals.items()}
         self.on_detail: Callable[[], None] = lambda: None
-        """Told when something `DETAILED` is asked for."""
+        """Called when a `DETAILED` count is queried."""
         self._next_steps = [0, 0, 0]
         self._today = _local_date(now)
         self.put_total_yesterday_morning = 0
@@ -190,18 +190,20 @@ class BrokerStats:
 
     @property
     def get_total(self) -> int:
-        """Messages of users given out since the start."""
+        """Messages of users delivered since the start."""
         return self._totals[BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC].value
 
     def put(self, topic: str, messages: int, size: int, properties: Mapping[str, str] | None = None) -> None:
-        """Count one put of so many messages and bytes. `properties` are those of what a producer sent, of
-        which metrics show types and sizes too."""
+        """Count one put of so many messages and bytes.
+
+        `properties` are those of a producer's message: metrics show its type and sizes too.
+        """
         self._add_put(topic, messages, size, 1)
         if properties is not None and self.meters is not None:
             self.meters.put(topic, message_type(properties), messages, size)
 
     def put_plain(self, topic: str, size: int) -> None:
-        """The same of one message of the normal type that a producer sent by itself."""
+        """Count one message of the normal type that a producer sent by itself, not in a batch."""
         noted = self._noted.get(topic)
         if noted is not None:
             noted.append(size)
@@ -211,7 +213,7 @@ class BrokerStats:
             self._noted[topic] = []
 
     def settle(self) -> None:
-        """Count what is only noted so far. What is read here is settled first; every beat does it too."""
+        """Count the messages that were only noted. Readers of counts call it first, every tick too."""
         all_noted, self._noted = self._noted, {}
         for topic, noted in all_noted.items():
             if not noted:
@@ -231,7 +233,7 @@ class BrokerStats:
             total.value += messages
 
     def got(self, group: str, topic: str, messages: int, size: int) -> None:
-        """Count one pull that gave so many messages and bytes."""
+        """Count one pull that delivered so many messages and bytes."""
         counts = self._gets.get((topic, group))
         if counts is None:
             counts = self._new_get(topic, group)
@@ -245,8 +247,10 @@ class BrokerStats:
             total.value += messages
 
     def delivered(self, topic: str, size: int) -> None:
-        """Count a message whose delay is over: put into its topic, and taken from the schedule topic by its
-        group, which the broker's totals leave out. Standard: `ScheduleMessageService.PutResultProcess`.
+        """Count the delivery of a delayed message.
+
+        It counts as put into its topic, and as taken from the schedule topic by `SCHEDULE_CONSUMER_GROUP`,
+        which the broker's totals leave out. RocketMQ: `ScheduleMessageService.PutResultProcess`.
         """
         nums, sizes, _ = self._gets.get(_SCHEDULED) or self._new_get(*_SCHEDULED)
         nums.add(1)
@@ -256,14 +260,15 @@ class BrokerStats:
             self.meters.put(topic, "delay", 1, size)
 
     def timer_delivered(self, topic: str, size: int) -> None:
-        """Count a message whose timer is due: put into its topic."""
+        """Count the delivery of a timer message as put into its topic."""
         self.put(topic, 1, size)
         if self.meters is not None:
             self.meters.timers_dequeued.add((topic,))
 
     def delayed_again(self, size: int) -> None:
         """Count a message sent back as put into the schedule topic, which the broker's totals leave out.
-        Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
+
+        RocketMQ: `AbstractSendMessageProcessor.consumerSendMsgBack`.
         """
         nums, sizes, _ = self._puts.get(SCHEDULE_TOPIC) or self._new_put(SCHEDULE_TOPIC)
         nums.add(1)
@@ -274,53 +279,53 @@ class BrokerStats:
         self._count(SNDBCK_PUT_NUMS, f"{topic}@{group}").add(1)
 
     def inconsistent(self, group: str) -> None:
-        """Count that the members of a group began to disagree."""
+        """Count that the members of a group began to disagree in their subscriptions."""
         self._count(INCONSISTENT_SUBSCRIPTION_NUMS, group).add(1)
 
     def refused(self, cause: str) -> None:
-        """Count a request that was refused because there was too much to do."""
+        """Count a request that was refused because of overload."""
         self._count(FLOW_CONTROL_NUMS, cause).add(1)
 
     @property
     def names(self) -> list[str]:
-        """Everything that is counted."""
+        """Names of all counts."""
         return list(self._tables)
 
     def add(self, name: str, key: str, amount: int) -> None:
-        """Count something `DETAILED`."""
+        """Add to a `DETAILED` count."""
         if name not in self._tables:
             self._tables[name] = {}
         self._count(name, key).add(amount)
 
     def forget_details(self) -> None:
-        """Nothing `DETAILED` is kept any more."""
+        """Drop all `DETAILED` counts."""
         for name in DETAILED:
             self._tables.pop(name, None)
 
     def table(self, name: str) -> Mapping[str, Count]:
-        """All counts of a name by their keys."""
+        """Return all counts of a name by their keys."""
         self.settle()
         return self._tables.get(name, {})
 
     def item(self, name: str, key: str) -> Count | None:
-        """The count of a name and key, as request 315 asks for it."""
+        """Return the count of a name and key, for request 315; None if there is none."""
         if name in DETAILED:
             self.on_detail()
         self.settle()
         return self._tables.get(name, {}).get(key)
 
     def put_tps(self, topic: str) -> float:
-        """Messages a second put into a topic, over the last minute."""
+        """Return the messages per second put into a topic, over the last minute."""
         count = self.item(TOPIC_PUT_NUMS, topic)
         return 0.0 if count is None else count.minute.rate().tps
 
     def get_tps(self, group: str, topic: str) -> float:
-        """Messages a second a group took from a topic, over the last minute."""
+        """Return the messages per second a group took from a topic, over the last minute."""
         count = self.item(GROUP_GET_NUMS, f"{topic}@{group}")
         return 0.0 if count is None else count.minute.rate().tps
 
     def topic_deleted(self, topic: str) -> None:
-        """Forget a topic's counts, and those of groups in it."""
+        """Drop a topic's counts, and those of groups in it."""
         self.settle()
         self._puts.pop(topic, None)
         self._gets = {key: counts for key, counts in self._gets.items() if key[0] != topic}
@@ -333,7 +338,7 @@ class BrokerStats:
             self.meters.topic_deleted(topic)
 
     def group_deleted(self, group: str) -> None:
-        """Forget a group's counts in every topic."""
+        """Drop a group's counts in every topic."""
         self._gets = {key: counts for key, counts in self._gets.items() if key[1] != group}
         for name in BY_GROUP:
             self._forget(name, lambda key: key.endswith("@" + group))
@@ -343,9 +348,10 @@ class BrokerStats:
             self.meters.group_deleted(group)
 
     def tick(self, now: int, elapsed: int) -> Steps[None]:
-        """Sample the counts, whenever a step is over, and the totals at each new day.
+        """Sample the counts at the end of each step, and the totals at the start of each day.
 
-        `now` is wall time, `elapsed` that of the monotonic clock, both in ms. In steps, as there may be many.
+        `now` is wall time, `elapsed` time of the monotonic clock, both in ms. A cooperative task, as there
+        may be many counts.
         """
         self.settle()
         for index, (step, span) in enumerate(
@@ -406,5 +412,5 @@ class BrokerStats:
 
 
 def _local_date(now: int) -> date:
-    """The day in the machine's own time zone; the standard's day begins at local midnight."""
+    """Return the date in the machine's time zone; RocketMQ's day begins at local midnight."""
     return datetime.fromtimestamp(now / 1000).astimezone().date()

@@ -1,7 +1,7 @@
-"""What was counted, in the log: a line for each count with every minute, hour and day of the machine's time.
+"""Log of statistics: a line for each count at every full minute, hour and day of the machine's time.
 
-The logger is `mqgateway.stats`, which goes to `stats.log` where there is a folder for logs, and is off else.
-Standard: `StatsItem.printAtMinutes`, `printAtHour`, `printAtDay`.
+The logger is `mqgateway.stats`. It writes to `stats.log` if a folder for logs is set, and is off otherwise.
+RocketMQ: `StatsItem.printAtMinutes`, `printAtHour`, `printAtDay`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from mqgateway.gateway.runtime.schedule import Schedule
 log = logging.getLogger("mqgateway.stats")
 
 PIECE_SECONDS = 0.002
-"""How long the loop is held in one go."""
+"""Time the writing may hold the event loop."""
 _LINES_A_STEP = 50
 _MINUTE = 60_000
 _WORDS = {"minute": "Minute", "hour": "Hour", "day": "Day"}
 
 
 class StatsLog:
-    """The lines of one broker; `start` once, they end with the schedule."""
+    """Statistics log of one broker; `start` it once, it ends with the schedule."""
 
     def __init__(self, stats: BrokerStats, clock: Clock, schedule: Schedule) -> None:
         self._stats = stats
@@ -33,7 +33,7 @@ class StatsLog:
         self._writing: Steps[None] | None = None
 
     def start(self) -> None:
-        """Write with each full minute from now on."""
+        """Log at each full minute from now on."""
         self._schedule.later((_MINUTE - self._clock.millis() % _MINUTE) / 1000, self._minute)
 
     def _minute(self) -> None:
@@ -51,14 +51,14 @@ class StatsLog:
 
 
 def spans_that_end(now: int) -> list[str]:
-    """Which spans of counts are over at the full minute next to `now`, in ms since the epoch."""
+    """Return the spans of counts that end at the full minute nearest to `now`, in ms since the epoch."""
     time = datetime.fromtimestamp((now + _MINUTE // 2) // _MINUTE * 60).astimezone()
     ends = {"minute": True, "hour": time.minute == 0, "day": time.minute == time.hour == 0}
     return [span for span, is_over in ends.items() if is_over]
 
 
 def write(stats: BrokerStats, now: int) -> Steps[None]:
-    """Log every count for the spans that end `now`, in steps."""
+    """Log every count for the spans that end at `now`, in a cooperative task."""
     for span in spans_that_end(now):
         for name in stats.names:
             for part in in_parts(list(stats.table(name).items()), _LINES_A_STEP):
@@ -68,7 +68,7 @@ def write(stats: BrokerStats, now: int) -> Steps[None]:
 
 
 def line(name: str, key: str, span: str, rate: Rate) -> str:
-    """One line in the standard's form, which others read."""
+    """Return one line in RocketMQ's form, which other tools parse."""
     return (
         f"[{name}] [{key}] Stats In One {span}, SUM: {rate.sum} TPS: {rate.tps:.2f} AVGPT: {rate.avgpt:.2f}"
     )

@@ -1,6 +1,6 @@
-"""The tables that all rooms share, and when they are read and written.
+"""Tables that all packages share, and their loading and writing.
 
-Each has a file of its own, where the standard has it. Standard: `BrokerController.initializeMetadata`.
+Each has a file of its own, at RocketMQ's path. RocketMQ: `BrokerController.initializeMetadata`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgateway.gateway.broker.environment import Environment
 
 
 class Tables:
-    """Topics, groups, where groups are, their filters and how they read; pieces of static topics."""
+    """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics."""
 
     def __init__(self, environment: Environment) -> None:
         options, disk = environment.options, environment.disk
@@ -31,40 +31,43 @@ class Tables:
         self.request_modes = RequestModes(options, disk, path("messageRequestMode.json"), clock, worker)
 
     def load_topics(self) -> None:
-        """Before the store: how queues are rebuilt depends on the kind of the topic. Raises `ConfigError`."""
+        """Load topics and mappings, before the store: its recovery depends on the topics' types.
+
+        Raises `ConfigError`.
+        """
         self.topics.load()
         self.mappings.load()
 
     def load(self) -> None:
-        """The others. Raises `ConfigError`."""
+        """Load the other tables. Raises `ConfigError`."""
         for table in (self.groups, self.offsets, self.filters, self.request_modes):
             table.load()
 
     def forget_deleted(self) -> None:
-        """Forget offsets in topics that are deleted: a process may have ended before that was written."""
+        """Drop offsets in deleted topics: a process may have ended before that was written."""
         for name in self.topics.ends():
             if name not in self.topics:
                 self.offsets.remove_topic(name)
 
     def retry(self) -> None:
-        """Write again what could not be written; and filters, which are written now and then only."""
+        """Write again the tables whose last write failed; also the filters, written only periodically."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):
             table.retry()
         self.filters.persist()
 
     def persist(self) -> None:
-        """Write what is written now and then only."""
+        """Write the tables that are written only periodically."""
         self.offsets.persist()
         self.filters.persist()
 
     def close(self) -> None:
-        """Once everything is written."""
+        """Close the tables, once everything is written."""
         for table in (self.topics, self.mappings, self.groups, self.request_modes):
             table.close()
 
 
 def _offsets(environment: Environment) -> ConsumerOffsets:
-    """Where groups are; with light queues in a file of its own."""
+    """Return the consumer offsets; with LMQ queues in a file of their own."""
     options, disk = environment.options, environment.disk
     clock, worker, path = environment.clock, environment.worker, environment.table_path
     plain = path("consumerOffset.json")

@@ -1,7 +1,7 @@
-"""Remoting requests that are translated for operations, and what remoting's dispatchers are given.
+"""Remoting requests that are translated to operations, and the context of remoting's dispatchers.
 
-A remoting request is judged on its way to here: hooks look at lease and principal, `guarded` at what a body
-names, the table of all roles at the role. That table makes the permit, too, so nothing is judged twice.
+A remoting request is checked before: hooks check lease and principal, `guarded` the names in a body, the
+table of all roles the role. That table also makes the permit, so nothing is checked twice.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from mqgateway.gateway.remoting.dispatch import Served
 
 
 class Translated(NamedTuple):
-    """One request of a room's table: `function` turns header and body into values, calls an operation, and
-    turns the outcome into a reply."""
+    """One request of a package's table.
+
+    `function` converts header and body to values, calls an operation, and converts the outcome to a reply.
+    """
 
     function: Callable[[Operations, Permit, Call], Served]
     use: Use
 
     @property
     def needs(self) -> Needs:
-        """The need of the broker's role."""
+        """The requirement on the broker's role."""
         return self.use.needs
 
 

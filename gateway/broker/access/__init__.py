@@ -1,1 +1,1 @@
-"""Users and policies by request; what they mean is in `gateway.access`."""
+"""Requests about users and policies, which `gateway.access` implements."""

@@ -1,1 +1,1 @@
-"""What a slave does that acts for its master."""
+"""Work of a slave that acts for its master."""

@@ -1,9 +1,9 @@
-"""Sends what a slave that acts for its master may not write to another broker that has the topic.
+"""Sends messages that a slave acting for its master may not write to another broker of the topic.
 
-The queues are looked up with a name server, and kept for a few seconds; messages go to them in turn. Check
-points and acknowledgements of POP must meet again: all of a group go to the one queue that its name stands
-for, those that the master stored before it was gone together with the slave's. Standard:
-`EscapeBridge.putMessageToRemoteBroker`, `putMessageToSpecificQueue`, where they need not meet.
+The queues are looked up at a name server, and cached for a few seconds; messages are sent to them round
+robin. Checkpoints and acknowledgements of POP must meet again: all of one broker group are sent to the one
+queue that its name hashes to, those that the master stored before its loss together with the slave's.
+RocketMQ: `EscapeBridge.putMessageToRemoteBroker`, `putMessageToSpecificQueue`, where they need not meet.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 SEND_SECONDS = 3.0
 FRESH_SECONDS = 5.0
 ROUTES_MAX = 1000
-"""Topics whose queues are remembered."""
+"""Maximum number of topics whose queues are cached."""
 STORED = frozenset(
     {
         ResponseCode.SUCCESS,
@@ -47,7 +47,7 @@ STORED = frozenset(
 
 
 class Place(NamedTuple):
-    """A queue of another broker: that one's name and address, and the number."""
+    """A queue of another broker: the broker's name and address, and the queue id."""
 
     name: str
     address: str
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 class EscapeSender:
-    """`send` is what `engine.ha.escape.Escape` is given."""
+    """Sender to other brokers; `send` is passed to `engine.ha.escape.Escape`."""
 
     def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
@@ -67,11 +67,11 @@ class EscapeSender:
         self._problem = ""
 
     def __len__(self) -> int:
-        """Topics that are remembered."""
+        """Return the number of cached topics."""
         return len(self._places)
 
     def send(self, message: Message, sent: Sent) -> None:
-        """Send it; `sent` is told whether it is stored somewhere."""
+        """Send a message; call `sent` with True if a broker has stored it."""
 
         def failed(failure: Failure) -> None:
             self._complain(f"topic {message.topic}: {failure.getErrorMessage()}")
@@ -149,7 +149,7 @@ class EscapeSender:
         return places
 
     def _complain(self, problem: str) -> None:
-        """Once, until it is another one."""
+        """Log a problem once, until it changes."""
         if problem != self._problem:
             self._problem = problem
             log.warning("a message cannot be sent to another broker: %s", problem)

@@ -1,7 +1,7 @@
-"""Reads messages of another broker group whose check points of POP came here.
+"""Reads messages of another broker group whose POP checkpoints are stored here.
 
-That group's master is gone, or was when it sent them: whoever has the smallest id there is asked. Standard:
-`EscapeBridge.getMessageFromRemoteAsync`.
+That group's master is lost, or was when the checkpoints were sent: the member with the smallest id is
+queried. RocketMQ: `EscapeBridge.getMessageFromRemoteAsync`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PULL_SECONDS = 10.0
 
 
 class ForeignReader:
-    """`read` is what `engine.pop.foreign.ForeignMessages` is given."""
+    """Reader of other groups' messages; `read` is passed to `engine.pop.foreign.ForeignMessages`."""
 
     def __init__(self, options: BrokerOptions, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
@@ -37,7 +37,7 @@ class ForeignReader:
         self._name_servers = name_servers
 
     def read(self, place: MessageLocation, ended: Ended) -> None:
-        """Fetch one message; `ended` is told how that went."""
+        """Fetch one message; call `ended` with the message, or the reason why it is missing."""
 
         def failed(failure: Failure) -> None:
             log.info("message %s cannot be fetched: %s", place, failure.getErrorMessage())

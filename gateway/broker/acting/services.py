@@ -1,10 +1,10 @@
-"""What a broker does of its own accord: delayed messages, timers, transactions, popped messages.
+"""Periodic work of a master: delayed messages, timers, transactions, popped messages.
 
-A master does all of it, once it is online; a slave only while it acts for its master, from where the master
-was, as far as that is known here, and what it delivers goes to other brokers. To find out where that was may
-take long: it is done in steps, a few ms with each beat, before anything else. What the broker puts follows:
-its log is closed to all but a master, and to a new master until it has found out. Standard:
-`BrokerController.changeSpecialServiceStatus`.
+A master does all of it, once it is online. A slave does it only while it acts for its master: it continues
+from the master's progress, as far as that is known here, and delivers to other brokers. Finding that progress
+may take long, so it is a cooperative task that runs a few ms with each tick, before anything else. The
+broker's writes follow: its log is closed in every role but master, and on a new master until the progress is
+found. RocketMQ: `BrokerController.changeSpecialServiceStatus`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ from mqgateway.gateway.broker.transactions.checks import check_back, is_reachabl
 log = logging.getLogger(__name__)
 
 TAKE_OVER_SECONDS = 0.01
-"""How long a beat may find out where the master was."""
+"""Time of each tick for finding the master's progress."""
 RETRY_MILLIS = 1000
-"""How long after taking over failed it is tried again."""
+"""Milliseconds until a failed takeover is retried."""
 ACTIVE = (RoleKind.MASTER, RoleKind.ACTING)
-"""The roles with services."""
+"""Roles with services."""
 
 
 class SpecialServices:
-    """`load` at the start, `tick` with every beat; `tables` are what a slave heard of its master, `escape` is
-    for slaves that may act, `epochs` are those of the log. What runs follows the broker's role."""
+    """Services of a broker, which follow its role.
+
+    `load` them at the start, `tick` them periodically. `tables` are a slave's copies of its master's,
+    `escape` is for slaves that may act, `epochs` are those of the log.
+    """
 
     def __init__(
         self,
@@ -61,21 +64,21 @@ class SpecialServices:
         self._steps: Steps[None] | None = None
         self._retry_at = 0
         self.is_held = False
-        """Whether the broker is not online yet: everything is ready, and waits."""
+        """True while the broker is not online yet: everything is ready, and waits."""
         broker.role.on_change(self._changed)
 
     @property
     def is_on(self) -> bool:
-        """Whether the broker does what is due."""
+        """True if the broker does the periodic work."""
         return self._is_ready and not self.is_held
 
     @property
     def is_behind(self) -> bool:
-        """Whether `tick` should be called again soon."""
+        """True if `tick` should be called again soon."""
         return self._steps is not None or (self.is_on and self._broker.pop.is_behind)
 
     def load(self) -> None:
-        """Go on where a master was before; a slave stands by. Raises `OSError` and `EngineError`."""
+        """Continue from an earlier master's progress; a slave stands by. Raises `OSError`, `EngineError`."""
         broker = self._broker
         self._epochs.load(broker.store.max_physical_offset)
         state = broker.role.state
@@ -87,7 +90,7 @@ class SpecialServices:
         broker.timers.load()
         broker.pop.load()
 
-    # Changes of the role.
+    # Changes of the role
 
     def _changed(self, before: RoleState, after: RoleState) -> None:
         wanted = _wanted(after)
@@ -99,8 +102,10 @@ class SpecialServices:
         self._rest()
 
     def _goes_on_in(self, state: RoleState) -> bool:
-        """Whether what was begun goes on in another epoch. A master's log takes nothing more before it is
-        written down where that begins."""
+        """Return True if running services continue in another epoch.
+
+        A master's log accepts no record before the start of the epoch is on disk.
+        """
         if state.kind is RoleKind.MASTER and self._is_ready:
             try:
                 self._begin_epoch()
@@ -110,11 +115,11 @@ class SpecialServices:
         return True
 
     def _begin_epoch(self) -> None:
-        """Raises `OSError`."""
+        """Record the start of the epoch on disk. Raises `OSError`."""
         self._epochs.begin(self._broker.role.state.epoch, self._broker.store.max_physical_offset)
 
     def _rest(self) -> None:
-        """Leave all as it is, ready or not: another broker goes on with it, or this one begins again."""
+        """Stop all services, ready or not: another broker continues them, or this one begins again."""
         self._steps = None
         self._is_ready = False
         begun, self._begun = self._begun, None
@@ -139,10 +144,10 @@ class SpecialServices:
             tables.take_timers(broker.timers.checkpoint.encode())
 
     def _go_on(self, wanted: RoleKind, steps: Steps[None]) -> None:
-        """Take over for a while."""
+        """Run the takeover for a limited time."""
         try:
             is_done = run_for(steps, self._broker.clock, TAKE_OVER_SECONDS)
-        except Exception:  # whatever it is: steps that failed are over, and nothing of them may stay
+        except Exception:  # any error: a failed task has ended, and no part of it may remain
             log.exception("this broker cannot become %s; will retry", wanted.value)
             self._rest()
             self._retry_at = self._now() + RETRY_MILLIS
@@ -156,7 +161,7 @@ class SpecialServices:
         return self._act() if wanted is RoleKind.ACTING else self._lead()
 
     def _lead(self) -> Steps[None]:
-        """Become the master: go on behind what the one before did, and let the log be written."""
+        """Become the master: continue after the earlier master's progress, and open the log."""
         broker, store = self._broker, self._broker.store
         log.warning("this broker becomes the master")
         store.raw.drop_partial()
@@ -170,13 +175,13 @@ class SpecialServices:
         store.gate = None
 
     def _act(self) -> Steps[None]:
-        """Act for the master: what is due goes to other brokers."""
+        """Act for the master: deliver due messages to other brokers."""
         broker, tables, escape = self._broker, self._tables(), self._escape
         gate = broker.store.gate
         assert tables is not None and escape is not None and gate is not None
         log.warning("this slave acts for its master")
         raw = broker.store.raw
-        # A slave that has not heard of its master since it started cannot look through all there is.
+        # A slave that has received nothing from its master since its start cannot scan the whole log.
         since = tables.reported_at or raw.position - raw.position % raw.file_size - raw.file_size
         later = messages_since(broker.store, max(since, 0), raw.file_size, PROPERTY_REAL_TOPIC.encode())
         yield from broker.delays.take_over(later)
@@ -188,13 +193,16 @@ class SpecialServices:
         broker.pop.away = PopsAway(broker.pop.log, escape)
         broker.tables.offsets.data_version.next(broker.clock.millis())
 
-    # Time.
+    # Ticks
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int, elapsed: int) -> None:
-        """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
+        """Do the work due at `now` (ms since the epoch).
+
+        `elapsed` is the time in ms by which parked requests expire.
+        """
         broker, wanted = self._broker, self._wanted
         if wanted is not None and not self._is_ready:
             if self._steps is None and self._now() >= self._retry_at:
@@ -217,8 +225,10 @@ class SpecialServices:
 
 
 def restore_topics(broker: Broker) -> None:
-    """Let topics be known that have messages; queues of topics that were deleted go, as a slave has them
-    when it replicates messages after it heard that their topic was deleted."""
+    """Restore missing topics that have messages, and delete queues of deleted topics.
+
+    A slave has such queues if it replicates messages after it was notified that their topic was deleted.
+    """
     topics, admin = broker.tables.topics, broker.store.admin
     topics.cut_ends()
     found = admin.topics_with_messages()
@@ -230,5 +240,5 @@ def restore_topics(broker: Broker) -> None:
 
 
 def _wanted(state: RoleState) -> RoleKind | None:
-    """What the broker is to do in a role."""
+    """Return the services to run in a role; None for no services."""
     return state.kind if state.kind in ACTIVE else None

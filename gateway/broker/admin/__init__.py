@@ -1,1 +1,1 @@
-"""What tools ask and change, a file a subject."""
+"""Administration: queries and changes by tools, one module for each subject."""

@@ -1,6 +1,6 @@
-"""What administration asks and changes of the broker as a whole: settings, figures, the past of a count.
+"""Administration of the broker as a whole: settings, figures, growth of a count.
 
-Standard: `AdminBrokerProcessor`.
+RocketMQ: `AdminBrokerProcessor`.
 """
 
 from collections.abc import Sequence
@@ -17,23 +17,23 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.stats import Count
 
 POOLS = ("send", "pull", "litePull", "query", "ack")
-"""The standard's thread pools. There are none here and nothing waits in them; the keys are looked for."""
+"""RocketMQ's thread pools. This broker has none, so nothing waits in them; tools expect the keys."""
 
 GROUPS_SHOWN = 10
-"""How many groups are named whose members subscribe to different things."""
+"""Maximum number of groups with inconsistent subscriptions that are named."""
 
 
 class BrokerSettings(NamedTuple):
-    """All settings as properties text, secrets hidden, and how often they were changed."""
+    """All settings as properties text, secrets hidden, and their data version."""
 
     version: DataVersion
     properties: str
 
 
 def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> str:
-    """Change settings, all or none; return what the caller should know of it. `now` is the wall time in ms.
+    """Change settings, all or none; return a note for the caller. `now` is the wall time in ms.
 
-    Unknown properties and bad values are refused, where the standard passes them over without a word.
+    Raises `OperationError` for unknown properties and bad values, which RocketMQ ignores silently.
     """
     try:
         note = broker.configuration.update(settings)
@@ -48,9 +48,9 @@ def update_settings(broker: Broker, settings: Sequence[Setting], now: int) -> st
 
 
 def reread_settings(broker: Broker, found: Sequence[Setting], now: int) -> list[str]:
-    """Take over what the broker's file says by now; `now` is the wall time in ms.
+    """Apply the current content of the broker's file; `now` is the wall time in ms.
 
-    Gives the names of settings that differ and are read at start only. Raises `ConfigError`.
+    Return the names of settings that differ and are read only at start. Raises `ConfigError`.
     """
     before = _announced(broker)
     waiting = broker.configuration.reread(found)
@@ -60,7 +60,7 @@ def reread_settings(broker: Broker, found: Sequence[Setting], now: int) -> list[
 
 
 def _announced(broker: Broker) -> tuple[object, ...]:
-    """Return what name servers are told of the broker itself."""
+    """Return the broker's own values that name servers are notified of."""
     return (broker.cluster.registration.announcement.identity, broker.options.broker_permission)
 
 
@@ -70,7 +70,7 @@ def _announce(broker: Broker, now: int) -> None:
 
 
 def settings(broker: Broker) -> BrokerSettings:
-    """All settings, the broker's role as it is now. Standard: `ReplicasManager.changeToMaster`."""
+    """Return all settings, with the broker's current role. RocketMQ: `ReplicasManager.changeToMaster`."""
     role, configured = broker.role, broker.store_options.broker_role
     now: dict[str, Value] = {
         "brokerRole": role.as_broker_role(configured),
@@ -80,7 +80,7 @@ def settings(broker: Broker) -> BrokerSettings:
 
 
 def runtime_info(broker: Broker) -> dict[str, str]:
-    """About sixty figures by name, as dashboards and exporters read them."""
+    """Return about sixty figures by name, as dashboards and exporters read them."""
     stats, store = broker.stats, broker.store
     table = store.admin.runtime_info()
     table |= {
@@ -111,7 +111,10 @@ def runtime_info(broker: Broker) -> dict[str, str]:
 
 
 def count(broker: Broker, name: str, key: str) -> Count:
-    """How one count grew over the last minute, hour and day."""
+    """Return a count, with its growth over the last minute, hour and day.
+
+    Raises `OperationError` if there is none.
+    """
     found = broker.stats.item(name, key)
     if found is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"The stats <{name}> <{key}> not exist")
@@ -119,12 +122,12 @@ def count(broker: Broker, name: str, key: str) -> Count:
 
 
 def delete_expired_files(broker: Broker) -> None:
-    """Old files of the log and of queues go whatever the hour."""
+    """Delete expired files of the log and of queues at once, whatever the hour."""
     broker.store.admin.delete_expired_files()
 
 
 def clean_unused_topics(broker: Broker) -> None:
-    """Consume queues of topics that no longer exist go."""
+    """Delete the consume queues of topics that no longer exist."""
     known = broker.tables.topics
     gone = [topic for topic in broker.store.queues() if topic not in known and not is_lmq(topic)]
     broker.store.admin.delete_topics(gone)

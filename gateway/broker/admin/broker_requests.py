@@ -1,6 +1,7 @@
-"""The broker as a whole by request: 25 and 26 are its settings, 28 its figures, 315 the past of one count.
+"""Requests about the broker as a whole: 25 and 26 are its settings, 28 its figures, 315 the growth of one
+count.
 
-306, 316 and 329 clean up now rather than when it is time. Standard: `AdminBrokerProcessor`.
+306, 316 and 329 clean up at once. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from twisted.internet.defer import Deferred
@@ -17,14 +18,14 @@ from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewB
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 ANNOUNCEMENT_SECONDS = 3.0
-"""Longest wait of an answer until name servers know a new address or name."""
+"""Maximum wait of an answer until name servers have a new address or name."""
 
 
 def update_config(broker: Broker, call: Call) -> Deferred[Reply]:
     """25 UPDATE_BROKER_CONFIG: properties text, all set or none.
 
-    Answered once name servers have heard of an announced setting. The remark says what is not kept, and what
-    takes effect after a restart.
+    Answered once name servers have an announced setting. The remark names settings that are not kept, and
+    those that take effect after a restart.
     """
     try:
         read = load_properties(call.body, "request")
@@ -44,7 +45,7 @@ def get_config(broker: Broker, call: Call) -> Reply:
 
 
 def runtime_info(broker: Broker, call: Call) -> Reply:
-    """28 GET_BROKER_RUNTIME_INFO; with the version whose commands we speak."""
+    """28 GET_BROKER_RUNTIME_INFO; with the protocol version of our commands."""
     table = operations.runtime_info(broker) | {"brokerVersionDesc": version_name(CURRENT_VERSION)}
     return Reply(body=KVTable(table=table).encode())
 

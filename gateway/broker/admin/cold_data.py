@@ -1,6 +1,6 @@
-"""How much old data a group may read, and whether what is read from the disk is read ahead.
+"""Limits of reading old data by group, and read-ahead of data from the disk.
 
-Standard: `AdminBrokerProcessor`, `ColdDataCgCtrService`.
+RocketMQ: `AdminBrokerProcessor`, `ColdDataCgCtrService`.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 
 
 def set_thresholds(broker: Broker, thresholds: Mapping[str, int]) -> None:
-    """Set how many bytes of old data each of these groups may read."""
+    """Set how many bytes of old data each of these groups may read. Raises `OperationError`."""
     most = broker.options.max_name_length
     if any(len(group) > most for group in thresholds):
         raise OperationError(Reason.SYSTEM_ERROR, f"the name of a group may have {most} characters")
@@ -21,15 +21,15 @@ def set_thresholds(broker: Broker, thresholds: Mapping[str, int]) -> None:
 
 
 def remove_threshold(broker: Broker, group: str) -> None:
-    """Let the general threshold hold for a group again."""
+    """Remove a group's threshold, so that the general one applies again."""
     broker.consume.cold_reads.remove_threshold(group)
 
 
 def cold_data(broker: Broker) -> dict[str, Any]:
-    """The thresholds and what was read, in the standard's form."""
+    """Return the thresholds and the bytes read, in RocketMQ's form."""
     return broker.consume.cold_reads.to_json()
 
 
 def set_read_ahead(broker: Broker, is_on: bool) -> None:
-    """Read ahead or not, until the broker ends."""
+    """Switch read-ahead on or off, until the broker stops."""
     broker.store_options.data_read_ahead_enable = is_on

@@ -1,6 +1,6 @@
-"""Old data by request: 2001 and 2002 set how much of it a group may read, 2003 shows what was read.
+"""Requests about old data: 2001 and 2002 set how much of it a group may read, 2003 shows how much was read.
 
-2004 says whether one reads on behind what had to be read from the disk. Standard: `AdminBrokerProcessor`.
+2004 switches read-ahead from the disk. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
@@ -14,14 +14,14 @@ from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 READ_MODE = "READ_AHEAD_MODE"
 NORMAL, RANDOM = "0", "1"
-"""The modes, by their numbers in `madvise`. Standard: `LibC`."""
+"""The modes, by their numbers in `madvise`. RocketMQ: `LibC`."""
 LONG_MAX = 2**63 - 1
 
 
 def set_thresholds(broker: Broker, call: Call) -> Reply:
     """2001 UPDATE_COLD_DATA_FLOW_CTR_CONFIG: properties text, `group=bytes`; all are set or none.
 
-    Bad values are refused, where the standard passes them over without a word.
+    Bad values are refused; RocketMQ ignores them silently.
     """
     thresholds = {}
     try:

@@ -1,7 +1,8 @@
-"""Connected clients by request.
+"""Requests about connected clients.
 
-203, 204 and 328 show who is connected, 343 and 345 what a group consumes; 223 asks members for their offsets,
-307 and 309 are for the consumer that they name, and its answer goes back. Standard: `AdminBrokerProcessor`.
+203, 204 and 328 list clients, 343 and 345 a group's topics; 223 queries members for their offsets; 307 and
+309 are forwarded to the consumer that they name, and its answer is returned. RocketMQ:
+`AdminBrokerProcessor`.
 """
 
 from twisted.internet.defer import Deferred

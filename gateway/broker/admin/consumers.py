@@ -1,6 +1,6 @@
-"""What administration asks of connected clients: who they are, and what they are doing.
+"""Administration of connected clients: members of groups, and their state.
 
-Standard: `AdminBrokerProcessor`, `Broker2Client`.
+RocketMQ: `AdminBrokerProcessor`, `Broker2Client`.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
 
 
 def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
-    """The members of a connected group and what it subscribes to."""
+    """Return a connected group with its subscriptions. Raises `OperationError` if it has no members."""
     found = broker.clients.consumer_group(group)
     if found is None:
         raise OperationError(Reason.CONSUMER_NOT_ONLINE, f"the consumer group[{group}] not online")
@@ -28,7 +28,7 @@ def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
 
 
 def producers(broker: Broker, group: str) -> list[Client]:
-    """The members of a connected producer group."""
+    """Return the members of a connected producer group. Raises `OperationError` if it has none."""
     clients = broker.clients.producer_groups.get(group)
     if clients is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"the producer group[{group}] not exist")
@@ -36,17 +36,17 @@ def producers(broker: Broker, group: str) -> list[Client]:
 
 
 def all_producers(broker: Broker) -> dict[str, list[Client]]:
-    """Every producer group with its clients."""
+    """Return every producer group with its clients."""
     return {group: list(clients.values()) for group, clients in broker.clients.producer_groups.items()}
 
 
 def topics_of_consumer(broker: Broker, group: str) -> set[str]:
-    """Where a group has offsets."""
+    """Return the topics in which a group has offsets."""
     return set(broker.tables.offsets.topics_of(group))
 
 
 def subscription_of_consumer(broker: Broker, group: str, topic: str) -> SubscriptionData | None:
-    """What a connected group subscribes to in a topic."""
+    """Return a connected group's subscription to a topic."""
     return broker.clients.subscription(group, topic)
 
 
@@ -61,7 +61,10 @@ def running_info(
     jstack: bool = False,
     fields: Mapping[str, str] = NOTHING_ELSE,
 ) -> Deferred[ClientAnswer]:
-    """What a consumer is doing, told by itself. `fields` is what else the asker says, for the consumer."""
+    """Request a consumer's running info from it.
+
+    `fields` are the other fields of the caller's request, passed on to the consumer. Raises `OperationError`.
+    """
 
     def ask(client: Client) -> Deferred[ClientAnswer]:
         return client.outgoing.running_info(group, client_id, jstack, fields)
@@ -79,8 +82,11 @@ def consume_directly(
     *,
     may_use: MayUse | None,
 ) -> Deferred[ClientAnswer]:
-    """Give a consumer one stored message; it tells what became of it. `message_id` is the broker's own,
-    `fields` what else the asker says, for the consumer."""
+    """Have a consumer process one stored message; return its answer.
+
+    `message_id` is the broker's own. `fields` are the other fields of the caller's request, passed on to the
+    consumer. Raises `OperationError`.
+    """
     known = broker.tables.topics.get(topic) if topic else None
     config = broker.tables.groups.find(group)
     message = DirectConsumption(
@@ -100,9 +106,10 @@ def consume_directly(
 def consumer_status(
     broker: Broker, group: str, topic: str, client_id: str | None = None
 ) -> Deferred[dict[str, dict[MessageQueue, int]]]:
-    """The offsets of a topic as each member of a group sees them, or one does, by client id.
+    """Return the offsets of a topic as each member of a group reports them, or one member does, by client id.
 
-    Members that do not answer are left out. Standard: `Broker2Client.getConsumeStatus`.
+    Members that do not answer are left out. RocketMQ: `Broker2Client.getConsumeStatus`. Raises
+    `OperationError`.
     """
     members = broker.clients.consumer_group(group)
     if members is None:
@@ -134,7 +141,7 @@ def _record(broker: Broker, message_id: str, may_use: MayUse | None) -> bytes:
 def _ask(
     broker: Broker, group: str, client_id: str, ask: Callable[[Client], Deferred[ClientAnswer]]
 ) -> Deferred[ClientAnswer]:
-    """Ask one member of a group. Standard: `AdminBrokerProcessor.callConsumer`."""
+    """Send a request to one member of a group. RocketMQ: `AdminBrokerProcessor.callConsumer`."""
     client = broker.clients.consumer(group, client_id)
     if client is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"The Consumer <{group}> <{client_id}> not online")

@@ -1,6 +1,6 @@
-"""Consumer groups by request: 200 and 225 create and change, 207 deletes, 352 shows one.
+"""Requests about consumer groups: 200 and 225 create and change, 207 deletes, 352 shows one.
 
-353 forbids a group to read a topic. Standard: `AdminBrokerProcessor`.
+353 forbids a group to read a topic. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from typing import Any
@@ -45,7 +45,7 @@ def update_group(broker: Broker, call: Call) -> Reply:
 
 
 def update_groups(broker: Broker, call: Call) -> Steps[Reply]:
-    """225 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, read in steps."""
+    """225 UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, read as a cooperative task."""
     configs: list[SubscriptionGroupConfig] = []
     yield from read_list(
         SubscriptionGroupList, "groupConfigList", call.body, lambda value: configs.append(_read(value))
@@ -73,7 +73,7 @@ def group_config(broker: Broker, call: Call) -> Reply:
 
 
 def update_and_get_forbidden(broker: Broker, call: Call) -> Reply:
-    """353 UPDATE_AND_GET_GROUP_FORBIDDEN: whether a group may read a topic, after the change if one came."""
+    """353 UPDATE_AND_GET_GROUP_FORBIDDEN: set, if requested, and return if a group may read a topic."""
     header = call.header
     assert isinstance(header, UpdateGroupForbiddenRequestHeader)
     group, topic = header.group, header.topic
@@ -84,7 +84,7 @@ def update_and_get_forbidden(broker: Broker, call: Call) -> Reply:
 
 
 def _thrown(refusal: groups.BadAttribute) -> RequestError:
-    """What the standard throws out of its request function: clients see Java's name of it too."""
+    """Return an error that RocketMQ's request function throws: clients see its Java class name too."""
     return RequestError(ResponseCode.SYSTEM_ERROR, f"java.lang.RuntimeException: {refusal.message}")
 
 

@@ -1,6 +1,6 @@
-"""What administration asks and changes of consumer groups.
+"""Administration of consumer groups.
 
-Standard: `AdminBrokerProcessor`, `SubscriptionGroupManager`.
+RocketMQ: `AdminBrokerProcessor`, `SubscriptionGroupManager`.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,15 @@ class BadAttribute(OperationError):
 
 
 def update_group(broker: Broker, config: SubscriptionGroupConfig) -> None:
-    """Create or change a group; keys of its attributes are changes, `+name` or `-name`."""
+    """Create or change a group; keys of its attributes are changes, `+name` or `-name`.
+
+    Raises `OperationError`.
+    """
     run(update_groups(broker, [config]))
 
 
 def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) -> Steps[None]:
-    """Create or change groups, all of them or none."""
+    """Create or change groups, all of them or none. Raises `OperationError`."""
     groups, most = broker.tables.groups, broker.options.max_groups
     for part in in_parts(configs):
         for config in part:
@@ -54,8 +57,10 @@ def update_groups(broker: Broker, configs: Sequence[SubscriptionGroupConfig]) ->
 
 
 def _widen_retry_topic(broker: Broker, group: SubscriptionGroupConfig) -> None:
-    """Let the retry topic of a group, if it is there, have as many queues as the group's retries go to; never
-    fewer than before, as they may hold messages."""
+    """Give the group's retry topic, if it exists, as many queues as retries are sent to.
+
+    The number never shrinks: surplus queues may hold messages.
+    """
     topics, queues = broker.tables.topics, group.retry_queue_nums
     topic = topics.get(RETRY_PREFIX + group.group_name)
     if topic is None or min(topic.read_queue_nums, topic.write_queue_nums) >= queues:
@@ -70,7 +75,7 @@ def _widen_retry_topic(broker: Broker, group: SubscriptionGroupConfig) -> None:
 
 
 def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> None:
-    """Forget a group, with its offsets if that is asked for; unknown groups are fine."""
+    """Delete a group, with its offsets if requested; no-op for an unknown group."""
     is_lite = broker.lite.rules.bound_topic(group) is not None
     broker.tables.groups.delete(group)
     broker.tables.request_modes.remove_group(group)
@@ -82,7 +87,10 @@ def delete_group(broker: Broker, group: str, *, with_offsets: bool = False) -> N
 
 
 def group_config(broker: Broker, group: str) -> SubscriptionGroupConfig:
-    """A group; one that may be created on use is created by this too."""
+    """Return a group; it is created if groups may be created on use.
+
+    Raises `OperationError` if it does not exist.
+    """
     config = broker.tables.groups.find(group)
     if config is None:
         raise OperationError(Reason.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker")
@@ -90,7 +98,7 @@ def group_config(broker: Broker, group: str) -> SubscriptionGroupConfig:
 
 
 def set_readable(broker: Broker, group: str, topic: str, readable: bool) -> None:
-    """Let a group read a topic, or forbid it."""
+    """Allow or forbid a group to read a topic. Raises `OperationError`."""
     problem = validate_group(group) or validate_topic(topic)
     if problem is not None:
         raise OperationError(Reason.INVALID_PARAMETER, problem)
@@ -100,5 +108,5 @@ def set_readable(broker: Broker, group: str, topic: str, readable: bool) -> None
 
 
 def is_readable(broker: Broker, group: str, topic: str) -> bool:
-    """Whether a group may read a topic."""
+    """Return True if a group may read a topic."""
     return not broker.tables.groups.is_read_forbidden(group, topic)

@@ -1,6 +1,6 @@
-"""Requests about what this broker does not have: RocksDB (354, 355), a controller (1007).
+"""Requests about features this broker does not have: RocksDB (354, 355), a controller (1007).
 
-They are answered as the standard answers them where it has none either. Standard: `AdminBrokerProcessor`.
+They are answered like RocketMQ answers them without the feature. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
@@ -11,19 +11,21 @@ from mqgateway.gateway.codec.headers import ExportRocksDBConfigToJsonRequestHead
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 
 CHECK_IN_PROGRESS = 2
-"""Standard: `CheckRocksdbCqWriteResult.CheckStatus`."""
+"""RocketMQ: `CheckRocksdbCqWriteResult.CheckStatus`."""
 EXPORTED = frozenset({"topics", "subscriptiongroups", "consumeroffsets"})
-"""Tables that may be kept in RocksDB. Standard: `ExportRocksDBConfigToJsonRequestHeader.ConfigType`."""
+"""Tables that RocketMQ may keep in RocksDB: `ExportRocksDBConfigToJsonRequestHeader.ConfigType`."""
 
 
 def check_queues(broker: Broker, call: Call) -> Reply:
-    """354 CHECK_ROCKSDB_CQ_WRITE_PROGRESS: queues in RocksDB are to be compared; the standard answers that it
-    began to, and writes to its log that there are none."""
+    """354 CHECK_ROCKSDB_CQ_WRITE_PROGRESS: compare queues in RocksDB.
+
+    RocketMQ answers that the check has begun, and logs that there are no such queues.
+    """
     return Reply(body=lenient_json.dumps({"checkStatus": CHECK_IN_PROGRESS}))
 
 
 def export_tables(broker: Broker, call: Call) -> Reply:
-    """355 EXPORT_ROCKSDB_CONFIG_TO_JSON: what lies in RocksDB is to be written as JSON; nothing does."""
+    """355 EXPORT_ROCKSDB_CONFIG_TO_JSON: write tables in RocksDB as JSON; there are none."""
     header = call.header
     assert isinstance(header, ExportRocksDBConfigToJsonRequestHeader)
     for name in filter(None, header.config_type.split(";")):
@@ -33,7 +35,7 @@ def export_tables(broker: Broker, call: Call) -> Reply:
 
 
 def epochs(broker: Broker, call: Call) -> Reply:
-    """1007 GET_BROKER_EPOCH_CACHE: which master wrote what of the log, known where a controller says so."""
+    """1007 GET_BROKER_EPOCH_CACHE: epochs of the log by master, which only a controller assigns."""
     raise RequestError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
 
 

@@ -1,6 +1,6 @@
-"""What administration asks about lite topics, and has done for their groups.
+"""Administration of lite topics and their groups.
 
-Standard: `LiteManagerProcessor`.
+RocketMQ: `LiteManagerProcessor`.
 """
 
 from twisted.internet.defer import Deferred
@@ -24,11 +24,11 @@ from mqgateway.gateway.codec.bodies.lite import (
 )
 
 SHOWN_MAX = 10_000
-"""Lite topics of a client that are shown."""
+"""Maximum number of a client's lite topics that are shown."""
 
 
 def broker_info(broker: Broker) -> GetBrokerLiteInfoResponseBody:
-    """Counts, and which parents and groups there are."""
+    """Return counts, and the parent topics and their groups."""
     state = broker.lite
     parents = state.rules.parents()
     return GetBrokerLiteInfoResponseBody(
@@ -46,7 +46,7 @@ def broker_info(broker: Broker) -> GetBrokerLiteInfoResponseBody:
 
 
 def parent_info(broker: Broker, topic: str | None) -> GetParentTopicInfoResponseBody:
-    """A parent with its groups, and how many lite topics it has."""
+    """Return a parent topic with its groups, and the number of its lite topics."""
     parent = _checked_parent(broker, topic)
     state = broker.lite
     return GetParentTopicInfoResponseBody(
@@ -59,7 +59,7 @@ def parent_info(broker: Broker, topic: str | None) -> GetParentTopicInfoResponse
 
 
 def topic_info(broker: Broker, topic: str | None, lite: str) -> Deferred[GetLiteTopicInfoResponseBody]:
-    """A lite topic of a parent, who reads it, and whether it is at home here."""
+    """Return a lite topic of a parent, its subscribers, and whether this broker is its home."""
     parent = _checked_parent(broker, topic)
     queue, state, store = light_queue(parent, lite), broker.lite, broker.store
     end = state.max_offset(queue)
@@ -82,7 +82,7 @@ def topic_info(broker: Broker, topic: str | None, lite: str) -> Deferred[GetLite
 def client_info(
     broker: Broker, topic: str | None, group: str, client_id: str, most: int
 ) -> GetLiteClientInfoResponseBody:
-    """What a client of a group subscribes to, `most` lite topics at most."""
+    """Return the subscriptions of a client of a group, at most `most` lite topics."""
     parent = _checked_parent(broker, topic)
     _checked_group(broker, group)
     if broker.lite.rules.bound_topic(group) != parent:
@@ -97,9 +97,9 @@ def client_info(
 
 
 def group_info(broker: Broker, group: str, lite: str | None) -> GetLiteGroupInfoResponseBody:
-    """How far a group is behind in a lite topic.
+    """Return the lag of a group in a lite topic.
 
-    Of all lite topics together nothing is known, as with the standard's settings.
+    The lag of all lite topics together is unknown, as with RocketMQ's default settings.
     """
     parent = _checked_lite_group(broker, group)
     info = GetLiteGroupInfoResponseBody(group, parent, lite)
@@ -120,7 +120,7 @@ def group_info(broker: Broker, group: str, lite: str | None) -> GetLiteGroupInfo
 
 
 def trigger_dispatch(broker: Broker, group: str, client_id: str | None = None) -> None:
-    """Tell a client, or all of a group, of all messages that wait for it."""
+    """Notify a client, or all clients of a group, of all messages that wait for it."""
     _checked_lite_group(broker, group)
     if client_id:
         broker.lite.events.dispatch_all(Subscriber(client_id, group))
@@ -146,7 +146,7 @@ def _checked_group(broker: Broker, group: str) -> SubscriptionGroupConfig:
 
 
 def _checked_lite_group(broker: Broker, group: str) -> str:
-    """The parent whose lite topics the group consumes."""
+    """Return the parent topic whose lite topics the group consumes."""
     _checked_group(broker, group)
     parent = broker.lite.rules.bound_topic(group)
     if parent is None:

@@ -1,4 +1,4 @@
-"""Lite topics by request: 200074 to 200079. Standard: `LiteManagerProcessor`."""
+"""Requests about lite topics: 200074 to 200079. RocketMQ: `LiteManagerProcessor`."""
 
 from twisted.internet.defer import Deferred
 

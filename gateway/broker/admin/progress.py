@@ -1,6 +1,6 @@
-"""How far consumer groups have come, as administration sees and sets it.
+"""Progress of consumer groups: queries and resets by administration.
 
-A group is let go on from somewhere else here, or in the clients themselves. Standard: `AdminBrokerProcessor`,
+An offset is reset in this broker, or in the clients. RocketMQ: `AdminBrokerProcessor`,
 `Broker2Client.resetOffset`.
 """
 
@@ -21,10 +21,10 @@ LONG_MAX = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """From where a group is to go on in a topic: from a time, or in one queue from an offset.
+    """Reset of a group's offsets in a topic: to a time, or in one queue to an offset.
 
-    `timestamp` in ms, below 0 for the end; `queue_id` below 0 for all queues. `is_force` lets a group go on
-    behind what it has consumed; `as_list` is for members in C++.
+    `timestamp` in ms, below 0 for the end; `queue_id` below 0 for all queues. `is_force` allows offsets
+    beyond those the group has consumed; `as_list` is for C++ clients.
     """
 
     group: str
@@ -37,10 +37,10 @@ class Restart:
 
 
 def consume_stats(broker: Broker, group: str, topic: str = "", topics: Collection[str] = ()) -> ConsumeStats:
-    """How far a group is in the topics named, in the one topic, or in all it consumes.
+    """Return the progress of a group in the topics named, in the one topic, or in all it consumes.
 
-    Of static topics the broker's own queues are shown, from which tools work out those of the topic; so -1 is
-    said where nothing was committed.
+    Of static topics the broker's own queues are shown, from which tools compute those of the topic; so the
+    offset is -1 where nothing was committed.
     """
     named = list(topics)
     if not named:
@@ -57,7 +57,7 @@ def consume_stats(broker: Broker, group: str, topic: str = "", topics: Collectio
 
 
 def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeStatsList:
-    """How far every group is in every topic it consumes, or in every ordered one."""
+    """Return the progress of every group in every topic it consumes, or in every ordered one."""
     stats = ConsumeStatsList(
         consume_stats_list=[], broker_addr=format_host(broker.store_host), total_diff=0, total_inflight_diff=0
     )
@@ -78,10 +78,10 @@ def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeS
 def correction_offsets(
     broker: Broker, topic: str, compared: str, without: Collection[str] = ()
 ) -> dict[int, int]:
-    """For each queue of a topic the least offset of any group that is not below the queue's start.
+    """Return for each queue of a topic the least offset of any group that is not below the queue's start.
 
-    Groups in `without` are left out (the standard deletes their offsets). Where the compared group has not
-    come as far, it is Java's largest long: nothing to correct.
+    Groups in `without` are left out (RocketMQ deletes their offsets). The offset is Java's largest long,
+    nothing to correct, where the compared group lags behind it.
     """
     least: dict[int, int] = {}
     for group in broker.tables.offsets.groups_of(topic):
@@ -96,10 +96,10 @@ def correction_offsets(
 
 
 def reset_offset(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
-    """Let a group go on from somewhere else; the new offsets.
+    """Reset the offsets of a group; return the new offsets. Raises `OperationError`.
 
-    With `useServerSideResetOffset` the group finds them at its next pull; else its connected members are told
-    to set theirs.
+    With `useServerSideResetOffset` they apply from the group's next pull; otherwise its connected members are
+    notified to set theirs.
     """
     if broker.options.use_server_side_reset_offset:
         return _reset_here(broker, restart)
@@ -115,7 +115,7 @@ def _reset_here(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
 
 
 def restart_targets(broker: Broker, restart: Restart) -> dict[int, int]:
-    """Where the group would go on, by queue. Nothing is changed."""
+    """Return the offsets that a reset would set, by queue. Nothing is changed. Raises `OperationError`."""
     group, topic = restart.group, restart.topic
     config = broker.tables.topics.get(topic)
     if config is None:
@@ -135,7 +135,7 @@ def restart_targets(broker: Broker, restart: Restart) -> dict[int, int]:
 
 
 def set_offsets(broker: Broker, group: str, topic: str, targets: Mapping[int, int]) -> None:
-    """Let a group go on at these offsets, by queue: with its next pull, or whenever it comes back."""
+    """Reset a group to these offsets, by queue; they apply from its next pull, even if it is offline now."""
     for queue_id, offset in targets.items():
         broker.tables.offsets.assign_reset(group, topic, queue_id, offset)
         broker.pop.sent_elsewhere(group, topic, queue_id)
@@ -163,7 +163,7 @@ def _offset_by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -
 
 
 def _reset_in_clients(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:
-    """Standard: `Broker2Client.resetOffset`."""
+    """Reset the offsets in the clients. RocketMQ: `Broker2Client.resetOffset`."""
     group, topic, timestamp = restart.group, restart.topic, restart.timestamp
     config = broker.tables.topics.get(topic)
     if config is None:
@@ -197,7 +197,7 @@ def _by_queue(broker: Broker, topic: str, offsets: dict[int, int]) -> dict[Messa
 
 
 def _has_left(broker: Broker, group: str, topic: str) -> bool:
-    """Whether a connected group no longer subscribes to a topic it has offsets in."""
+    """Return True if a connected group no longer subscribes to a topic in which it has offsets."""
     clients = broker.clients
     return clients.subscription_count(group) > 0 and clients.subscription(group, topic) is None
 

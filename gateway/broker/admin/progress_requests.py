@@ -1,6 +1,7 @@
-"""The progress of groups by request: 208 and 317 show it, 308 finds the least of all groups, 222 resets it.
+"""Requests about the progress of groups: 208 and 317 show it, 308 finds the least of all groups, 222 resets
+it.
 
-Standard: `AdminBrokerProcessor`.
+RocketMQ: `AdminBrokerProcessor`.
 """
 
 from mqgateway.gateway.broker.admin import progress
@@ -34,7 +35,7 @@ def all_consume_stats(broker: Broker, call: Call) -> Reply:
 
 
 def correction_offset(broker: Broker, call: Call) -> Reply:
-    """308 QUERY_CORRECTION_OFFSET; the groups that are left out are joined by `,`."""
+    """308 QUERY_CORRECTION_OFFSET; the names of excluded groups are joined by `,`."""
     header = call.header
     assert isinstance(header, QueryCorrectionOffsetHeader)
     without = set((header.filter_groups or "").split(","))
@@ -43,7 +44,7 @@ def correction_offset(broker: Broker, call: Call) -> Reply:
 
 
 def reset_offset(broker: Broker, call: Call) -> Reply:
-    """222 INVOKE_BROKER_TO_RESET_OFFSET; who asks in C++ asks for members in C++."""
+    """222 INVOKE_BROKER_TO_RESET_OFFSET; a request from a C++ client is for C++ members."""
     header = call.header
     assert isinstance(header, ResetOffsetRequestHeader)
     restart = progress.Restart(

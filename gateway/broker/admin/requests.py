@@ -1,4 +1,4 @@
-"""Every request of administration, subject by subject."""
+"""All requests of administration, by subject."""
 
 from mqgateway.gateway.broker.admin import (
     broker_requests,

@@ -1,7 +1,7 @@
-"""Static topics: which queues of which brokers the queues of a topic are.
+"""Static topics: the mapping of a topic's queues to queues of brokers.
 
-Tools work mappings out and tell each broker its own; a broker checks that a mapping follows on what it knows.
-Standard: `AdminBrokerProcessor.updateAndCreateStaticTopic`.
+Tools compute mappings and send each broker its own; a broker checks that a mapping is a successor of its
+current one. RocketMQ: `AdminBrokerProcessor.updateAndCreateStaticTopic`.
 """
 
 from dataclasses import replace
@@ -18,9 +18,9 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 def update_static_topic(
     broker: Broker, config: TopicConfig, mapping: TopicMapping, *, force: bool = False
 ) -> Deferred[None]:
-    """Take over the topic and its mapping, both or none; fires once the name servers know both.
+    """Store the topic and its mapping, both or none; fires once the name servers have both.
 
-    The topic keeps the attributes it has. `force` takes over an older mapping too.
+    The topic keeps its attributes. `force` accepts an older mapping too. Raises `OperationError`.
     """
     topics = broker.tables.topics
     problem = topics.why_not(config)
@@ -37,6 +37,6 @@ def update_static_topic(
         broker.tables.mappings.update(mapping, force=force)
     except MappingRefused as error:
         raise OperationError(Reason.SYSTEM_ERROR, str(error)) from None
-    # Even a topic that stays as it is must be told again, or name servers do not look at the mapping.
+    # A topic must be announced again even if unchanged, or name servers ignore the mapping.
     topics.put(replace(config, attributes=known.attributes if known is not None else {}))
     return broker.cluster.registration.heard()

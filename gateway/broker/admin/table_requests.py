@@ -1,7 +1,7 @@
-"""Whole tables by request: 21 topics, 201 consumer groups, 45 delay offsets.
+"""Requests of whole tables: 21 topics, 201 consumer groups, 45 delay offsets.
 
-Topics and groups come page by page to clients that send a field of a page; clients before 5.5 send none and
-get everything. The fields of a signature do not count. Standard: `AdminBrokerProcessor`.
+Topics and groups are sent by page to clients that send a field of a page; clients before 5.5 send none and
+receive the whole table. The fields of a signature do not count. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
@@ -52,19 +52,19 @@ def all_groups(broker: Broker, call: Call) -> Reply:
 
 
 def delay_offsets(broker: Broker, call: Call) -> Reply:
-    """45 GET_ALL_DELAY_OFFSET: delayOffset.json."""
+    """45 GET_ALL_DELAY_OFFSET: the content of delayOffset.json."""
     return Reply(body=lenient_json.dumps(tables.delay_offsets(broker)))
 
 
 def _page(broker: Broker, start: int | None, size: int | None, version: str | None) -> tables.Page | None:
-    """Return the page that a request asks for; None, which is the whole table, where no field names one."""
+    """Return the requested page; None, which is the whole table, if no field names one."""
     if not broker.options.enable_split_metadata or (start is None and size is None and version is None):
         return None
     return tables.Page(start or 0, size, _version(version))
 
 
 def _version(text: str | None) -> DataVersion | None:
-    """The version of a table that the asker knows; None for none, and for what is no version."""
+    """Return the caller's version of a table; None if it is missing or malformed."""
     try:
         return DataVersion.from_json(lenient_json.loads(text)) if text else None
     except (ValueError, AttributeError):

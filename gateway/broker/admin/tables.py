@@ -1,9 +1,8 @@
-"""Whole tables, as slaves and exports fetch them: topics, consumer groups, delay offsets.
+"""Whole tables for slaves and exports: topics, consumer groups, delay offsets.
 
-Topics and groups come page by page, in the order of their names, when the asker wishes for that. A page
-belongs to a data version: who asks with another one starts at the first name again.
-Standard: `AdminBrokerProcessor`, `TopicConfigManager.subTopicConfigTable`,
-`SubscriptionGroupManager.subGroupTable`.
+Topics and groups are returned by page, in the order of their names, if the caller requests pages. A page
+belongs to a data version: a request with another version starts at the first name again. RocketMQ:
+`AdminBrokerProcessor`, `TopicConfigManager.subTopicConfigTable`, `SubscriptionGroupManager.subGroupTable`.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -18,9 +17,9 @@ T = TypeVar("T")
 
 
 class Page(NamedTuple):
-    """The part of a table that is asked for: so many entries from a place on, of a version that is known.
+    """Requested range of a table: `size` entries from index `start`, of the caller's data version.
 
-    `size` is None for as many as the broker gives at a time.
+    `size` is None for the broker's page size.
     """
 
     start: int
@@ -29,7 +28,7 @@ class Page(NamedTuple):
 
 
 class TopicPage(NamedTuple):
-    """Topics with the mappings of static ones; `total` is how many there are in the whole table."""
+    """Topics, with the mappings of static ones; `total` is the size of the whole table."""
 
     total: int
     configs: dict[str, TopicConfig]
@@ -39,7 +38,7 @@ class TopicPage(NamedTuple):
 
 
 class GroupPage(NamedTuple):
-    """Groups with the bits of what they may not do, by topic; `total` is how many there are in all."""
+    """Groups, with their forbidden bits by topic; `total` is the size of the whole table."""
 
     total: int
     configs: dict[str, SubscriptionGroupConfig]
@@ -48,7 +47,7 @@ class GroupPage(NamedTuple):
 
 
 def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
-    """Every topic, or those of a page."""
+    """Return all topics, or those of a page."""
     topics, mappings = broker.tables.topics, broker.tables.mappings
     table = {config.topic_name: config for config in topics.all()}
     shown = table if page is None else _page(broker, table, page, topics.data_version)
@@ -62,7 +61,7 @@ def all_topics(broker: Broker, page: Page | None = None) -> TopicPage:
 
 
 def all_groups(broker: Broker, page: Page | None = None) -> GroupPage:
-    """Every consumer group, or those of a page."""
+    """Return all consumer groups, or those of a page."""
     groups = broker.tables.groups
     table = {config.group_name: config for config in groups.all()}
     shown = table if page is None else _page(broker, table, page, groups.data_version)
@@ -76,7 +75,7 @@ def all_groups(broker: Broker, page: Page | None = None) -> GroupPage:
 
 
 def delay_offsets(broker: Broker) -> dict[str, Any]:
-    """How far the delivery of each delay level is: the content of delayOffset.json."""
+    """Return the delivery offset of each delay level: the content of delayOffset.json."""
     return broker.delays.to_json()
 
 

@@ -1,7 +1,7 @@
-"""Topics by request: 17, 18 and 513 create and change, 215 deletes, 351 shows one.
+"""Requests about topics: 17, 18 and 513 create and change, 215 deletes, 351 shows one.
 
-202 and 303 tell how far a topic's queues reach, 300 which groups consume it, 305 which topics are the
-broker's own. Standard: `AdminBrokerProcessor`.
+202 and 303 return the ends of a topic's queues, 300 its consumer groups, 305 the broker's own topics.
+RocketMQ: `AdminBrokerProcessor`.
 """
 
 from twisted.internet.defer import Deferred
@@ -47,7 +47,7 @@ def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
 
 
 def update_topics(broker: Broker, call: Call) -> Steps[Reply | Deferred[Reply]]:
-    """18 UPDATE_AND_CREATE_TOPIC_LIST, read in steps."""
+    """18 UPDATE_AND_CREATE_TOPIC_LIST, read as a cooperative task."""
     configs: list[TopicConfig] = []
     try:
         yield from read_list(
@@ -82,7 +82,7 @@ def delete_topic(broker: Broker, call: Call) -> Reply:
 
 
 def topic_config(broker: Broker, call: Call) -> Reply:
-    """351 GET_TOPIC_CONFIG; with the mapping of a static topic if `lo` asks for that."""
+    """351 GET_TOPIC_CONFIG; with the mapping of a static topic if `lo` is set."""
     header = call.header
     assert isinstance(header, GetTopicConfigRequestHeader)
     found = topics.topic_config(broker, header.topic, with_mapping=bool(header.lo))

@@ -1,6 +1,6 @@
-"""What administration asks and changes of topics.
+"""Administration of topics.
 
-Standard: `AdminBrokerProcessor`.
+RocketMQ: `AdminBrokerProcessor`.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue, QueueTimeSpan, TopicOff
 
 
 class TopicDescription(NamedTuple):
-    """A topic as it is configured, and its mapping if it is a static one and that was asked for."""
+    """A topic's configuration, with its mapping if it is static and the mapping was requested."""
 
     config: TopicConfig
     mapping: TopicMapping | None
@@ -29,23 +29,27 @@ class TopicDescription(NamedTuple):
 def update_topic(broker: Broker, config: TopicConfig) -> Deferred[None]:
     """Create or change a topic; keys of its attributes are changes, `+name` or `-name`.
 
-    Fires once the name servers know, so that who asks them next finds the topic.
+    Return a Deferred that fires once the name servers know it, so that their next queries find the topic.
+    Raises `OperationError`.
     """
     run(_update(broker, [config]))
     return broker.cluster.registration.heard()
 
 
 def update_topics(broker: Broker, configs: Sequence[TopicConfig]) -> Steps[Deferred[None]]:
-    """Create or change topics, all of them or none.
+    """Create or change topics, all of them or none. Raises `OperationError`.
 
-    Departs from the standard, where one topic that is as asked for already ends the whole request.
+    Departs from RocketMQ, which ends the whole request at one topic that is unchanged.
     """
     yield from _update(broker, configs)
     return broker.cluster.registration.heard()
 
 
 def delete_topic(broker: Broker, topic: str) -> None:
-    """Forget a topic's settings, offsets, queues and counts; that there is none is no error."""
+    """Delete a topic's settings, offsets, queues and counts; no error if it does not exist.
+
+    Raises `OperationError` for a blank name or a system topic.
+    """
     if not topic.strip():
         raise OperationError(Reason.INVALID_PARAMETER, "The specified topic is blank.")
     if broker.options.validate_system_topic_when_update_topic and broker.tables.topics.is_system(topic):
@@ -60,7 +64,10 @@ def delete_topic(broker: Broker, topic: str) -> None:
 
 
 def topic_config(broker: Broker, topic: str, *, with_mapping: bool = False) -> TopicDescription:
-    """A topic; of a static one also which queues it has where, if that is asked for."""
+    """Return a topic; of a static one also its mapping, if requested.
+
+    Raises `OperationError` if it does not exist.
+    """
     config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {topic}")
@@ -68,7 +75,7 @@ def topic_config(broker: Broker, topic: str, *, with_mapping: bool = False) -> T
 
 
 def topic_stats(broker: Broker, topic: str) -> TopicStatsTable:
-    """Both ends of each queue, and when its last message came."""
+    """Return both ends of each queue, and the time of its last message."""
     store = broker.store
     config = _existing(broker, topic)
     table = TopicStatsTable(topic_put_tps=broker.stats.put_tps(topic))
@@ -83,7 +90,7 @@ def topic_stats(broker: Broker, topic: str) -> TopicStatsTable:
 
 
 def time_spans(broker: Broker, topic: str, group: str, now: int) -> list[QueueTimeSpan]:
-    """The times of each queue's first, last and last consumed message; `now` is the wall time in ms."""
+    """Return the times (ms) of each queue's first, last and last consumed message; `now` is the wall time."""
     store = broker.store
     config = _existing(broker, topic)
     spans = []
@@ -104,12 +111,12 @@ def time_spans(broker: Broker, topic: str, group: str, now: int) -> list[QueueTi
 
 
 def groups_of_topic(broker: Broker, topic: str) -> set[str]:
-    """The groups that subscribe to a topic now or have offsets in it."""
+    """Return the groups that subscribe to a topic now or have offsets in it."""
     return broker.clients.groups_subscribed_to(topic) | set(broker.tables.offsets.groups_of(topic))
 
 
 def system_topics(broker: Broker) -> set[str]:
-    """The topics that are the standard's or the broker's own."""
+    """Return the topics that are RocketMQ's or the broker's own."""
     return {
         *SYSTEM_TOPICS,
         *(name for name in broker.tables.topics.names() if broker.tables.topics.is_system(name)),
@@ -117,13 +124,13 @@ def system_topics(broker: Broker) -> set[str]:
 
 
 def _delete(broker: Broker, topic: str) -> None:
-    """Forget one topic."""
+    """Delete one topic."""
     broker.tables.topics.delete(topic)
     broker.tables.mappings.delete(topic)
     broker.tables.offsets.remove_topic(topic)
     broker.tables.request_modes.remove_topic(topic)
     broker.store.admin.delete_topics([topic])
-    # Requests that wait look once more, so the queues are gone before.
+    # Parked requests read again, so the queues are deleted before.
     broker.pop.forget_topic(topic)
     broker.consume.topic_deleted(topic)
     broker.transactions.topic_deleted(topic)

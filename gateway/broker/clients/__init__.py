@@ -1,1 +1,1 @@
-"""Who is connected: heartbeats, tables of clients, locks of queues, assignments."""
+"""Connected clients: heartbeats, tables of clients, locks of queues, assignments."""

@@ -1,6 +1,6 @@
-"""Queues shared out by the broker: a client is told its own and how to read them.
+"""Assignment of queues by the broker: a client queries its queues and how to read them.
 
-An operator chooses between pulling and popping for a group in a topic. Standard: `QueryAssignmentProcessor`,
+An operator chooses between pulling and popping for a group in a topic. RocketMQ: `QueryAssignmentProcessor`,
 `AdminBrokerProcessor.getAllMessageRequestMode`.
 """
 
@@ -21,11 +21,11 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 log = logging.getLogger(__name__)
 
 ANY_QUEUE = -1
-"""The queue id that stands for all queues of a broker, where every client pops all of them."""
+"""The queue id of all queues of a broker, if every client pops all of them."""
 
 
 class AssignmentQuery(NamedTuple):
-    """A member of a group asks for its queues of a topic; `strategy` is AVG or AVG_BY_CIRCLE.
+    """Query of a group's member for its queues of a topic; `strategy` is AVG or AVG_BY_CIRCLE.
 
     `message_model` is BROADCASTING or CLUSTERING.
     """
@@ -38,14 +38,17 @@ class AssignmentQuery(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """The queues of a client, and whether it pulls or pops them; None lets it keep those it has."""
+    """The queues of a client, and whether it pulls or pops them; None lets it keep its current ones."""
 
     queues: Sequence[MessageQueue] | None
     mode: RequestMode
 
 
 def query_assignment(broker: Broker, query: AssignmentQuery) -> Deferred[Assignment]:
-    """The queues of one client; it keeps those it has where topic, group or strategy are not known."""
+    """Return the queues of one client; it keeps its current ones if topic, group or strategy are unknown.
+
+    Raises `OperationError` for an unknown message model.
+    """
     if query.message_model not in (BROADCASTING, CLUSTERING):
         raise OperationError(Reason.SYSTEM_ERROR, f"there is no message model {query.message_model!s:.100}")
     mode = _mode(broker, query.topic, query.group)
@@ -58,9 +61,9 @@ def query_assignment(broker: Broker, query: AssignmentQuery) -> Deferred[Assignm
 
 
 def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: int) -> None:
-    """Choose how a group reads a topic; a retry topic is always pulled.
+    """Set how a group reads a topic; a retry topic is always pulled. Raises `OperationError`.
 
-    `mode` is PULL or POP, `share` how many clients pop each queue, all of them if it is 0.
+    `mode` is PULL or POP, `share` the number of clients that pop each queue; 0 is all of them.
     """
     if topic.startswith(RETRY_PREFIX):
         raise OperationError(Reason.NO_PERMISSION, "retry topic is not allowed to set mode")
@@ -78,7 +81,7 @@ def set_mode(broker: Broker, topic: str, group: str, mode: str | None, share: in
 
 
 def all_modes(broker: Broker) -> dict[str, Any]:
-    """What was chosen for which group in which topic: the content of messageRequestMode.json, for slaves."""
+    """Return the modes set by topic and group: the content of messageRequestMode.json, for slaves."""
     return broker.tables.request_modes.to_json()
 
 
@@ -95,7 +98,7 @@ def _mode(broker: Broker, topic: str, group: str) -> Mode:
 def _own_queues(
     broker: Broker, query: AssignmentQuery, mode: Mode, queues: Sequence[MessageQueue]
 ) -> Sequence[MessageQueue] | None:
-    """Those of the client, where the members and the queues are in the order all brokers see them in."""
+    """Return the client's queues; members and queues are sorted in the same order on all brokers."""
     if query.message_model == BROADCASTING or not broker.options.server_load_balancer_enable:
         return queues
     clients = sorted(broker.clients.consumer_ids(query.group), key=java_order)

@@ -1,6 +1,6 @@
-"""Clients say that they are there, leave, have their expressions tried, and ask who is in a group.
+"""Heartbeats and unregistrations of clients, checks of their expressions, queries of a group's members.
 
-Operations over the tables of `table.py`. Standard: `ClientManageProcessor`,
+Operations on the tables of `table.py`. RocketMQ: `ClientManageProcessor`,
 `ConsumerManageProcessor.getConsumerListByGroup`.
 """
 
@@ -22,17 +22,17 @@ from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, Subscrip
 log = logging.getLogger(__name__)
 
 NewClient = Callable[[str], Client]
-"""How a door makes the entry of one of its clients in a group, by client id."""
+"""Factory by which a front end makes the entry of a client in a group, from the client id."""
 
 
 def heart_beat(
     broker: Broker, connection: ClientConnection, heartbeat: HeartbeatData, new_client: NewClient
 ) -> Steps[bool | None]:
-    """Take up a client with its groups: whether its last heartbeat no longer holds; None when it has gone.
+    """Register a client in its groups; True if its last heartbeat is outdated, None if it has left.
 
-    Of version 1 (fingerprint 0) and version 2 (subscriptions may be left out). A consumer group that is not
-    known and may not be created is passed over without a word. One whose members use another protocol is
-    passed over with a warning.
+    Heartbeats are of version 1 (fingerprint 0) or version 2 (subscriptions may be left out). A consumer group
+    that does not exist and may not be created is skipped silently. A group whose members use another protocol
+    is skipped with a warning. Raises `OperationError`.
     """
     _check_limits(broker, heartbeat)
     connection.on_lost(broker.clients.lost)
@@ -51,18 +51,21 @@ def heart_beat(
 
 
 def unregister_producer(broker: Broker, connection: ClientConnection, group: str) -> None:
-    """A client leaves a producer group."""
+    """Remove a client from a producer group."""
     broker.clients.unregister_producer(group, connection)
 
 
 def unregister_consumer(broker: Broker, connection: ClientConnection, client_id: str, group: str) -> None:
-    """A client leaves a consumer group by itself, so its queue locks are free at once."""
+    """Remove a client that leaves a consumer group by itself, and release its queue locks at once."""
     broker.clients.unregister_consumer(group, connection)
     broker.clients.locks.release_client(group, client_id)
 
 
 def consumer_ids(broker: Broker, group: str) -> list[str]:
-    """The client ids that a rebalance shares the queues among."""
+    """Return the client ids among which a rebalance distributes the queues.
+
+    Raises `OperationError` if the group has no members.
+    """
     client_ids = broker.clients.consumer_ids(group)
     if not client_ids:
         raise OperationError(Reason.SYSTEM_ERROR, f"no consumer for this group, {group}")
@@ -70,7 +73,7 @@ def consumer_ids(broker: Broker, group: str) -> list[str]:
 
 
 def check_subscription(broker: Broker, subscription: SubscriptionData) -> None:
-    """Refuse a subscription that the broker does not understand; of tags it understands all."""
+    """Raise `OperationError` for a subscription that the broker cannot parse; tags are always valid."""
     if is_tag_type(subscription.expression_type):
         return
     if not broker.options.enable_property_filter:
@@ -118,7 +121,7 @@ def _too_much(message: str) -> OperationError:
 
 
 def _length(data: ConsumerData) -> int:
-    """Characters that are kept of what a group subscribes to."""
+    """Return the number of characters kept of a group's subscriptions."""
     kept = [data.consume_type or "", data.message_model or "", data.consume_from_where or ""]
     for one in data.subscription_data_set:
         kept += [one.topic, one.sub_string or "", one.expression_type or "", *one.tags_set]
@@ -157,7 +160,7 @@ def _take_consumer(
 
 def _take_producer(broker: Broker, group: str, client: Client) -> None:
     options = broker.options
-    # As with the standard, who wants neither the table nor transactions gets no replies through either.
+    # As in RocketMQ, a producer that needs neither the table nor transactions gets no replies through either.
     if options.enable_register_producer or not options.reject_transaction_message:
         broker.clients.register_producer(group, client)
 

@@ -1,6 +1,6 @@
-"""Clients lock queues to consume them in order, and let them go.
+"""Locks and unlocks of queues by clients that consume them in order.
 
-Standard: `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
+RocketMQ: `AdminBrokerProcessor.lockBatchMQ` and `unlockBatchMQ`.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 def lock_queues(
     broker: Broker, group: str, client_id: str, queues: Collection[MessageQueue]
 ) -> set[MessageQueue]:
-    """Take or renew the locks of queues; gives those that the client now has."""
+    """Take or renew the locks of queues; return those that the client now has."""
     most = broker.options.max_name_length
     if max(len(group), len(client_id)) > most:
         raise OperationError(Reason.SYSTEM_ERROR, f"a group or a client id may have {most} characters")
@@ -23,5 +23,5 @@ def lock_queues(
 
 
 def unlock_queues(broker: Broker, group: str, client_id: str, queues: Collection[MessageQueue]) -> None:
-    """Let go of queues; those that others have locked stay locked."""
+    """Release the client's locks of queues; queues locked by other clients stay locked."""
     broker.clients.locks.unlock(group, client_id, queues)

@@ -1,11 +1,11 @@
-"""Queue locks: which client of a group may consume a queue in order.
+"""Queue locks: the client of a group that may consume a queue in order.
 
-A table with time passed in (ms of the monotonic clock). A lock lives 60 seconds from its last renewal and is
-let go at once when its client leaves the group. When the connection of its client breaks, the client may
-still be at work, but not for longer than 30 seconds after it renewed the lock: official clients stop there by
-themselves. From then on others may have the queue; with the standard they wait for the whole 60.
+The time is passed in (ms of the monotonic clock). A lock lives 60 seconds from its last renewal and is
+released at once when its client leaves the group. When the connection of its client breaks, the client may
+still process messages, but for at most 30 seconds after it renewed the lock: official clients stop by
+themselves then. After that another client may lock the queue; in RocketMQ it waits for the whole 60 seconds.
 
-Standard: `RebalanceLockManager`.
+RocketMQ: `RebalanceLockManager`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 LOCK_LIFE_MILLIS = 60_000
 ORPHAN_LIFE_MILLIS = 30_000
-"""How long the client itself relies on a lock. Standard: `ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME`."""
+"""Time a client itself relies on a lock. RocketMQ: `ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME`."""
 
 
 class Lock:
-    """Who holds a queue, and when that was last renewed (ms); `is_orphan` once its connection is gone."""
+    """Owner of a queue, and the time of its last renewal (ms); `is_orphan` once its connection is lost."""
 
     __slots__ = ("client_id", "is_orphan", "renewed")
 
@@ -31,12 +31,12 @@ class Lock:
         self.is_orphan = False
 
     def lives(self, now: int) -> bool:
-        """Whether it still keeps others out."""
+        """Return True if the lock still excludes other clients."""
         return now - self.renewed <= (ORPHAN_LIFE_MILLIS if self.is_orphan else LOCK_LIFE_MILLIS)
 
 
 class QueueLocks:
-    """The locks of all groups; `maxQueueLocksPerGroup` and `maxGroupsOnline` bound it."""
+    """Locks of all groups, limited by `maxQueueLocksPerGroup` and `maxGroupsOnline`."""
 
     def __init__(self, options: BrokerOptions) -> None:
         self._options = options
@@ -45,7 +45,7 @@ class QueueLocks:
     def lock(
         self, group: str, client_id: str, queues: Iterable[MessageQueue], now: int
     ) -> list[MessageQueue]:
-        """Take or renew the locks of `queues`; gives those the client now holds."""
+        """Take or renew the locks of `queues`; return those that the client now holds."""
         locks = self._groups.get(group)
         if locks is None:
             if len(self._groups) >= self._options.max_groups_online:
@@ -73,27 +73,27 @@ class QueueLocks:
         return True
 
     def unlock(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
-        """Let go of those of `queues` that the client holds; others stay as they are."""
+        """Release those of `queues` that the client holds."""
         locks = self._groups.get(group, {})
         self._remove(group, [q for q in set(queues) if q in locks and locks[q].client_id == client_id])
 
     def release_client(self, group: str, client_id: str) -> None:
-        """Let go of everything a client held in a group it has left."""
+        """Release all locks of a client that has left a group."""
         locks = self._groups.get(group, {})
         self._remove(group, [queue for queue, lock in locks.items() if lock.client_id == client_id])
 
     def orphan(self, group: str, client_id: str) -> None:
-        """The client's connection is gone; what it does not renew soon is free sooner."""
+        """Mark the locks of a client whose connection is lost: unless renewed, they expire sooner."""
         for lock in self._groups.get(group, {}).values():
             if lock.client_id == client_id:
                 lock.is_orphan = True
 
     def any_live(self, group: str, now: int) -> bool:
-        """Whether the group consumes any queue in order right now."""
+        """Return True if the group consumes any queue in order now."""
         return any(lock.lives(now) for lock in self._groups.get(group, {}).values())
 
     def expire(self, now: int) -> None:
-        """Forget locks nobody renewed; they would keep nobody out, but cost memory."""
+        """Remove expired locks; they exclude no client, but cost memory."""
         for group, locks in list(self._groups.items()):
             self._remove(group, [queue for queue, lock in locks.items() if not lock.lives(now)])
 

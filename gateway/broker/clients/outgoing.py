@@ -1,6 +1,6 @@
-"""What the broker tells connected clients of its own accord, and asks them for administration.
+"""Notifications and requests of the broker to connected clients.
 
-Each door's clients have an `Outgoing` of that door. Standard: `Broker2Client`.
+Each front end gives its clients an `Outgoing`. RocketMQ: `Broker2Client`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
 class OffsetReset(NamedTuple):
-    """From where a group goes on in a topic; `timestamp` is the time that was asked for, in ms.
+    """Offsets to which a group is reset in a topic; `timestamp` is the requested time in ms.
 
-    `as_list` is for clients in C++, which read no table.
+    `as_list` is for C++ clients, which cannot read a table.
     """
 
     group: str
@@ -31,8 +31,8 @@ class OffsetReset(NamedTuple):
 class DirectConsumption(NamedTuple):
     """A stored message, as its record, that one client is to consume now.
 
-    The flags are None for a topic or a group that the broker does not know. `fields` is what the asker said,
-    which the client is told too, be it known here or not.
+    The flags are None for a topic or a group that does not exist in the broker. `fields` are those of the
+    caller's request, known here or not; they are passed on to the client.
     """
 
     group: str
@@ -47,9 +47,9 @@ class DirectConsumption(NamedTuple):
 
 
 class PushedReply(NamedTuple):
-    """A reply on its way to the requester: the message, its author's address and the broker's.
+    """A reply for the requester: the message, its author's address and the broker's.
 
-    The message's properties have the time of the push in them; `store_host` is packed as in a record;
+    The message's properties include the time of the push; `store_host` is packed as in a record;
     `store_timestamp` is the wall time in ms.
     """
 
@@ -60,7 +60,7 @@ class PushedReply(NamedTuple):
 
 
 class ClientAnswer(NamedTuple):
-    """What a client answered, which the broker hands back unread."""
+    """A client's answer, which the broker returns unread."""
 
     code: int
     body: bytes
@@ -69,7 +69,7 @@ class ClientAnswer(NamedTuple):
 
 
 class NotAnswered(Exception):
-    """A client did not answer, or refused; the text says why."""
+    """A client did not answer, or refused; the text is the reason."""
 
     def __init__(self, why: str, *, is_late: bool = False) -> None:
         super().__init__(why)
@@ -77,60 +77,60 @@ class NotAnswered(Exception):
 
 
 class Outgoing(Protocol):
-    """The way to one connected client. What is asked fails with `NotAnswered`.
+    """Channel to one connected client. Requests fail with `NotAnswered`.
 
-    Who cannot be told something is not told; the log notes it.
+    A notification that cannot be sent is dropped, and the log notes it.
     """
 
     @property
     def is_open(self) -> bool:
-        """Whether what is said now would reach it."""
+        """True if a message sent now would reach the client."""
         ...
 
     def members_changed(self, group: str) -> None:
-        """Tell it that others came to a group or left it: the members share the queues anew."""
+        """Notify the client that others joined or left its group: the members rebalance."""
         ...
 
     def reset_offsets(self, reset: OffsetReset) -> None:
-        """Tell it from where to go on."""
+        """Notify the client of the offsets to continue from."""
         ...
 
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
-        """Ask it how far it is with the queues that it has."""
+        """Request the client's offsets of its queues."""
         ...
 
     def running_info(
         self, group: str, client_id: str, jstack: bool, fields: Mapping[str, str]
     ) -> Deferred[ClientAnswer]:
-        """Ask it what it is doing, with the stacks of its threads if those are wished for.
+        """Request the client's running info, with the stacks of its threads if `jstack`.
 
-        `fields` as in `DirectConsumption`. Raises `OperationError` where the client is too old to know.
+        `fields` as in `DirectConsumption`. Raises `OperationError` if the client is too old.
         """
         ...
 
     def consume(self, message: DirectConsumption) -> Deferred[ClientAnswer]:
-        """Have it consume a message now. Raises `OperationError` where the client is too old for that."""
+        """Have the client consume a message now. Raises `OperationError` if the client is too old."""
         ...
 
     def push_reply(self, reply: PushedReply) -> Deferred[None]:
-        """Hand over a reply to a request of its own; fires once it has taken that."""
+        """Push a reply to a request of the client; return a Deferred that fires once it has accepted it."""
         ...
 
     def check_transaction(self, check: CheckBack, broker_name: str) -> None:
-        """Ask what became of a transaction. It answers with an end of the transaction, or not at all."""
+        """Query the state of a transaction. The client answers by ending the transaction, or not at all."""
         ...
 
 
 class _Unreachable:
-    """The way to a client that can be told nothing."""
+    """Channel to a client that cannot be notified."""
 
     is_open = False
 
     def members_changed(self, group: str) -> None:
-        """It finds out by itself."""
+        """Skip: the client finds out by itself."""
 
     def reset_offsets(self, reset: OffsetReset) -> None:
-        """It goes on where it is."""
+        """Skip: the client continues from its own offsets."""
 
     def offsets(self, group: str, topic: str) -> Deferred[dict[MessageQueue, int]]:
         return fail(NotAnswered("the client cannot be asked"))
@@ -147,8 +147,8 @@ class _Unreachable:
         return fail(NotAnswered("the client cannot be asked"))
 
     def check_transaction(self, check: CheckBack, broker_name: str) -> None:
-        """Another member of its group is asked in the next round."""
+        """Skip: another member of its group is queried in the next round."""
 
 
 UNREACHABLE: Outgoing = _Unreachable()
-"""Of clients whose door cannot ask them anything."""
+"""Channel of clients whose front end cannot send them requests."""

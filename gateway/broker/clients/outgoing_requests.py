@@ -1,7 +1,7 @@
-"""What the broker tells and asks clients that speak the remoting protocol, as commands.
+"""Notifications and requests to clients of the remoting protocol, as commands.
 
-40 tells of changed members, 220 of offsets; 221 asks for offsets, 307 what a client is doing, 309 to consume
-a message, 326 to take a reply, 39 what became of a transaction. Standard: `Broker2Client`,
+40 notifies of changed members, 220 of offsets; 221 requests offsets, 307 running info, 309 the consumption of
+a message, 326 the acceptance of a reply, 39 the state of a transaction. RocketMQ: `Broker2Client`,
 `ReplyMessageProcessor`.
 """
 
@@ -48,14 +48,13 @@ from mqgateway.gateway.remoting.exchange import RemotingError, RequestTimedOut
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 10.0
-"""How long a client may take for what one client is asked. Standard: `Broker2Client.callClient`,
-`ReplyMessageProcessor`."""
+"""Time limit of a request to one client. RocketMQ: `Broker2Client.callClient`, `ReplyMessageProcessor`."""
 OFFSETS_SECONDS = 5.0
-"""The same for what all members are asked. Standard: `Broker2Client.getConsumeStatus`."""
+"""Time limit of a request to all members. RocketMQ: `Broker2Client.getConsumeStatus`."""
 
 
 class RemotingOutgoing:
-    """The way to a client of the remoting protocol; `version` is the ordinal that its commands bear."""
+    """Channel to a client of the remoting protocol; `version` is the ordinal in its commands."""
 
     __slots__ = ("_peer", "_version")
 
@@ -65,7 +64,7 @@ class RemotingOutgoing:
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is there."""
+        """True while the connection is open."""
         return self._peer.is_open
 
     def members_changed(self, group: str) -> None:
@@ -155,8 +154,10 @@ class RemotingOutgoing:
     def _pass_on(
         self, code: RequestCode, header: Header, fields: Mapping[str, str], body: bytes = b""
     ) -> Deferred[ClientAnswer]:
-        """Ask with what an asker said, as far as `header` does not say otherwise. Standard:
-        `AdminBrokerProcessor.callConsumer`."""
+        """Send a request with the caller's fields, overridden by those of `header`.
+
+        RocketMQ: `AdminBrokerProcessor.callConsumer`.
+        """
         command = RemotingCommand.request(code, body=body, ext={**fields, **header.encode()})
         return self._ask(command, ANSWER_SECONDS).addCallback(_answer)
 

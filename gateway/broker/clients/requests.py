@@ -1,7 +1,7 @@
-"""Clients by request: 34 heartbeats, 35 farewells, 38 who is in a group, 46 expressions tried.
+"""Requests of clients: 34 heartbeats, 35 unregistrations, 38 members of a group, 46 checks of expressions.
 
-41 and 42 lock and unlock queues; 400 tells a client its queues, 401 and 402 set and show how groups read
-topics. Standard: `ClientManageProcessor`, `ConsumerManageProcessor`, `AdminBrokerProcessor`,
+41 and 42 lock and unlock queues; 400 returns a client's queues, 401 and 402 set and return how groups read
+topics. RocketMQ: `ClientManageProcessor`, `ConsumerManageProcessor`, `AdminBrokerProcessor`,
 `QueryAssignmentProcessor`.
 """
 
@@ -38,7 +38,7 @@ from mqgateway.gateway.remoting.call import NO_REPLY, Call, Reply
 
 
 def heart_beat(operations: Operations, permit: Permit, call: Call) -> Steps[Reply]:
-    """34 HEART_BEAT, read in steps; `IS_SUB_CHANGE` asks for a heartbeat with all subscriptions."""
+    """34 HEART_BEAT, read as a cooperative task; `IS_SUB_CHANGE` requests one with all subscriptions."""
     options, command, peer = operations.options, call.command, call.peer
     heartbeat = yield from HeartbeatData.read(
         call.body, options.max_groups_per_client, options.max_subscriptions_per_group
@@ -85,21 +85,21 @@ def check_client_config(operations: Operations, permit: Permit, call: Call) -> R
 
 
 def lock_queues(operations: Operations, permit: Permit, call: Call) -> Reply:
-    """41 LOCK_BATCH_MQ: answers the queues the client now has."""
+    """41 LOCK_BATCH_MQ: return the queues the client now has."""
     body = LockBatchRequestBody.decode(call.body)
     locked = operations.clients.lock_queues(permit, body.consumer_group, body.client_id, body.mq_set)
     return Reply(body=LockBatchResponseBody(lock_ok_mq_set=locked).encode())
 
 
 def unlock_queues(operations: Operations, permit: Permit, call: Call) -> Reply:
-    """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks go."""
+    """42 UNLOCK_BATCH_MQ: always succeeds; only the owner's locks are released."""
     body = UnlockBatchRequestBody.decode(call.body)
     operations.clients.unlock_queues(permit, body.consumer_group, body.client_id, body.mq_set)
     return Reply()
 
 
 def query_assignment(operations: Operations, permit: Permit, call: Call) -> Deferred[Reply]:
-    """400 QUERY_ASSIGNMENT: an answer without any list tells the client to keep the queues it has."""
+    """400 QUERY_ASSIGNMENT: an answer without any list lets the client keep its current queues."""
     body = QueryAssignmentRequestBody.decode(call.body)
     query = AssignmentQuery(
         body.topic, body.consumer_group, body.client_id, body.strategy_name, body.message_model
@@ -115,7 +115,7 @@ def set_mode(operations: Operations, permit: Permit, call: Call) -> Reply:
 
 
 def all_modes(operations: Operations, permit: Permit, call: Call) -> Reply:
-    """402 GET_ALL_MESSAGE_REQUEST_MODE: messageRequestMode.json, for slaves."""
+    """402 GET_ALL_MESSAGE_REQUEST_MODE: the content of messageRequestMode.json, for slaves."""
     return Reply(body=lenient_json.dumps(operations.clients.modes(permit)))
 
 
@@ -139,4 +139,4 @@ REQUESTS: dict[int, Translated] = {
     RequestCode.SET_MESSAGE_REQUEST_MODE: Translated(set_mode, Use.ADMINISTER),
     RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: Translated(all_modes, Use.QUERY),
 }
-"""The requests by code."""
+"""Requests of clients by code."""

@@ -1,9 +1,9 @@
-"""Who is connected: producers and consumers by group, what consumers subscribe to, whom to tell of changes.
+"""Connected clients: producers and consumers by group, subscriptions of consumers, pending notifications.
 
-Pure tables: a heartbeat, an unregistration, a lost channel or the clock comes in; notices to send and peers
-to close come out. The operations on them are in `heartbeats.py`. `subscription` and `consumer_group` are
-asked by every pull and are plain dict look-ups.
-Standard: `ConsumerManager`, `ConsumerGroupInfo`, `ProducerManager`.
+The tables do no IO. Heartbeats, unregistrations, lost channels and time are inputs; notifications to send and
+connections to close are outputs. Operations on them are in `heartbeats.py`. Every pull calls `subscription`
+and `consumer_group`, which are plain dict look-ups. RocketMQ: `ConsumerManager`, `ConsumerGroupInfo`,
+`ProducerManager`.
 """
 
 import logging
@@ -24,25 +24,25 @@ CLUSTERING = "CLUSTERING"
 CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
 CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
 REMOTING, GRPC = "remoting", "grpc"
-"""The protocols that clients speak."""
+"""Protocols of clients."""
 WARNING_INTERVAL_MILLIS = 60_000
-"""A group whose members agree and disagree again is warned of once in this time."""
+"""Minimum interval of warnings about a group whose members disagree repeatedly."""
 
 Subscribed = frozenset[tuple[str, str, str]]
-"""What one client subscribes to: topics with the kind and text of their expressions."""
+"""Subscriptions of one client: topics with the type and text of their expressions."""
 
 
 class TooManyClients(Exception):
-    """A limit of the tables is reached; the text says which."""
+    """A limit of the tables is reached; the text names it."""
 
 
 class Client:
-    """One client of one group, on one channel. `last_update` is the wall time of its last
-    heartbeat, `heard_at` that of the monotonic clock; both in ms.
+    """One client of one group, on one channel.
 
-    `outgoing` is the way to it for what the broker says of its own accord. `release` is the version that it
-    says, as `v5_2_0`, where that is not what `version` is about. `may_use` decides of which topics a producer
-    is sent the half messages that it is asked about.
+    `last_update` is the wall time of its last heartbeat, `heard_at` that of the monotonic clock; both in ms.
+    `outgoing` is the channel for notifications and requests of the broker. `release` is the version that it
+    reports, as `v5_2_0`, where `version` is of another kind. `may_use` decides of which topics a producer
+    receives half messages in transaction checks.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class Client:
         self.version = version
         self.last_update = 0
         self.heard_at = 0
-        # What this client itself subscribed to, to tell whether the members of a group agree.
+        # The client's own subscriptions, to detect disagreement between the members of a group.
         self.subscribed: Subscribed | None = None
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class Client:
 
 
 class ConsumerGroup:
-    """The members of a consumer group and the subscriptions that the last of their heartbeats brought."""
+    """Members of a consumer group, with the subscriptions of the latest heartbeat."""
 
     __slots__ = (
         "clients",
@@ -117,11 +117,11 @@ class ConsumerGroup:
 
     @property
     def is_inconsistent(self) -> bool:
-        """Whether members subscribe to different things: messages are then lost without any error."""
+        """True if members subscribe differently: messages are then lost without any error."""
         return len(self.subscription_counts) > 1
 
     def note_subscription(self, client: Client, subscribed: Subscribed | None) -> None:
-        """What a member subscribes to itself from now on; None for one that leaves."""
+        """Note a member's own subscriptions; None for a member that leaves."""
         if client.subscribed is not None:
             self.subscription_counts[client.subscribed] -= 1
             if not self.subscription_counts[client.subscribed]:
@@ -131,17 +131,17 @@ class ConsumerGroup:
             self.subscription_counts[subscribed] += 1
 
     def client(self, client_id: str) -> Client | None:
-        """The member with this id."""
+        """Return the member with this id."""
         for client in self.clients.values():
             if client.client_id == client_id:
                 return client
         return None
 
     def update_subscriptions(self, reported: Iterable[SubscriptionData]) -> bool:
-        """Take over what a member subscribes to; true when topics came or went.
+        """Merge a member's subscriptions; return True if topics were added or removed.
 
-        A known topic is replaced by a newer version only: members of different age then settle on the newest.
-        Standard: `ConsumerGroupInfo.updateSubscription`.
+        A known topic is replaced only by a newer version: members of different age then settle on the newest.
+        RocketMQ: `ConsumerGroupInfo.updateSubscription`.
         """
         changed = False
         known = self.subscriptions
@@ -164,10 +164,10 @@ class ConsumerGroup:
 class ClientTable:
     """All clients of a broker.
 
-    `on_notice` is called when there is something for `take_notices` to give; the caller sends soon, and
-    what changes until then is told once. `on_group_gone` is told the name of a consumer group whose last
-    member has gone, `on_disagreement` that of one whose members begin to subscribe to different things.
-    `locks` are of queues, for who reads in order.
+    `on_notice` is called when `take_notices` has something to return; the caller sends soon, and changes
+    until then are notified once. `on_group_gone` is called with the name of a consumer group whose last
+    member has left, `on_disagreement` with that of one whose members begin to subscribe differently. `locks`
+    are the queue locks of ordered consumers.
     """
 
     def __init__(
@@ -190,46 +190,46 @@ class ClientTable:
         self.producer_groups: dict[str, dict[ClientConnection, Client]] = {}
         self._producer_ids: dict[str, dict[Client, None]] = {}
         self.is_reserved: Callable[[str], bool] = lambda group: False
-        """Returns True for a group whose members use a protocol without heartbeats of this kind."""
+        """Predicate: True for a group whose members use a protocol without heartbeats of this kind."""
         self._changed: dict[str, None] = {}
         self._consumes: dict[ClientConnection, set[str]] = {}
         self._produces: dict[ClientConnection, set[str]] = {}
 
-    # What the requests ask
+    # Queries
 
     def consumer_group(self, group: str) -> ConsumerGroup | None:
-        """The group, when a member of it is connected."""
+        """Return the group if it has a connected member."""
         return self.consumer_groups.get(group)
 
     def subscription(self, group: str, topic: str) -> SubscriptionData | None:
-        """What a connected group subscribes to in a topic."""
+        """Return a connected group's subscription to a topic."""
         known = self.consumer_groups.get(group)
         return None if known is None else known.subscriptions.get(topic)
 
     def subscription_count(self, group: str) -> int:
-        """How many topics a connected group subscribes to."""
+        """Return the number of topics a connected group subscribes to."""
         known = self.consumer_groups.get(group)
         return 0 if known is None else len(known.subscriptions)
 
     def consumer_ids(self, group: str) -> list[str]:
-        """Client ids of the members, one a channel."""
+        """Return the client ids of the members, one for each channel."""
         known = self.consumer_groups.get(group)
         return [] if known is None else [client.client_id for client in known.clients.values()]
 
     def consumer(self, group: str, client_id: str) -> Client | None:
-        """A member of a consumer group by its client id."""
+        """Return a member of a consumer group by its client id."""
         known = self.consumer_groups.get(group)
         return None if known is None else known.client(client_id)
 
     def producer(self, client_id: str) -> Client | None:
-        """A producer by its client id, in whatever group; the last that came. Standard: `findChannel`."""
+        """Return the latest producer with this client id, in any group. RocketMQ: `findChannel`."""
         return next(reversed(self._producer_ids.get(client_id, {})), None)
 
     def groups_subscribed_to(self, topic: str) -> set[str]:
-        """The connected groups that subscribe to a topic."""
+        """Return the connected groups that subscribe to a topic."""
         return {name for name, group in self.consumer_groups.items() if topic in group.subscriptions}
 
-    # What changes the tables
+    # Changes
 
     def register_consumer(
         self,
@@ -240,12 +240,11 @@ class ClientTable:
         subscriptions_left_out: bool = False,
         notify: bool = True,
     ) -> bool:
-        """Take a client's heartbeat for one consumer group; true when its last one no longer holds.
+        """Register a client's heartbeat for one consumer group; return True if its last one is outdated.
 
-        `notify` is whether the group wants to hear of changes. With `subscriptions_left_out` (heartbeat V2)
-        the known ones stay; the answer is then true when there are none, so that the client sends them.
-        Raises `TooManyClients`.
-        Standard: `ConsumerManager.registerConsumer`, `registerConsumerWithoutSub`.
+        `notify` is True if the group is to be notified of changes. With `subscriptions_left_out` (heartbeat
+        V2) the known ones stay; if there are none, return True, so that the client sends them. Raises
+        `TooManyClients`. RocketMQ: `ConsumerManager.registerConsumer`, `registerConsumerWithoutSub`.
         """
         group = self.consumer_groups.get(data.group_name)
         if group is None:
@@ -276,9 +275,9 @@ class ClientTable:
         return outdated
 
     def register_producer(self, group: str, client: Client) -> None:
-        """Take a client's heartbeat for one producer group. Raises `TooManyClients`.
+        """Register a client's heartbeat for one producer group. Raises `TooManyClients`.
 
-        Standard: `ProducerManager.registerProducer`.
+        RocketMQ: `ProducerManager.registerProducer`.
         """
         clients = self.producer_groups.get(group)
         if clients is None:
@@ -292,7 +291,7 @@ class ClientTable:
             self._producer_ids.setdefault(now.client_id, {})[now] = None
 
     def unregister_consumer(self, group: str, peer: ClientConnection) -> bool:
-        """Take a client out of a consumer group; false when it was not in it."""
+        """Remove a client from a consumer group; return False if it was not a member."""
         known = self.consumer_groups.get(group)
         client = None if known is None else known.clients.pop(peer, None)
         if known is None or client is None:
@@ -310,7 +309,7 @@ class ClientTable:
         return True
 
     def unregister_producer(self, group: str, peer: ClientConnection) -> bool:
-        """Take a client out of a producer group; false when it was not in it."""
+        """Remove a client from a producer group; return False if it was not a member."""
         clients = self.producer_groups.get(group)
         client = None if clients is None else clients.pop(peer, None)
         if clients is None or client is None:
@@ -322,7 +321,7 @@ class ClientTable:
         return True
 
     def lost(self, peer: ClientConnection) -> None:
-        """The channel is gone and every membership with it. Standard: `doChannelCloseEvent`."""
+        """Remove all memberships of a lost channel. RocketMQ: `doChannelCloseEvent`."""
         for group in list(self._consumes.get(peer, ())):
             client_id = self.consumer_groups[group].clients[peer].client_id
             self.unregister_consumer(group, peer)
@@ -331,9 +330,9 @@ class ClientTable:
             self.unregister_producer(group, peer)
 
     def expire(self) -> list[ClientConnection]:
-        """Drop who has not been heard of for `channelExpiredTimeout` and give their channels, to be closed.
+        """Remove clients without a heartbeat for `channelExpiredTimeout`; return the channels to close.
 
-        Standard: `scanNotActiveChannel`.
+        RocketMQ: `scanNotActiveChannel`.
         """
         oldest = elapsed_millis(self._clock) - self._options.channel_expired_timeout
         silent: dict[ClientConnection, None] = {}
@@ -349,18 +348,18 @@ class ClientTable:
         return list(silent)
 
     def note_succession(self) -> None:
-        """This broker is master in place of another: all members are told that their group changed.
+        """Notify all members that their group changed, as this broker has become master in place of another.
 
-        They then ask the master of their route for the members. One that is frozen does not answer in time,
-        so they close the connection on which they would wait half a minute more for its messages.
+        They then query the master of their route for the members. A frozen master does not answer in time, so
+        they close the connection on which they would wait half a minute more for its messages.
         """
         for group in self.consumer_groups.values():
             self._note_change(group)
 
     def take_notices(self) -> list[tuple[Client, str]]:
-        """Who must be told that the members of which group changed; each change is given once.
+        """Return the clients to notify, each with its changed group; each change is returned once.
 
-        Standard: `DefaultConsumerIdsChangeListener`.
+        RocketMQ: `DefaultConsumerIdsChangeListener`.
         """
         changed, self._changed = self._changed, {}
         if not self._options.notify_consumer_ids_changed_enable:
@@ -428,7 +427,7 @@ class ClientTable:
             self._on_notice()
 
     def _watch_agreement(self, group: ConsumerGroup, client: Client) -> None:
-        """Count and report, once, that members subscribe differently, and that they do so no longer."""
+        """Report once that members begin to subscribe differently, and once that they agree again."""
         name = group.name
         if group.is_inconsistent == (name in self.inconsistent_groups):
             return

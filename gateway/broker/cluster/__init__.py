@@ -1,1 +1,1 @@
-"""The brokers beside this one: registration with name servers, the directory of brokers, routes."""
+"""Other brokers: registration with name servers, the directory of brokers, routes."""

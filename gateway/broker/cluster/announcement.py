@@ -1,6 +1,6 @@
-"""What name servers are told of this broker: the requests, each made of how things are when it is asked for.
+"""Requests that announce this broker to name servers; each is built from the state when it is sent.
 
-Standard: `BrokerOuterAPI`, `TopicConfigManager.buildSerializeWrapper`.
+RocketMQ: `BrokerOuterAPI`, `TopicConfigManager.buildSerializeWrapper`.
 """
 
 from __future__ import annotations
@@ -26,27 +26,30 @@ from mqgateway.gateway.codec.headers import (
 )
 
 TOPICS_A_PERIOD = 10_000
-"""How many topics are told again with each period; where there are more, all are told so much more rarely."""
+"""Topics announced again with each period; with more topics, all are announced proportionally less often."""
 TOPICS_A_REQUEST = 20_000
-"""Topics that are told in one request. Making one of many more holds the loop for long, and 90,000 do not fit
-into a frame: so there are parts then, as with `enableSplitRegistration`, one after another."""
+"""Topics announced in one request; more topics are sent in parts, one after another.
+
+Building a larger request blocks the event loop, and 90,000 topics do not fit into a frame. The parts are sent
+as with `enableSplitRegistration`.
+"""
 TOPICS_A_PART = 5000
 
 
 class Reachable(Protocol):
-    """The addresses that a broker announces; both may change while it runs."""
+    """Addresses that a broker announces; both may change while it runs."""
 
     @property
     def address(self) -> str:
-        """The address for clients."""
+        """Address for clients."""
 
     @property
     def ha_address(self) -> str:
-        """The address for slaves."""
+        """Address for slaves."""
 
 
 class Identity(NamedTuple):
-    """The names and the address under which a name server knows a broker."""
+    """Names and address by which a name server identifies a broker."""
 
     cluster: str
     name: str
@@ -54,7 +57,7 @@ class Identity(NamedTuple):
 
 
 class Announcement:
-    """What this broker says of itself, its topics and their mappings."""
+    """Announcement of this broker, its topics and their mappings."""
 
     def __init__(
         self,
@@ -70,21 +73,21 @@ class Announcement:
         self._role = role
         self._reachable = reachable
         self.takes_messages = True
-        """Whether producers are to send here, as far as topics and settings let them."""
+        """True if producers may send here, as far as topics and settings allow it."""
 
     @property
     def identity(self) -> Identity:
-        """The identity of the broker now."""
+        """The current identity of the broker."""
         options = self._options
         return Identity(options.broker_cluster_name, options.broker_name, self._reachable.address)
 
     def registrations(self, names: Iterable[str] | None) -> Iterator[RemotingCommand]:
-        """The requests that tell of these topics, or of all, each made when it is asked for: one, unless
-        registration is split or they are very many.
+        """Yield the requests that announce these topics, or all, each built when it is needed.
 
-        A name server takes over what it knows only with another data version than it was told last, so the
-        parts of a split registration differ in their times; the last has the table's own version.
-        Standard: `TopicConfigManager.buildSerializeWrapper`, which raises the version with every part.
+        There is one request, unless registration is split or there are very many topics. A name server
+        accepts an announcement only with another data version than the last one, so the parts of a split
+        registration differ in their times; the last has the table's own version. RocketMQ:
+        `TopicConfigManager.buildSerializeWrapper`, which raises the version with every part.
         """
         options = self._options
         acts = options.enable_slave_acting_master
@@ -126,8 +129,10 @@ class Announcement:
             yield RemotingCommand.request(RequestCode.REGISTER_BROKER, header, body)
 
     def version_query(self, reported: DataVersion | None = None, *, oneway: bool = False) -> RemotingCommand:
-        """The request that asks whether a name server knows the topics as it was told of them last, or with
-        `oneway` only shows it that this broker is alive."""
+        """Return the request that queries whether a name server has the topics of this version.
+
+        With `oneway` it only shows that this broker is alive.
+        """
         options = self._options
         header = QueryDataVersionRequestHeader(
             broker_name=options.broker_name,
@@ -142,16 +147,16 @@ class Announcement:
 
     @property
     def version(self) -> DataVersion:
-        """How new the topics are now."""
+        """The current data version of the topics."""
         return replace(self._topics.data_version)
 
     @property
     def periods(self) -> int:
-        """In how many periods all topics are told once: in each, unless there are very many."""
+        """Number of periods in which all topics are announced once: 1, unless there are very many."""
         return 1 + len(self._topics) // TOPICS_A_PERIOD
 
     def farewell(self, identity: Identity) -> RemotingCommand:
-        """Return the request that takes this broker off a name server, which knows it by `identity`."""
+        """Return the request that unregisters this broker, which the name server has as `identity`."""
         header = UnRegisterBrokerRequestHeader(
             broker_name=identity.name,
             broker_addr=identity.address,
@@ -166,7 +171,7 @@ class Announcement:
         return RemotingCommand.request(RequestCode.DELETE_TOPIC_IN_NAMESRV, header)
 
     def _as_reported(self, config: TopicConfig) -> dict[str, Any]:
-        """A topic's configuration, with no more permission than the broker has."""
+        """Return a topic's configuration, with its permission limited to the broker's."""
         reported = config.to_json()
         permission = self._options.broker_permission
         if not self.takes_messages:

@@ -1,7 +1,7 @@
-"""Other brokers, by name: where their masters are, and what they answer.
+"""Directory of other brokers by name: addresses of their masters, and requests to them.
 
-An address is looked up with a name server when it is first needed, and again when it has grown old; one that
-is old is still better than none. Standard: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
+Addresses are looked up at a name server when first needed, and again when stale; a stale address is used if
+the lookup fails. RocketMQ: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from mqgateway.gateway.remoting.client import Ask
 log = logging.getLogger(__name__)
 
 FRESH_SECONDS = 30.0
-"""How long an address is used before it is looked up again."""
+"""Time after which an address is stale."""
 
 
 class BrokerDirectory:
-    """The brokers of the cluster; as many as the name servers know."""
+    """Brokers of the cluster; as many as the name servers have."""
 
     def __init__(self, options: BrokerOptions, clock: Clock, ask: Ask, name_servers: NameServers) -> None:
         self._options = options
@@ -41,7 +41,7 @@ class BrokerDirectory:
         self._waiting: list[Deferred[None]] = []
 
     def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
-        """Ask the master of a broker group. Fails with `RequestError` when there is no answer in time."""
+        """Send a request to the master of a broker group. Fails with `RequestError`, also if it is late."""
 
         def asked(_: None) -> Deferred[RemotingCommand]:
             address = self._addresses.get(name)
@@ -57,7 +57,7 @@ class BrokerDirectory:
         return self._fresh().addCallback(asked).addErrback(explained)
 
     def other_masters(self) -> Deferred[list[str]]:
-        """Names of the other groups that have a master, as far as name servers can be asked; never fails."""
+        """Return the names of other groups with a master, as far as name servers answer; never fails."""
         own = self._options.broker_name
         return self._fresh().addCallback(lambda _: sorted(self._addresses.keys() - {own}))
 
@@ -65,7 +65,7 @@ class BrokerDirectory:
         return len(self._addresses)
 
     def _fresh(self) -> Deferred[None]:
-        """Fires, never with a failure, when the addresses are as fresh as they get."""
+        """Return a Deferred that fires, never with a failure, when the addresses are as fresh as possible."""
         now = self._clock.monotonic()
         if self._looked_up is not None and now - self._looked_up < FRESH_SECONDS:
             return succeed(None)

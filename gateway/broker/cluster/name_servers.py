@@ -1,6 +1,6 @@
-"""The name servers of the broker: one is asked, and the next one when it does not know.
+"""Name servers of the broker: one is queried, and the next one if it has no answer.
 
-Standard: `BrokerOuterAPI`, `NettyRemotingClient.getAndCreateNameserverChannel`.
+RocketMQ: `BrokerOuterAPI`, `NettyRemotingClient.getAndCreateNameserverChannel`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mqgateway.gateway.runtime.name_servers import ask_in_turn, split_addresses
 T = TypeVar("T")
 
 LOOKUP_SECONDS = 3.0
-"""How long each may take to answer. Standard: `TopicRouteInfoManager.GET_TOPIC_ROUTE_TIMEOUT`."""
+"""Time limit of each query. RocketMQ: `TopicRouteInfoManager.GET_TOPIC_ROUTE_TIMEOUT`."""
 
 
 class NameServers:
-    """Those of `namesrvAddr`, which may be changed while the broker runs."""
+    """Name servers of `namesrvAddr`, which may be changed while the broker runs."""
 
     def __init__(self, options: BrokerOptions, ask: Ask) -> None:
         self._options = options
@@ -32,17 +32,17 @@ class NameServers:
 
     @property
     def addresses(self) -> list[str]:
-        """Where they are."""
+        """Their addresses."""
         return split_addresses(self._options.namesrv_addr)
 
     def ask(self, command: RemotingCommand) -> Deferred[RemotingCommand]:
-        """The first answer that is a success; fails as `read` does."""
+        """Return the first successful answer; fails like `read`."""
         return self.read(command, accepted)
 
     def read(self, command: RemotingCommand, read: Callable[[RemotingCommand], T]) -> Deferred[T]:
-        """What `read` makes of the first answer that it does not raise an error for.
+        """Return the result of `read` for the first answer for which it raises no error.
 
-        Fails with the error of the last one, or `RemotingError` where there is none to ask.
+        Fails with the error of the last name server, or `RemotingError` if none is configured.
         """
         addresses = self.addresses
         if not addresses:
@@ -55,7 +55,7 @@ class NameServers:
 
 
 def accepted(answer: RemotingCommand) -> RemotingCommand:
-    """The answer of a name server. Raises `RemotingError` for a refusal."""
+    """Return the answer of a name server. Raises `RemotingError` for a refusal."""
     if answer.code != ResponseCode.SUCCESS:
         raise RemotingError(f"the name server answers {answer.code}, {answer.remark}")
     return answer

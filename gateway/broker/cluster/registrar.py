@@ -1,8 +1,8 @@
-"""The conversation with one name server: at most one request at a time, what changes meanwhile comes next.
+"""Registration with one name server: at most one request at a time; concurrent changes follow in the next.
 
-A server that is down is tried again every few seconds, and told everything then, however much changes until
-it is back; going down and coming back is one log line each. Standard: `BrokerOuterAPI.registerBrokerAll`,
-which tells each name server by itself.
+A server that is down is retried every few seconds, and then receives everything, however much changes until
+it is back; going down and coming back is one log line each. RocketMQ: `BrokerOuterAPI.registerBrokerAll`,
+which registers with each name server separately.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from mqgateway.gateway.runtime.loop import Clockwork, Timer
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5.0
-"""How soon a name server that could not be told is tried again."""
+"""Delay before a failed registration is retried."""
 UNREGISTER_SECONDS = 3.0
-"""How long a name server may take to say good-bye."""
+"""Time limit of an unregistration."""
 
 
 class Caller(Protocol):
-    """What is needed of a `RemotingClient`."""
+    """The part of `RemotingClient` that is needed."""
 
     def request(
         self, address: str, command: RemotingCommand, timeout: float = 3.0
@@ -41,14 +41,14 @@ class Caller(Protocol):
 
 
 class NotTakenError(Exception):
-    """A name server answered that it does not take what it was told."""
+    """A name server refused an announcement."""
 
 
 class Registrar:
-    """What one name server has yet to be told, and whether it could be reached.
+    """Pending announcements to one name server, and its reachability.
 
-    `change` is the number of the last change before it is told anything. `on_answer` is given what the server
-    says to a registration, and `on_end` is called when a conversation has ended, well or not.
+    `change` is the number of the last change before the first announcement. `on_answer` is called with the
+    server's answer to a registration, and `on_end` when a conversation has ended, successfully or not.
     """
 
     def __init__(
@@ -74,36 +74,37 @@ class Registrar:
         self._is_busy = False
         self._has_left = False
         self._retry: Timer | None = None
-        # What is to be told, up to which change, and whether that is time once nothing is under way.
+        # Pending: the topics, up to which change, and whether they are sent as soon as no request is in
+        # flight.
         self._everything = False
         self._topics: set[str] = set()
         self._noted = change
         self._is_due = False
-        # What is under way.
+        # In flight
         self._to_ask: Iterator[RemotingCommand] = iter(())
         self._telling = change
         self._reported: DataVersion | None = None
         self._checks = 0
         self._began: Deferred[None] | None = None
-        self._warned = ""  # what the server warned of last
-        self._known: Identity | None = None  # as the server knows this broker
+        self._warned = ""  # last warning of the server
+        self._known: Identity | None = None  # as the server has registered this broker
         self.heard = change
-        """The number of the last change that it has heard of, with all before."""
+        """Number of the last change that the server has received, with all before."""
 
     @property
     def is_there(self) -> bool:
-        """Whether it took what it was told last; one that has yet to answer for the first time is not."""
+        """True if the server accepted the last announcement; False before its first answer."""
         return self._is_reachable is True
 
     def begin(self) -> Deferred[None]:
-        """Tell everything for the first time; fires when that went well or did not."""
+        """Announce everything for the first time; return a Deferred that fires on success or failure."""
         began: Deferred[None] = Deferred()
         self._began = began
         self._tell_everything()
         return began
 
     def note(self, topic: str | None, change: int) -> None:
-        """A topic has changed, with None everything, as the change of this number; `tell` tells of it."""
+        """Note the change of a topic, of everything if None, with its number; `tell` announces it."""
         self._noted = change
         if topic is None:
             self._everything = True
@@ -111,7 +112,7 @@ class Registrar:
             self._topics.add(topic)
 
     def tell(self) -> None:
-        """Tell what was noted: now, or after what is under way, or with the next attempt if it is away."""
+        """Announce the noted changes: now, after the request in flight, or with the next retry."""
         self._has_left = False
         if self._is_busy:
             self._is_due = True
@@ -119,10 +120,10 @@ class Registrar:
             self._tell_now()
 
     def check(self) -> None:
-        """Register again; unless `forceRegister` asks for that always, only when the server is behind.
+        """Register again; unless `forceRegister` always requires that, only if the server's topics are stale.
 
-        Very many topics are told rarely then: what changes is told at once, and a server that knows what it
-        was told last, which it is asked, lacks nothing.
+        Very many topics are then announced rarely: changes are announced at once, and a server whose data
+        version, which is queried, matches the last announcement lacks nothing.
         """
         self._checks += 1
         is_forced = self._options.force_register and self._checks % self._announcement.periods == 0
@@ -133,13 +134,13 @@ class Registrar:
             self._converse(iter([self._announcement.version_query(self._reported)]), self._take_version)
 
     def stop(self) -> Deferred[object]:
-        """Say good-bye, if the server is there; tells nothing more."""
+        """Unregister, if the server is reachable; announce nothing more."""
         left = self.leave()
         self._is_busy = True
         return left
 
     def leave(self) -> Deferred[object]:
-        """Say good-bye, if the server is there; what was to be told is not told any more."""
+        """Unregister, if the server is reachable, and drop pending announcements."""
         self.forget()
         if not self._is_reachable or self._known is None:
             return maybeDeferred(lambda: None)
@@ -152,7 +153,7 @@ class Registrar:
         )
 
     def forget(self) -> None:
-        """Leave the server alone until it is told something again."""
+        """Send the server nothing until there is a new announcement."""
         self._has_left = True
         self._everything, self._topics, self._is_due, self._to_ask = False, set(), False, iter(())
         self._end_retry()
@@ -168,7 +169,7 @@ class Registrar:
         self.tell()
 
     def _tell_now(self) -> None:
-        # After a failure the server may lack anything, so everything is told.
+        # After a failure the server may lack anything, so everything is announced.
         names = None if self._everything or not self._is_reachable else self._topics
         self._everything, self._topics, self._is_due = False, set(), False
         self._telling = self._noted
@@ -176,10 +177,10 @@ class Registrar:
         self._converse(self._introduction(names), self._on_answer)
 
     def _introduction(self, names: set[str] | None) -> Iterator[RemotingCommand]:
-        """Yield the requests that tell of topics, and take a former identity of this broker off the server.
+        """Yield the requests that announce topics, and unregister a former identity of this broker.
 
-        The server forgets the old identity before it learns the new one: name servers of RocketMQ 4 take off
-        whoever has the id, and later ones whoever has the address.
+        The server removes the old identity before it learns the new one: name servers of RocketMQ 4 remove
+        any broker that has the id, and later ones any that has the address.
         """
         announcement, before = self._announcement, self._known
         identity = announcement.identity
@@ -190,7 +191,7 @@ class Registrar:
         self._known = identity
 
     def _converse(self, commands: Iterator[RemotingCommand], take: Callable[[RemotingCommand], None]) -> None:
-        """Ask one after the other, until there are no more, one fails or the server is left."""
+        """Send requests one after the other, until there are no more, one fails or the server is dropped."""
         self._is_busy = True
         self._to_ask = commands
         timeout = self._options.register_broker_timeout_mills / 1000
@@ -202,13 +203,13 @@ class Registrar:
                 return None
             asked = maybeDeferred(request, self._address, command, timeout)
             if command.code == RequestCode.UNREGISTER_BROKER:
-                return asked.addBoth(go_on)  # what is left of an old identity expires
+                return asked.addBoth(go_on)  # the rest of an old identity expires
             return asked.addCallback(_accepted).addCallback(self._heed).addCallback(take).addCallback(go_on)
 
         maybeDeferred(go_on, None).addCallbacks(self._done, self._failed)
 
     def _heed(self, answer: RemotingCommand) -> RemotingCommand:
-        """Log what a server remarks on a registration that it took, once."""
+        """Log the server's remark on an accepted registration, once."""
         if answer.remark and answer.remark != self._warned:
             self._warned = answer.remark
             log.warning("Name server %s: %s", self._address, answer.remark)

@@ -1,10 +1,10 @@
-"""How name servers know of this broker: registered in full again and again, and at once when topics change.
+"""Registration with the name servers: in full periodically, and at once when topics change.
 
-Each name server has a `Registrar`, which tells it what has changed. Changes are numbered: who waits until
-name servers have heard of one waits for its number, and never for a server that is down. A new role is told
-at once; a broker that is fenced leaves, and comes back when it is something again.
+Each name server has a `Registrar`, which announces changes. Changes are numbered: a caller that waits until
+name servers have a change waits for its number, and never for a server that is down. A new role is announced
+at once. A broker that is fenced unregisters, and registers again in its next role.
 
-Standard: `BrokerController.registerBrokerAll`, `registerIncrementBrokerData`, `BrokerOuterAPI`.
+RocketMQ: `BrokerController.registerBrokerAll`, `registerIncrementBrokerData`, `BrokerOuterAPI`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from mqgateway.gateway.runtime.name_servers import split_addresses
 SHORTEST_PERIOD_MILLIS = 10_000
 LONGEST_PERIOD_MILLIS = 60_000
 GATHER_SECONDS = 0.01
-"""Topic changes within this time are told together, unless somebody waits."""
+"""Topic changes within this time are announced together, unless a caller waits."""
 
 
 class Waiting(NamedTuple):
-    """Who waits until name servers have heard of a change and all before it, or until a time of the loop."""
+    """Wait until name servers have a change and all before it, or until a deadline in seconds of the loop."""
 
     change: int
     deadline: float
@@ -44,13 +44,13 @@ class Waiting(NamedTuple):
 
 
 def _nobody(main_address: str | None, ha_address: str | None) -> None:
-    """Nobody wants to know."""
+    """Ignore the master's addresses."""
 
 
 class Registration:
-    """This broker's entry with all name servers of `namesrvAddr`, kept true from `start` to `stop`.
+    """This broker's entry with all name servers of `namesrvAddr`, kept up to date from `start` to `stop`.
 
-    `on_master` is told both addresses of the group's master each time a name server says them.
+    `on_master` is called with both addresses of the group's master each time a name server returns them.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Registration:
         self._registrars: dict[str, Registrar] = {}
         self._period_timer: Timer | None = None
         self._gathering: Timer | None = None
-        self._is_urgent = False  # whether it is told when the loop has turned
-        self._changes = 0  # each has the number that this had after it
+        self._is_urgent = False  # whether changes are announced in the next turn of the loop
+        self._changes = 0  # the number of the last change
         self._waiting: deque[Waiting] = deque()
         self._expiring: Timer | None = None
         self._is_running = False
@@ -92,7 +92,7 @@ class Registration:
             self.soon()
 
     def start(self) -> Deferred[None]:
-        """Register everywhere now, and from now on; fires when each name server has answered, or has not."""
+        """Register everywhere, now and periodically; fires when all have answered or failed."""
         self._is_running = True
         self._follow_name_servers()
         registrars = () if self._role.is_fenced else self._registrars.values()
@@ -101,7 +101,7 @@ class Registration:
         return DeferredList(first, consumeErrors=True).addCallback(lambda _: None)
 
     def stop(self) -> Deferred[None]:
-        """Take this broker off every name server that can be reached; never fails."""
+        """Unregister from every name server that can be reached; never fails."""
         self._is_running = False
         for timer in (self._period_timer, self._gathering, self._expiring):
             if timer is not None and timer.active():
@@ -111,7 +111,7 @@ class Registration:
         return DeferredList(farewells, consumeErrors=True).addCallback(lambda _: None)
 
     def soon(self, topic: str | None = None) -> None:
-        """Tell of a changed topic, or with None of everything, together with what else changes right now."""
+        """Announce a changed topic, or with None everything, together with other changes of this moment."""
         if not self._tells:
             return
         self._changes += 1
@@ -121,11 +121,11 @@ class Registration:
             self._gathering = self._clockwork.callLater(GATHER_SECONDS, self._tell)
 
     def heard(self, within: float | None = None) -> Deferred[None]:
-        """Fires once each name server that is there has heard what has changed; never fails.
+        """Return a Deferred that fires once each reachable name server has the current changes; never fails.
 
-        With `within` it fires after so many seconds at the latest. They are told once the loop has turned,
-        and what changes while one of them is being told is told by the next registration: many who wait cost
-        few of them.
+        With `within` it fires after so many seconds at the latest. Changes are announced in the next turn of
+        the loop, and those made during a registration by the next one: many waiting callers cost few
+        registrations.
         """
         if self._heard_everywhere >= self._changes:
             return succeed(None)
@@ -140,7 +140,7 @@ class Registration:
         return heard
 
     def withdraw(self, topic: str) -> Deferred[None]:
-        """Remove a topic that this broker has deleted from the name servers that are there; never fails.
+        """Remove a topic that this broker has deleted from the reachable name servers; never fails.
 
         RocketMQ's tools do that themselves. Brokers of the cluster that still have the topic announce it
         again with their next registration.
@@ -158,7 +158,7 @@ class Registration:
 
     @property
     def registered(self) -> dict[str, bool]:
-        """The name servers there are to be, and whether each took what it was told last."""
+        """Configured name servers by address: True if the server accepted the last announcement."""
         return {address: registrar.is_there for address, registrar in self._registrars.items()}
 
     @property
@@ -167,20 +167,20 @@ class Registration:
 
     @property
     def _heard_everywhere(self) -> int:
-        """The last change that each name server that is there has heard of."""
+        """The last change that each reachable name server has received."""
         if not self._tells:
             return self._changes
         there = (registrar.heard for registrar in self._registrars.values() if registrar.is_there)
         return min(there, default=self._changes)
 
     def _release(self) -> None:
-        """Let those go on for whom no name server has to hear anything more."""
+        """Resolve the waits whose change all reachable name servers have."""
         heard = self._heard_everywhere
         while self._waiting and self._waiting[0].change <= heard:
             self._waiting.popleft().heard.callback(None)
 
     def _expire(self) -> None:
-        """Let those go on who have waited long enough."""
+        """Resolve the waits whose deadline has passed."""
         now = self._clockwork.seconds()
         late = [one for one in self._waiting if one.deadline <= now]
         self._waiting = deque(one for one in self._waiting if one.deadline > now)
@@ -192,9 +192,9 @@ class Registration:
             one.heard.callback(None)
 
     def _take_answer(self, answer: RemotingCommand) -> None:
-        """Take over who the master is, and which topics are ordered, as the name server's settings say.
+        """Apply the master's addresses and the ordered topics of a name server's answer.
 
-        Standard: `handleRegisterBrokerResult`, `TopicConfigManager.updateOrderTopicConfig`.
+        RocketMQ: `handleRegisterBrokerResult`, `TopicConfigManager.updateOrderTopicConfig`.
         """
         header = RegisterBrokerResponseHeader.decode(answer.ext_fields)
         self.on_master(header.master_addr, header.ha_server_addr)
@@ -224,7 +224,7 @@ class Registration:
             registrar.tell()
 
     def _follow_name_servers(self) -> None:
-        """`namesrvAddr` may be changed while the broker runs."""
+        """Follow `namesrvAddr`, which may be changed while the broker runs."""
         known = self._registrars
         addresses = split_addresses(self._options.namesrv_addr)
         self._registrars = {address: known.get(address) or self._registrar(address) for address in addresses}

@@ -1,8 +1,8 @@
-"""The queues of a topic on all brokers that have it, or its whole route, as the name servers know them.
+"""Cached routes: the queues of a topic on all its brokers, or its whole route, as name servers have them.
 
-Looked up when somebody first asks for a topic, and again now and then (`refresh`) as long as somebody does;
-whoever asks meanwhile gets what was found last. A broker that has no name servers knows its own queues.
-Standard: `TopicRouteInfoManager`.
+A topic is looked up on its first query, and again periodically (`refresh`) as long as it is queried; queries
+meanwhile return the cached route. A broker without name servers has its own queues only. RocketMQ:
+`TopicRouteInfoManager`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from mqgateway.gateway.codec.headers import GetRouteInfoRequestHeader
 log = logging.getLogger(__name__)
 
 Found = Sequence[MessageQueue] | None
-"""The queues, by broker and number; None for a topic that nobody has."""
+"""The queues, by broker and number; None for a topic that no broker has."""
 
 
 R = TypeVar("R", bound=Sequence[MessageQueue] | TopicRouteData)
 
 
 class _Cache(ABC, Generic[R]):
-    """What is known of the topics that were asked for lately."""
+    """Cache of the topics that were queried lately."""
 
     def __init__(self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers) -> None:
         self._options = options
@@ -48,14 +48,14 @@ class _Cache(ABC, Generic[R]):
 
     @abstractmethod
     def _own(self, topic: str) -> R | None:
-        """What the broker itself has of a topic."""
+        """Return the broker's own part of a topic."""
 
     @abstractmethod
     def _read(self, route: TopicRouteData, topic: str) -> R:
-        """What a route says."""
+        """Extract the value from a route."""
 
     def of(self, topic: str) -> Deferred[R | None]:
-        """What is known of a topic, None where nobody has it; never fails."""
+        """Return the value of a topic, None if no broker has it; never fails."""
         known = self._known.get(topic)
         if not known:
             return self._look_up(topic)
@@ -63,7 +63,7 @@ class _Cache(ABC, Generic[R]):
         return succeed(known)
 
     def refresh(self) -> None:
-        """Look up anew, one after another, what was asked for since the last time; forget the rest."""
+        """Look up again, one after another, the topics queried since the last refresh; evict the others."""
         self._known = {topic: found for topic, found in self._known.items() if topic in self._wanted}
         is_idle = not self._due
         self._due = list(self._known)
@@ -97,7 +97,7 @@ class _Cache(ABC, Generic[R]):
             self._tell(topic, self._known.get(topic))
 
         def read(answer: RemotingCommand) -> R | None:
-            """Raises `RemotingError`, and `BodyError`, when the answer says nothing."""
+            """Raise `RemotingError` or `BodyError` if the answer contains no route."""
             if answer.code == ResponseCode.TOPIC_NOT_EXIST:
                 return None
             return self._read(TopicRouteData.decode(accepted(answer).body), topic)
@@ -119,9 +119,9 @@ class _Cache(ABC, Generic[R]):
 
 
 class RouteCache(_Cache[Sequence[MessageQueue]]):
-    """The queues of topics, by broker and number; with `perm` 2 those that are written to.
+    """Queues of topics, by broker and number; with `perm` 2 those that can be written.
 
-    Standard: `MQClientInstance.topicRouteData2TopicSubscribeInfo`.
+    RocketMQ: `MQClientInstance.topicRouteData2TopicSubscribeInfo`.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class RouteCache(_Cache[Sequence[MessageQueue]]):
 
 
 class TopicRoutes(_Cache[TopicRouteData]):
-    """Whole routes; `reachable` has the address of this broker, as name servers are told."""
+    """Whole routes; `reachable` has the address of this broker, as name servers have it."""
 
     def __init__(
         self, options: BrokerOptions, topics: TopicTable, name_servers: NameServers, reachable: Reachable
@@ -158,7 +158,7 @@ class TopicRoutes(_Cache[TopicRouteData]):
         self._reachable = reachable
 
     def route(self, topic: str) -> Deferred[TopicRouteData | None]:
-        """The route of a topic; of one that name servers have not been told of yet, the broker's own."""
+        """Return the route of a topic; if name servers have none yet, the broker's own."""
         return self.of(topic).addCallback(lambda found: found or self._own(topic))
 
     def _own(self, topic: str) -> TopicRouteData | None:

@@ -1,4 +1,4 @@
-"""What a broker knows of the others, and what name servers know of it."""
+"""State of the cluster: other brokers, routes, and the registration with name servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mqgateway.gateway.runtime.loop import Clockwork
 
 
 class ClusterState:
-    """`client` asks other servers. Topics that change are registered soon."""
+    """Cluster state of a broker. `client` sends requests to other servers. Topic changes are registered."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ClusterState:
         self.broker_directory = BrokerDirectory(options, environment.clock, client.request, self.name_servers)
         self.route_cache = RouteCache(options, topics, self.name_servers)
         self.writable_routes = RouteCache(options, topics, self.name_servers, PERM_WRITE)
-        """Queues that are written to, where the other cache has those that are read."""
+        """Queues that can be written; the other cache has those that can be read."""
         self.routes = TopicRoutes(options, topics, self.name_servers, environment)
         self.registration = Registration(
             options,
@@ -46,7 +46,7 @@ class ClusterState:
         topics.on_change = self._topics_changed
 
     def refresh_routes(self) -> None:
-        """Look up anew what was asked for lately."""
+        """Look up again the topics that were queried lately."""
         self.route_cache.refresh()
         self.writable_routes.refresh()
         self.routes.refresh()

@@ -211,9 +211,9 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
         return held
 
     def due(self, now: int, max_offset: Callable[[str, int], int]) -> list[HeldPull]:
-        """Take out the pulls whose time is up and, every 5 seconds, those whose queue has grown.
+        """Take out the pulls whose deadline has passed and, every 5 seconds, those whose queue has grown.
 
-        What they want is not compared here: a message that no arrival told of must not stay unseen.
+        Filters are not applied here: a message without a reported arrival must not stay unseen.
         """
         expired = self.take_expired(now)
         for held in expired:

@@ -63,7 +63,7 @@ from mqgateway.gateway.codec.headers.pull import (
 from mqgateway.gateway.remoting.call import Call, Reply
 
 UNIQUE_KEY_QUERY: Final = "_UNIQUE_KEY_QUERY"
-"""The field by which a client older than 5.5 says that it asks for a unique key."""
+"""The field by which a client older than 5.5 requests a message by its unique key."""
 LITE_PULL: Final = int(RequestCode.LITE_PULL_MESSAGE)
 FOUND: Final = PullStatus.FOUND  # a look-up in an enumeration costs more than the rest of a check
 PULL_CODES: Final = {

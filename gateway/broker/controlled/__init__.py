@@ -1,1 +1,1 @@
-"""The broker under a controller, which says whether it is master or slave."""
+"""The broker as a replica of a controller, which decides whether it is master or slave."""

@@ -1,7 +1,7 @@
-"""The controllers of `controllerAddr`: which of them leads, and what it answers.
+"""Controllers of `controllerAddr`: the leader, and requests to it.
 
-Any of them says who leads (1005). Who refuses because it does not lead any more, or does not answer, is
-forgotten as leader, and asked for again with the next question. Standard: `BrokerOuterAPI`,
+Every controller returns the leader (1005). A leader that refuses because it no longer leads, or does not
+answer, is forgotten, and looked up again with the next request. RocketMQ: `BrokerOuterAPI`,
 `ReplicasManager`.
 """
 
@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 
 CALL_SECONDS = 3.0
 LEADER_SECONDS = 1.0
-"""How long each may take to say who leads."""
+"""Time limit of each query for the leader."""
 
 
 class Controllers:
-    """`leader` is the address of the one that leads, empty while that is not known."""
+    """The controllers; `leader` is the address of the leader, empty while unknown."""
 
     def __init__(self, options: BrokerOptions, ask: Ask) -> None:
         self._options = options
@@ -36,18 +36,18 @@ class Controllers:
 
     @property
     def addresses(self) -> list[str]:
-        """Where they are."""
+        """Their addresses."""
         return [part.strip() for part in self._options.controller_addr.split(";") if part.strip()]
 
     def _in_turn(self) -> Iterator[str]:
-        """All of them, another one first each time."""
+        """Yield all addresses, starting at another one each time."""
         addresses = self.addresses
         self._first += 1
         for number in range(len(addresses)):
             yield addresses[(self._first + number) % len(addresses)]
 
     async def find_leader(self) -> None:
-        """Ask who leads. Raises `RemotingError` where nobody does."""
+        """Query the leader. Raises `RemotingError` if there is none."""
         problem = "no controller is configured (controllerAddr)"
         for address in self._in_turn():
             try:
@@ -67,7 +67,7 @@ class Controllers:
         raise RemotingError(problem)
 
     async def ask(self, code: RequestCode, header: Header, body: bytes = b"") -> RemotingCommand:
-        """What the controller that leads answers. Raises `RemotingError` where there is no answer of it."""
+        """Return the leader's answer to a request. Raises `RemotingError` if it does not answer."""
         if not self.leader:
             await self.find_leader()
         try:

@@ -1,5 +1,7 @@
-"""Stands before every request of a broker under a controller: whether a master is still one is looked at
-before it does anything, as it may have been frozen since the last one."""
+"""Check of a master's authority before every request, for a broker with a controller.
+
+The process may have been frozen since the last request, so the check comes before the request has any effect.
+"""
 
 from __future__ import annotations
 
@@ -16,5 +18,5 @@ class AuthorityGuard:
         self._replica = replica
 
     def before(self, call: Call) -> None:
-        """A master in doubt is fenced now, and the request finds a fenced broker."""
+        """Fence a master in doubt, so that the request finds a fenced broker."""
         self._replica.is_authorized()

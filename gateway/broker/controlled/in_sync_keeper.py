@@ -1,5 +1,6 @@
-"""A master keeps the set of those in sync: who is to come in or to leave is asked of the controller, one
-change at a time. Standard: `ReplicasManager.checkSyncStateSetAndDoReport`, `doReportSyncStateSetChanged`.
+"""Maintenance of a master's in-sync set, by requests to the controller, one change at a time.
+
+RocketMQ: `ReplicasManager.checkSyncStateSetAndDoReport`, `doReportSyncStateSetChanged`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from mqgateway.gateway.codec.headers import AlterSyncStateSetRequestHeader
 log = logging.getLogger(__name__)
 
 PAUSE_MILLIS = 500
-"""How long nothing is asked for after the controller has refused, or not answered."""
+"""Milliseconds without requests after the controller has refused, or not answered."""
 NO_MASTER = (ResponseCode.CONTROLLER_INVALID_MASTER, ResponseCode.CONTROLLER_FENCED_MASTER_EPOCH)
 
 
 class InSyncKeeper:
-    """`on_refused` is told that the controller has refused a set, and whether it says that this broker is not
-    the master."""
+    """Keeper of a master's in-sync set.
+
+    `on_refused` is called if the controller has refused a set, with True if that says this broker is not the
+    master.
+    """
 
     def __init__(
         self,
@@ -54,7 +58,7 @@ class InSyncKeeper:
         return elapsed_millis(self._broker.clock)
 
     def tick(self, now: int) -> None:
-        """Look every few seconds who keeps up, sooner who has come or is silent; called with every beat."""
+        """Check which replicas keep up: every few seconds, or if one is new or silent."""
         if now >= self._next_look or self._has_newcomers() or self._has_silent(now):
             self._next_look = now + self._broker.options.check_sync_state_set_period
             self.consider()
@@ -73,13 +77,13 @@ class InSyncKeeper:
         return self._broker.options.prompt_heart_beat_timeout_mills
 
     def _confirmed(self) -> None:
-        """The log may be confirmed further: readers see it before senders hear of it."""
+        """Dispatch newly confirmed messages, so that readers see them before senders are answered."""
         self._broker.store.dispatch()
         if self._has_newcomers():
             self.consider()
 
     def consider(self) -> None:
-        """Ask for another set, if it should be one."""
+        """Request another set from the controller, if the set should change."""
         if not self._leads or self._is_considering:
             return
         self._is_considering = True

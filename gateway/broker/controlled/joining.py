@@ -1,6 +1,6 @@
-"""A broker takes its place in its set: it asks for an id once, and says where it is each time it starts.
+"""Registration in the replica set: apply for an id once, register the address at each start.
 
-Standard: `ReplicasManager.register`.
+RocketMQ: `ReplicasManager.register`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ log = logging.getLogger(__name__)
 
 
 class Joining:
-    """`address` is where clients reach this broker. Everything raises `RemotingError`, `HeaderError`,
-    `ConfigError` and `OSError`, and may be tried again then."""
+    """Registration of this broker, whose clients connect to `address`.
+
+    Every operation raises `RemotingError`, `HeaderError`, `ConfigError` and `OSError`, and may then be
+    retried.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Joining:
         self._address = address
 
     async def join(self) -> tuple[Identity, Told]:
-        """Who this broker is, and what its set is like."""
+        """Register; return this broker's identity, and the state of its set."""
         identity = self._files.read()
         if identity is None:
             identity = await self._ask_for_id()

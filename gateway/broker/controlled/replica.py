@@ -1,10 +1,10 @@
 """A broker whose role the controller decides.
 
-It joins its set, says each second that it is there, and asks every few seconds who is master; notices (1008)
-come sooner. What a controller says of an epoch that is over is dropped. A master keeps the set of those in
-sync (`InSyncKeeper`), and looks before each acknowledgement whether it still is the master
-(`engine.ha.authority`): it is fenced when it may have a successor. A slave asks its master itself where
-its port for slaves is, as soon as it knows who that is. Standard: `ReplicasManager`.
+It joins its set, sends heartbeats every second, and queries the master every few seconds; notifications
+(1008) arrive earlier. Answers of a controller about a past epoch are dropped. A master maintains the in-sync
+set (`InSyncKeeper`), and checks before each acknowledgement that it still is the master
+(`engine.ha.authority`): it is fenced when it may have a successor. A slave queries its master itself for the
+port for slaves, as soon as it knows the master. RocketMQ: `ReplicasManager`.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from mqgateway.gateway.remoting.exchange import RemotingError
 log = logging.getLogger(__name__)
 
 HEARTBEAT_MILLIS = 400
-"""The longest time between two heartbeats: several are to come within the shortest time-out."""
+"""Longest interval of heartbeats: several are to arrive within the shortest time-out."""
 AGAIN_MILLIS = 1000
-"""How soon what failed is tried again."""
+"""Milliseconds until a failed request is retried."""
 HEARTBEAT_SECONDS = 3.0
 EXPECTED = (RemotingError, HeaderError, ConfigError, OSError)
-"""What goes wrong without a fault of this program."""
+"""Errors that are no fault of this program."""
 
 
 class ControlledReplica:
-    """One broker of a set. `ask` asks controllers and the master."""
+    """One broker of a replica set. `ask` sends requests to controllers and the master."""
 
     def __init__(
         self,
@@ -95,17 +95,17 @@ class ControlledReplica:
         broker.cluster.registration.on_master = self._on_master
 
     def now(self) -> int:
-        """Ms of a clock that never goes back."""
+        """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._broker.clock)
 
     def stop(self) -> None:
-        """Nothing more is asked or told."""
+        """Send no more requests, and ignore answers."""
         self._is_stopped = True
 
-    # Authority.
+    # Authority
 
     def is_authorized(self) -> bool:
-        """Whether this broker is master beyond doubt; one that is in doubt is fenced."""
+        """Return True if this broker is master beyond doubt; a master in doubt is fenced."""
         if not self._role.is_master:
             return False
         now = self.now()
@@ -118,14 +118,17 @@ class ControlledReplica:
         return False
 
     def _heard(self) -> Iterator[int | None]:
-        """When each of the others in sync was heard of."""
+        """Yield the times of the last data from each of the other in-sync replicas."""
         heard = {feed.replica_id: feed.heard for feed in self._replicas.followers()}
         members = self._replicas.in_sync_set.members
         return (heard.get(number) for number in members if number != self.number)
 
     def _timeout(self) -> int:
-        """How long the controller is to wait for a word of this broker. A master whose replicas show up now
-        and then only needs the longer time, or it would be in doubt whenever controllers are away."""
+        """Return the heartbeat time-out for the controller.
+
+        A master whose replicas report only now and then needs the longest, or it would be in doubt whenever
+        controllers are unreachable.
+        """
         options, members = self._broker.options, self._replicas.in_sync_set.members
         prompt = {feed.replica_id for feed in self._replicas.followers() if feed.is_prompt}
         longest = options.controller_heart_beat_timeout_mills
@@ -139,15 +142,15 @@ class ControlledReplica:
         self._next_question = 0
 
     def _refused(self, is_no_master: bool) -> None:
-        """The controller knows something else than this broker does, perhaps another master."""
+        """Query the controller again, which has another state than this broker, perhaps another master."""
         self._next_question = 0
         if is_no_master and self._role.is_master:
             self._fence("the controller knows another master")
 
-    # Time.
+    # Ticks
 
     def tick(self) -> None:
-        """Do what is due; called with every beat."""
+        """Do the work that is due; called with every tick."""
         if self._is_stopped:
             return
         now, options = self.now(), self._broker.options
@@ -182,7 +185,7 @@ class ControlledReplica:
         Deferred.fromCoroutine(work).addBoth(ended)
 
     async def _take_turn(self) -> None:
-        """Join, or ask who is master and elect one where there is none."""
+        """Join, or query the master and elect one if there is none."""
         options, now = self._broker.options, self.now()
         if now >= self._next_leader:
             self._next_leader = now + options.sync_controller_metadata_period
@@ -202,7 +205,8 @@ class ControlledReplica:
             return
         self.number = identity.number
         if told.master == self.number and not self.epoch and not self._broker.store.was_clean:
-            # What others have of this epoch may not be in this log any more: it cannot go on in it.
+            # Other replicas may have records of this epoch that this log has lost: it cannot continue the
+            # epoch.
             raise RemotingError(
                 "this broker was master until it died, which the controller has not noticed: it waits for an "
                 "election"
@@ -222,9 +226,9 @@ class ControlledReplica:
         self._take(by_question(answer))
 
     async def hand_over(self) -> None:
-        """Have another of those in sync made master, before this one stops; nothing where there is none.
+        """Have another in-sync replica elected master, before this one stops; no-op if there is none.
 
-        Raises `RemotingError` where the controller does not do it.
+        Raises `RemotingError` if the controller does not elect it.
         """
         members = self._replicas.in_sync_set.members - {self.number}
         acked = {feed.replica_id: feed.ack_offset for feed in self._replicas.followers()}
@@ -233,7 +237,7 @@ class ControlledReplica:
             await self._elect(max(others, key=lambda number: (acked[number], -number)))
 
     async def _elect(self, designated: int | None = None) -> None:
-        """Have a master elected, this one if possible, or the one that is designated."""
+        """Have a master elected, the designated replica or this one if possible."""
         options = self._broker.options
         header = ElectMasterRequestHeader(
             cluster_name=options.broker_cluster_name,
@@ -273,16 +277,16 @@ class ControlledReplica:
         if answer.code == ResponseCode.SUCCESS and address == self.controllers.leader:
             self.authority.heard(asked, timeout)
 
-    # What the controller says.
+    # Answers of the controller
 
     def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
-        """1008: somebody is master now. Raises `HeaderError`."""
+        """1008: apply the notification of a master. Raises `HeaderError`."""
         told = by_notice(header, body)
         if self._is_registered and told.epoch > self.epoch and not self._is_stopped:
             self._take(told)
 
     def _take(self, told: Told) -> None:
-        """Be what the controller says, unless that is over."""
+        """Take the role that the controller assigned, unless the answer is stale."""
         self._must_elect = False
         if told.master is None:
             self._must_elect = not self._role.is_master or told.epoch > self.epoch
@@ -315,22 +319,22 @@ class ControlledReplica:
 
     def _follow(self, told: Told) -> None:
         self.epoch, self.master_address = told.epoch, told.address
-        # What counts as confirmed from here on is the new master's to say.
+        # The new master decides which further offsets are confirmed.
         self._replicas.agreement.limit = self._broker.store.confirm_offset
         self._role.become(RoleKind.SLAVE, broker_id=self.number, epoch=told.epoch)
         self._replication.follow_another(told.address)
         self._broker.tables.topics.enter_state(told.epoch)
         self._next_location = 0
 
-    # Where the master is.
+    # Address of the master
 
     def _on_master(self, main_address: str | None, ha_address: str | None) -> None:
-        """A name server says who the master is, which counts only where the controller has said so."""
+        """Apply a name server's addresses of the master, if they are those of the controller's master."""
         if self._role.is_slave and main_address == self.master_address:
             self._replication.on_master(main_address, ha_address)
 
     def _locate(self, now: int) -> None:
-        """Ask the master where it takes slaves."""
+        """Query the master for its replication address."""
         if self._is_locating or now < self._next_location:
             return
         self._is_locating = True

@@ -1,6 +1,6 @@
-"""1007 and 1008: the epochs of the log, and who is master now.
+"""1007 and 1008: the epochs of the log, and notifications of the current master.
 
-Standard: `AdminBrokerProcessor.getBrokerEpochCache`, `notifyBrokerRoleChanged`.
+RocketMQ: `AdminBrokerProcessor.getBrokerEpochCache`, `notifyBrokerRoleChanged`.
 """
 
 from mqgateway.engine.ha.epochs import ENDLESS
@@ -15,7 +15,7 @@ from mqgateway.gateway.remoting.call import Call, Reply
 
 
 def epoch_cache(broker: Broker, call: Call) -> Reply:
-    """1007 GET_BROKER_EPOCH_CACHE: where each epoch begins and ends."""
+    """1007 GET_BROKER_EPOCH_CACHE: start and end of each epoch."""
     controlled = broker.controlled
     if controlled is None:
         raise OperationError(Reason.SYSTEM_ERROR, "this request only for controllerMode ")

@@ -1,4 +1,4 @@
-"""What a controller says of a broker's set, out of its answers and notices."""
+"""State of a broker's replica set in answers and notifications of a controller."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from mqgateway.gateway.codec.headers import (
 
 
 class Told(NamedTuple):
-    """The master's id and address, None and empty without one; the epoch of its election; who is in sync, and
-    the epoch of that set."""
+    """Master, epoch and in-sync set as a controller reports them.
+
+    The id and address of the master are None and empty without one; `epoch` is that of its election,
+    `in_sync_epoch` that of the set.
+    """
 
     master: int | None
     address: str
@@ -26,8 +29,7 @@ class Told(NamedTuple):
 
 
 def by_registration(answer: RemotingCommand) -> Told:
-    """What 1003 is answered with; without a master that is there it says nothing else. Raises
-    `HeaderError`."""
+    """Read the answer to 1003; without a reachable master it contains nothing else. Raises `HeaderError`."""
     header = RegisterBrokerToControllerResponseHeader.decode(answer.ext_fields)
     body = SyncStateSet.decode(answer.body) if answer.body else SyncStateSet()
     return Told(
@@ -40,7 +42,7 @@ def by_registration(answer: RemotingCommand) -> Told:
 
 
 def by_question(answer: RemotingCommand) -> Told:
-    """What 1004 is answered with. Raises `HeaderError`."""
+    """Read the answer to 1004. Raises `HeaderError`."""
     header = GetReplicaInfoResponseHeader.decode(answer.ext_fields)
     body = SyncStateSet.decode(answer.body) if answer.body else SyncStateSet()
     return Told(
@@ -53,7 +55,7 @@ def by_question(answer: RemotingCommand) -> Told:
 
 
 def by_election(answer: RemotingCommand) -> Told:
-    """What 1002 is answered with, also where the master stays. Raises `HeaderError`."""
+    """Read the answer to 1002, also if the master stays. Raises `HeaderError`."""
     header = ElectMasterResponseHeader.decode(answer.ext_fields)
     body = ElectMasterResponseBody.decode(answer.body) if answer.body else ElectMasterResponseBody()
     return Told(
@@ -66,7 +68,7 @@ def by_election(answer: RemotingCommand) -> Told:
 
 
 def by_notice(header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> Told:
-    """What 1008 says. Raises `HeaderError`."""
+    """Read the notification 1008. Raises `HeaderError`."""
     found = SyncStateSet.decode(body) if body else SyncStateSet()
     return Told(
         header.master_broker_id,

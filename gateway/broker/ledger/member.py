@@ -1,9 +1,10 @@
-"""A broker whose role is its member's of a DLedger group.
+"""A broker whose role follows its member of a DLedger group.
 
-Whose member follows is a slave; whose member leads becomes the master once all of the log is committed and in
-queues: what the leader before had acknowledged can be read then, and queue offsets go on behind it. Before
-anybody leads the broker is fenced, and no name server hears of it. A send is acknowledged once the group has
-committed it. Standard: `DLedgerRoleChangeHandler`, `DLedgerCommitLog`.
+A broker whose member follows is a slave. One whose member leads becomes the master once all of the log is
+committed and in queues: then everything the earlier leader acknowledged can be read, and queue offsets
+continue after it. While there is no leader yet the broker is fenced, and not registered with name servers. A
+send is acknowledged once the group has committed it. RocketMQ: `DLedgerRoleChangeHandler`,
+`DLedgerCommitLog`.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from mqgateway.gateway.runtime.service import Runtime
 log = logging.getLogger(__name__)
 
 SETTLE_MILLIS = 3000
-"""How long a stop waits until the group has what was put."""
+"""Milliseconds a stop waits until the group has the last records."""
 SERVED = [code for code in RaftCode if code is not RaftCode.APPEND]
-"""What a broker's member answers: nobody else appends, as entries have to be records that say where they
-lie."""
+"""Raft codes that a broker's member answers.
+
+It accepts no foreign appends, as entries must be records that contain their own position.
+"""
 
 
 class NotHandedOver(EngineError):
@@ -65,13 +68,16 @@ class LedgerMember:
         self._is_over = False
         self._remoting: RemotingOptions | None = None
         self.service: RaftService | None = None
-        """The member, once it takes part."""
+        """The Raft service of the member, once it takes part."""
         ledger.appender = self
         ledger.serve(broker.store)
 
     def start(self, remoting: RemotingOptions) -> Deferred[None]:
-        """Take part, once the store is open: but not while the disk holds back what is written, as a vote has
-        to be on it. Fails with `twisted.internet.error.CannotListenError`."""
+        """Take part, once the store is open.
+
+        The start is postponed while the disk accepts no writes, as a vote must be on disk. Fails with
+        `twisted.internet.error.CannotListenError`.
+        """
         self._remoting = remoting
         on = self._broker.environment
         if self.service is not None or self._broker.store.sickness:
@@ -93,14 +99,14 @@ class LedgerMember:
         return service.start().addCallback(started)
 
     def tick(self) -> None:
-        """Begin what the disk held up; called with every beat."""
+        """Start the member if the disk delayed that; called with every tick."""
         if self.service is None and self._remoting is not None:
             self.start(self._remoting).addErrback(
                 lambda failure: log.error("the member cannot take part: %s", failure.getErrorMessage())
             )
 
     def stop(self) -> Deferred[None]:
-        """Take part no longer: what the log has is on disk, and how far it is committed."""
+        """Stop taking part, with the log and its commit index synced to disk."""
         if self.service is None or self._is_over:
             return succeed(None)
         self._is_over = True
@@ -116,18 +122,18 @@ class LedgerMember:
         return stopped.addCallback(lambda _: None)
 
     def _end(self) -> None:
-        """What the disk has of the log is not known any more: this broker is nobody until it starts again."""
+        """Fence the broker until its next start: the content of its log on disk is unknown."""
         self._is_over = True
         self._broker.role.become(RoleKind.FENCED)
 
     def is_following(self) -> bool:
-        """Whether the member follows a leader."""
+        """Return True if the member follows a leader."""
         return self.service is not None and self.service.member.role is RaftRole.FOLLOWER
 
-    # What the member is.
+    # State of the member
 
     def _follow_member(self) -> None:
-        """After each thing that the member did: be what it is, and let those go on who waited for it."""
+        """Follow the member's role and commit index, and answer requests that wait for them."""
         if self.service is None or self._is_over:
             return
         broker, member = self._broker, self.service.member
@@ -143,17 +149,17 @@ class LedgerMember:
         self._look_settled()
 
     def _is_even(self) -> bool:
-        """Whether all of the log is committed, and in queues."""
+        """Return True if all of the log is committed, and in queues."""
         return self._has_all_committed() and not self._broker.store.is_behind
 
     def _has_all_committed(self) -> bool:
         entries = self._ledger.entries
         return entries.committed_index == entries.end_index
 
-    # Appending.
+    # Appending
 
     def check(self) -> None:
-        """Whether entries are taken. Raises `AppendRefused`."""
+        """Raise `AppendRefused` if the member accepts no entries."""
         if self.service is None or self._is_over:
             raise AppendRefused(Code.NOT_LEADER)
         self.service.member.check()
@@ -165,24 +171,26 @@ class LedgerMember:
         self.service.member.append(body, None, self._now())
 
     def push(self) -> None:
-        """Send the others what was put, and have it synced here; `after_read` does so too."""
+        """Send new entries to the other members, and have them synced here; `after_read` does so too."""
         if self.service is not None and not self._is_over:
             self.service.member.push(self._now())
             self.service.carry_out()
 
     def after_read(self) -> None:
-        """What follows the requests of one read."""
+        """Dispatch and push after the requests of one read."""
         self._broker.store.dispatch()
         self.push()
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
 
-    # The end.
+    # Stop
 
     async def hand_over(self) -> None:
-        """Have the member lead that has most of the log, before this one stops; nothing where this one does
-        not lead or nobody else is there. Raises `NotHandedOver`."""
+        """Transfer the leadership to the member that has most of the log, before this one stops.
+
+        No-op if this member does not lead, or no other one is near enough. Raises `NotHandedOver`.
+        """
         service = self.service
         if service is None or service.member.role is not RaftRole.LEADER:
             return
@@ -200,7 +208,7 @@ class LedgerMember:
             raise NotHandedOver(f"{nearest} does not lead")
 
     def settle(self) -> Deferred[None]:
-        """Fires when the group has everything, or after some seconds; nothing is put any more."""
+        """Return a Deferred that fires when the group has everything, or after some seconds; for a stop."""
         self._settled = settled = Deferred[None]()
         self._settle_until = self._now() + SETTLE_MILLIS
         self.push()

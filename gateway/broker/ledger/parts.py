@@ -1,4 +1,4 @@
-"""What a broker in a DLedger group has in the place of what others have; loaded by no other broker."""
+"""Parts of a broker in a DLedger group that replace those of other brokers; imported by no other broker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 
 
 def ledger_log(environment: Environment) -> LedgerLog:
-    """The log of the member's folder, which is not opened yet."""
+    """Return the log in the member's folder, not opened yet."""
     options = environment.store_options
     return LedgerLog(
         environment.disk,
@@ -29,7 +29,7 @@ def ledger_log(environment: Environment) -> LedgerLog:
 
 
 def quorum_replicas(environment: Environment, store: MessageStore, ledger: Log) -> QuorumReplicas:
-    """Who messages wait for. Raises `ConfigError`."""
+    """Return the replicas that sends wait for. Raises `ConfigError`."""
     assert isinstance(ledger, LedgerLog)
     settings = member_settings(environment.options, environment.store_options)
     majority, patience = settings.majority, settings.ack_timeout
@@ -37,7 +37,7 @@ def quorum_replicas(environment: Environment, store: MessageStore, ledger: Log) 
 
 
 def ledger_member(broker: Broker, reactor: Reactor) -> LedgerMember:
-    """The broker as a member. Raises `ConfigError`."""
+    """Return the broker as a member of its group. Raises `ConfigError`."""
     replicas = broker.produce.durability.replicas
     assert isinstance(replicas, QuorumReplicas)
     settings = member_settings(broker.options, broker.store_options)

@@ -1,4 +1,4 @@
-"""What the settings say of a broker's DLedger group. Standard: `DLedgerCommitLog`, `BrokerStartup`."""
+"""Settings of a broker's DLedger group. RocketMQ: `DLedgerCommitLog`, `BrokerStartup`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ID = re.compile(r"[a-z][0-9]+", re.ASCII)
 
 
 def member_settings(options: BrokerOptions, store_options: StoreOptions) -> MemberSettings:
-    """The group, and which of its members this broker is. Raises `ConfigError`."""
+    """Return the settings of the group and of this member. Raises `ConfigError`."""
     peers, own = peers_of(store_options.d_leger_peers), store_options.d_leger_self_id
     if not peers:
         raise ConfigError(
@@ -46,10 +46,10 @@ def member_settings(options: BrokerOptions, store_options: StoreOptions) -> Memb
 
 
 def follower_id(self_id: str) -> int:
-    """By which id name servers know a member that does not lead. Standard: `DLedgerRoleChangeHandler`."""
+    """Return the broker id of a member that does not lead. RocketMQ: `DLedgerRoleChangeHandler`."""
     return int(self_id[1:]) + 1
 
 
 def ledger_folder(store_options: StoreOptions) -> str:
-    """Where the member's log is kept."""
+    """Return the path of the member's log folder."""
     return os.path.join(store_options.store_path_root_dir, f"dledger-{store_options.d_leger_self_id}")

@@ -1,1 +1,1 @@
-"""Lite topics: who subscribes to which, and pops of them."""
+"""Lite topics: subscriptions and pops."""

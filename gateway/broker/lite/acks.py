@@ -1,6 +1,6 @@
-"""Acknowledgements of messages of lite topics, and changes of the time for which they are invisible.
+"""Acknowledgements of messages of lite topics, and changes of their invisible time.
 
-They come as those of POP do, with the name of a lite topic; `pop.acks` hands them over. Standard:
+The requests are those of POP with the name of a lite topic; `pop.acks` passes them on. RocketMQ:
 `AckMessageProcessor.ackLite`, `ChangeInvisibleTimeProcessor.processChangeInvisibleTimeForLite`.
 """
 
@@ -13,7 +13,7 @@ from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, s
 
 
 def acknowledge_lite(broker: Broker, delivery: Delivery) -> None:
-    """One message was consumed: move the group on, and let the lite topic be popped where nothing is out."""
+    """Acknowledge one message: advance the group, and offer the lite topic again if nothing is in flight."""
     state, group, offset = broker.lite, delivery.group, delivery.offset
     if state.rules.bound_topic(group) != delivery.topic:
         raise _invalid("group type or bind topic not match.")
@@ -41,8 +41,9 @@ def acknowledge_lite(broker: Broker, delivery: Delivery) -> None:
 def change_invisible_time_lite(
     broker: Broker, delivery: Delivery, millis: int, *, is_suspended: bool
 ) -> Receipt | None:
-    """One message is to be visible again at another time, suspended the lite topic as a whole: the
-    receipt it has from now on; None where the message is not there.
+    """Change when a message, or with `is_suspended` the whole lite topic, is visible again.
+
+    Return the new receipt; None if the lite topic does not contain the message.
     """
     state, group, offset = broker.lite, delivery.group, delivery.offset
     queue = light_queue(delivery.topic, delivery.lite_topic or "")

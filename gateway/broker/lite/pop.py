@@ -1,8 +1,8 @@
-"""Pops of lite topics: messages of the lite topics a client reads, each topic in order.
+"""Pops of lite topics: messages of the lite topics a client subscribes to, each topic in order.
 
-A client that may look into a lite topic was told of it (`engine.lite.events`). What it is given is out until
-it is acknowledged or its time is over, and so long nobody of the group gets more of that lite topic.
-Standard: `PopLiteMessageProcessor`, `PopLiteLongPollingService`.
+A client is notified of the lite topics it may read (`engine.lite.events`). Delivered messages are in flight
+until they are acknowledged or their invisible time is over; until then no client of the group gets more of
+that lite topic. RocketMQ: `PopLiteMessageProcessor`, `PopLiteLongPollingService`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ MISPLACED = (
 
 
 class ReceiveLite(NamedTuple):
-    """A request for messages of the lite topics below a topic; times and `attempt_id` as of `pop.Receive`."""
+    """Request for messages of the lite topics of a parent; times and `attempt_id` as in `pop.Receive`."""
 
     client_id: str
     group: str
@@ -56,9 +56,9 @@ class ReceiveLite(NamedTuple):
 
 
 class LiteFind(NamedTuple):
-    """What one lite topic gave; `counts` says how often messages were given out before, where they were.
+    """Messages popped from one lite topic; `counts` has the delivery counts of redelivered ones.
 
-    `body` holds the records of the messages, back to back.
+    `body` contains the messages' records, back to back.
     """
 
     queue: str
@@ -68,7 +68,7 @@ class LiteFind(NamedTuple):
 
 
 class PopLiteOutcome(NamedTuple):
-    """What a pop found. Times in ms."""
+    """Result of a pop. Times in ms."""
 
     status: PollingStatus
     finds: list[LiteFind]
@@ -77,14 +77,17 @@ class PopLiteOutcome(NamedTuple):
 
     @property
     def is_found(self) -> bool:
-        """Whether there are messages."""
+        """True if there are messages."""
         return bool(self.finds)
 
 
 def pop_lite(
     broker: Broker, request: ReceiveLite, connection: ClientConnection
 ) -> PopLiteOutcome | Deferred[PopLiteOutcome]:
-    """Give out messages, or wait for them as long as the client will."""
+    """Deliver messages, or wait for them as long as the client does.
+
+    Raises `OperationError`.
+    """
     _check(broker, request, connection)
     return reading(broker, partial(_pop_or_wait, broker, request, connection))
 
@@ -135,8 +138,9 @@ def _invalid(remark: str) -> OperationError:
 
 
 def _pop(broker: Broker, request: ReceiveLite, *, may_wait: bool) -> PopLiteOutcome:
-    """Look into the queues that the client was told of, until it has enough, or would have to wait for the
-    disk. Raises `ColdRead` where that is before it has anything.
+    """Read the queues the client was notified of, until it has enough or a read would block.
+
+    Raises `ColdRead` if that is so before any message was found.
     """
     now, most = broker.store.steady.now(), request.max_messages
     finds: list[LiteFind] = []
@@ -160,7 +164,7 @@ def _pop(broker: Broker, request: ReceiveLite, *, may_wait: bool) -> PopLiteOutc
 def _pop_queue(
     broker: Broker, request: ReceiveLite, queue: str, most: int, now: int, may_wait: bool
 ) -> LiteFind | None:
-    """What one lite topic has, if nothing of it is out."""
+    """Return messages of one lite topic, if none of it is in flight."""
     group, orders = request.group, broker.lite.orders
     key = OrderKey(queue, group, QUEUE_ID)
     if orders.is_blocked(key, request.attempt_id, now) or not orders.has_room(key):
@@ -181,7 +185,10 @@ def _pop_queue(
 
 
 def _start(broker: Broker, group: str, queue: str) -> int:
-    """Where the group goes on, or begins: with the first message if that is new. Standard: `getPopOffset`."""
+    """Return the group's next offset, or its initial one: the first message of a new topic.
+
+    RocketMQ: `getPopOffset`.
+    """
     offset = broker.tables.offsets.query(group, queue, QUEUE_ID)
     if offset == UNKNOWN:
         at_first = broker.options.init_pop_offset_by_check_msg_in_mem and begins_fresh(

@@ -1,6 +1,6 @@
-"""The remoting requests of lite topics: 200070 and 200071; and 200073, which tells clients what they lost.
+"""Remoting requests of lite topics: 200070 and 200071; and 200073, which notifies clients of lost topics.
 
-Standard: `PopLiteMessageProcessor`, `LiteSubscriptionCtlProcessor`.
+RocketMQ: `PopLiteMessageProcessor`, `LiteSubscriptionCtlProcessor`.
 """
 
 from twisted.internet.defer import Deferred
@@ -33,7 +33,7 @@ from mqgateway.gateway.codec.headers import (
 from mqgateway.gateway.remoting.call import Call, Peer, Reply
 
 NOTHING_POPPED = PopLiteMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
-"""Goes with every refusal."""
+"""Header of every refusal."""
 
 
 def pop_lite_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
@@ -72,7 +72,7 @@ def _popped(outcome: PopLiteOutcome) -> Reply:
 
 
 def _order_counts(find: LiteFind) -> str:
-    """How often each message was given out before. Standard: `transformOrderCountInfo`."""
+    """Return the delivery count of each message. RocketMQ: `transformOrderCountInfo`."""
     if not find.counts:
         return ";".join("0" for _ in find.queue_offsets)
     return ";".join(message_count_info(find.queue, QUEUE_ID, *count) for count in find.counts.items())
@@ -102,7 +102,7 @@ def _change(body: LiteSubscription) -> SubscriptionChange:
 
 
 class RemotingLiteClient:
-    """A client of lite topics that is told by remoting commands what it lost."""
+    """A client of lite topics that is notified of lost topics by remoting commands."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
@@ -121,4 +121,4 @@ REQUESTS: dict[int, Translated] = {
     RequestCode.POP_LITE_MESSAGE: Translated(pop_lite_message, Use.RECEIVE_LITE),
     RequestCode.LITE_SUBSCRIPTION_CTL: Translated(control, Use.CONNECT),
 }
-"""What is answered here."""
+"""Requests of lite topics by code."""

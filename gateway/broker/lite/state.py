@@ -1,7 +1,7 @@
-"""What a broker has of lite topics: subscriptions, who is told of messages, what is out, who waits.
+"""State of lite topics: subscriptions, notifications, messages in flight, parked requests.
 
-`BrokerService` moves its time; the operations are in `pop`, `subscriptions`, `acks` and `admin.lite`. What
-was popped of a lite topic and not acknowledged holds it back for the group; this is in memory only.
+`BrokerService` drives its ticks; the operations are in `pop`, `subscriptions`, `acks` and `admin.lite`.
+Messages of a lite topic that were popped and not acknowledged block it for the group; this is in memory only.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from mqgateway.gateway.broker.tables import Tables
 log = logging.getLogger(__name__)
 
 QUEUE_ID = 0
-"""A light queue has one queue."""
+"""The only queue of an LMQ."""
 
 
 class LiteClient(Protocol):
-    """A client that subscribes to lite topics, as long as its connection lives."""
+    """A client that subscribes to lite topics, while its connection is open."""
 
     def unsubscribed(self, subscriber: Subscriber, lite_topic: str) -> None:
-        """Tell it that another client of the group has a lite topic now; one that is gone is not told."""
+        """Notify the client, if connected, that another client of its group has a lite topic now."""
         ...
 
 
 class LiteState:
-    """`route_cache` knows the queues of parents on all brokers that are written to."""
+    """State of lite topics. `route_cache` has the writable queues of parent topics on all brokers."""
 
     def __init__(
         self,
@@ -78,16 +78,16 @@ class LiteState:
         )
 
     def max_offset(self, queue: str) -> int:
-        """The end of a light queue; 0 where it is not there."""
+        """Return the end of an LMQ queue; 0 if it does not exist."""
         return self._store.max_offset(queue, QUEUE_ID)
 
     def heard(self, client_id: str, client: LiteClient) -> None:
-        """Note by which connection a client that subscribes is told what it lost."""
+        """Note the connection by which a subscribed client is notified of lost topics."""
         if self.subscriptions.of(client_id) is not None:
             self._clients[client_id] = client
 
     def arrived(self, arrivals: Iterable[Arrival]) -> None:
-        """Tell clients of messages in the lite topics they subscribe to."""
+        """Notify clients of messages in the lite topics they subscribe to."""
         if not self.subscriptions:
             return
         for arrival in arrivals:
@@ -95,19 +95,19 @@ class LiteState:
                 self.events.offer(arrival.topic)
 
     def offer(self, group: str, queue: str) -> None:
-        """Tell a client of a group that a queue may be popped, if there is more."""
+        """Notify a client of a group that a queue may be popped, if there are more messages."""
         if self.max_offset(queue) > self._offsets.query(group, queue, QUEUE_ID):
             self.events.offer(queue, group)
 
     def is_home(self, queue: str, found: Found) -> bool:
-        """Whether this broker has the lite topic of a queue; `found` are the queues of the parent."""
+        """Return True if this broker is home of the lite topic; `found` are the queues of the parent."""
         names = split_name(queue)
         own = self._options.broker_name
         brokers = [each.broker_name for each in found or ()]
         return names is None or home(names[1], brokers, own) == own
 
     def tick(self, now: int, elapsed: int) -> None:
-        """Do what is due at `now` (steady time, ms); `elapsed` is the monotonic clock's, in ms."""
+        """Do the work due at `now` (steady time, ms); `elapsed` is the monotonic clock's, in ms."""
         for key in self.orders.freed(now):
             self.offer(key.group, key.topic)
         if self.parked:
@@ -127,11 +127,11 @@ class LiteState:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is due soon."""
+        """True if work is due soon."""
         return bool(self.parked) and self.orders.is_waiting
 
     def delete(self, queues: list[str]) -> None:
-        """End lite topics, with all that is known of them; nobody is told. Standard: `deleteLmq`."""
+        """Delete lite topics, with all their state; clients are not notified. RocketMQ: `deleteLmq`."""
         for queue in queues:
             names = split_name(queue)
             for group in () if names is None else self.rules.groups_of(names[0]):
@@ -143,12 +143,12 @@ class LiteState:
             self._store.admin.delete_topics(queues)
 
     def delete_parent(self, topic: str) -> None:
-        """End all lite topics of a parent that is deleted. Standard: `cleanByParentTopic`."""
+        """Delete all lite topics of a deleted parent. RocketMQ: `cleanByParentTopic`."""
         if self.rules.is_parent(topic):
             self.delete(self.lifetimes.queues_of(topic))
 
     def _restart(self, group: str, queue: str, start: Start) -> None:
-        """Let a group go on elsewhere. Standard: `LiteSubscriptionRegistryImpl.resetOffset`."""
+        """Reset a group's offset of a lite topic. RocketMQ: `LiteSubscriptionRegistryImpl.resetOffset`."""
         current = self._offsets.query(group, queue, QUEUE_ID)
         target: int | None = None
         if start.kind == "POLICY":
@@ -165,7 +165,7 @@ class LiteState:
         self.parked.wake(OrderKey(subscriber.client_id, subscriber.group, ANY_QUEUE))
 
     def _tell_excluded(self, subscriber: Subscriber, queue: str) -> None:
-        """Another client of the group has the lite topic now."""
+        """Notify a client that another client of the group has the lite topic now."""
         client, names = self._clients.get(subscriber.client_id), split_name(queue)
         if client is not None and names is not None:
             client.unsubscribed(subscriber, names[1])

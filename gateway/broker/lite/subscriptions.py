@@ -1,6 +1,6 @@
-"""Subscriptions to lite topics: clients say which they read.
+"""Subscriptions of clients to lite topics.
 
-Standard: `LiteSubscriptionCtlProcessor`.
+RocketMQ: `LiteSubscriptionCtlProcessor`.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ NOT_CONSUMING = "java.lang.IllegalStateException: Consumer group is not allowed 
 
 
 class Action(Enum):
-    """What becomes of the lite topics that a client reads: some come or go, or all are replaced, or go."""
+    """Change of a client's lite topics: add or remove some, replace all, or remove all."""
 
     PARTIAL_ADD = auto()
     PARTIAL_REMOVE = auto()
@@ -32,7 +32,7 @@ class Action(Enum):
 
 
 class SubscriptionChange(NamedTuple):
-    """A change of what one client reads; `topic` is the parent, and `start` where new subscriptions begin."""
+    """Change of one client's subscriptions; `topic` is the parent, `start` the initial offset of new ones."""
 
     action: Action
     subscriber: Subscriber
@@ -42,16 +42,16 @@ class SubscriptionChange(NamedTuple):
 
     @property
     def adds(self) -> bool:
-        """Whether it may bring lite topics."""
+        """True if the change may add lite topics."""
         return self.action in (Action.PARTIAL_ADD, Action.COMPLETE_ADD)
 
 
 def change_subscriptions(
     broker: Broker, changes: Iterable[SubscriptionChange], client: LiteClient
 ) -> Deferred[None]:
-    """Change the subscriptions, once it is known which lite topics are at home here.
+    """Change the subscriptions, once the home brokers of their lite topics are known.
 
-    Those without a client, a group or a topic are passed over.
+    Changes without a client, a group or a topic are skipped. The Deferred may fail with `OperationError`.
     """
     changes = [each for each in changes if all(map(str.strip, (*each.subscriber, each.topic)))]
     parents = sorted({change.topic for change in changes if change.adds})

@@ -78,7 +78,7 @@ class Administration:
     def withdraw_topic(self, permit: Permit, name: str) -> Deferred[None]:
         """Remove a topic that was deleted from the name servers; the outcome fires once they have answered.
 
-        Standard: `DeleteTopicSubCommand`, where the tool does it.
+        RocketMQ: `DeleteTopicSubCommand`, where the tool does it.
         """
         self._gate.enter(permit, Use.ADMINISTER)
         return self._broker.cluster.registration.withdraw(name)

@@ -1,1 +1,1 @@
-"""Messages given out for a while: pops, acknowledgements, invisible times, and those that wait."""
+"""POP: pops, acknowledgements, changes of invisible times, and parked requests."""

@@ -1,11 +1,11 @@
-"""Acknowledgements, one by one and many at once, and changes of the time for which a message is invisible.
+"""Acknowledgements of popped messages, single and in batches, and changes of their invisible time.
 
-What was acknowledged is in the log before the outcome; with SYNC_FLUSH the outcome waits until it is on disk.
-What was popped in order has no check point: its acknowledgement moves the group's offset.
+An acknowledgement is in the log before it is answered; with SYNC_FLUSH the answer waits until it is on disk.
+Messages popped in order have no checkpoint: their acknowledgement moves the group's offset.
 
-A receipt that is not current changes nothing and is refused (`RECEIPT_STALE`), whatever is asked with it;
-only a repeated acknowledgement is answered as the first one was. The standard answers success, and the
-message comes again. Standard: `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`.
+A stale receipt changes nothing and is refused (`RECEIPT_STALE`) in every operation. Only a repeated
+acknowledgement is answered like the first. RocketMQ answers success to stale receipts, and the message is
+delivered again. RocketMQ: `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from mqgateway.gateway.broker.receipts import Delivery, is_out, parse_receipt, s
 
 
 class BatchAck(NamedTuple):
-    """Messages of one check point that were consumed; `topic` is where they lie."""
+    """Consumed messages of one checkpoint; `topic` is the topic that stores them."""
 
     topic: str
     group: str
@@ -39,7 +39,10 @@ class BatchAck(NamedTuple):
 
 
 def acknowledge(broker: Broker, delivery: Delivery, connection: ClientConnection) -> Deferred[None] | None:
-    """One message was consumed."""
+    """Acknowledge one message; return a Deferred if the answer must wait, else None.
+
+    Raises `OperationError`.
+    """
     topic, queue_id, offset = delivery.topic, delivery.queue_id, delivery.offset
     _check_queue(broker, connection, topic, queue_id)
     if delivery.lite_topic:
@@ -70,7 +73,7 @@ def acknowledge(broker: Broker, delivery: Delivery, connection: ClientConnection
 
 
 def check_receipt(broker: Broker, delivery: Delivery) -> None:
-    """Refuse a receipt that is not current, as one whose message was acknowledged is not."""
+    """Raise `OperationError` if a receipt is stale, also because its message was acknowledged."""
     receipt = parse_receipt(delivery.receipt)
     key = OrderKey(delivery.topic, delivery.group, delivery.queue_id)
     if delivery.lite_topic:
@@ -89,9 +92,9 @@ def check_receipt(broker: Broker, delivery: Delivery) -> None:
 def acknowledge_batch(
     broker: Broker, acks: Iterable[BatchAck], connection: ClientConnection
 ) -> Steps[Deferred[None] | None]:
-    """Many messages were consumed, of several pops; those of each are a step.
+    """Acknowledge many messages of several pops, in a cooperative task with a step for each checkpoint.
 
-    Where receipts are not current the others count, and the whole is refused.
+    If some receipts are stale, the other messages are acknowledged, and the request is refused.
     """
     waiting: list[Deferred[None]] = []
     are_current = True
@@ -113,15 +116,17 @@ def acknowledge_batch(
 
 
 def _first(failure: Failure) -> Failure:
-    """What failed, of several."""
+    """Return the first failure of several."""
     return failure.value.subFailure if isinstance(failure.value, FirstError) else failure
 
 
 def _acknowledge_many(
     broker: Broker, connection: ClientConnection, ack: BatchAck
 ) -> tuple[Deferred[None] | None, bool]:
-    """Messages of one check point; those that are not there, or not any more, are passed over. With whether
-    the receipts of all others were current."""
+    """Acknowledge messages of one checkpoint; offsets outside the queue are skipped.
+
+    Return what to wait for, if anything, and whether the receipts of all others were current.
+    """
     topic, group, queue_id, receipt, offsets = ack
     config = broker.tables.topics.get(topic)
     if config is None or not 0 <= queue_id < config.read_queue_nums:
@@ -151,9 +156,10 @@ def _acknowledge_many(
 def change_invisible_time(
     broker: Broker, delivery: Delivery, millis: int, connection: ClientConnection, *, is_suspended: bool
 ) -> Receipt | Deferred[Receipt] | None:
-    """One message is to be visible again at another time: the receipt it has from now on.
+    """Change when a message is visible again, and return its new receipt.
 
-    Suspended, the delivery does not count. None where the message is not there.
+    If `is_suspended`, the delivery does not count. Return None if the queue does not contain the message.
+    Raises `OperationError`.
     """
     topic, queue_id, offset = delivery.topic, delivery.queue_id, delivery.offset
     _check_queue(broker, connection, topic, queue_id)
@@ -166,11 +172,11 @@ def change_invisible_time(
     now = broker.store.steady.now()
     if receipt.is_ordered:
         return _change_in_order(broker, key, delivery.offset, millis, receipt, now)
-    # Check points are told apart by their times: the new one may not be taken for one that it replaces.
+    # Times identify checkpoints: the new one must differ from the one that it replaces.
     pop_time = max(now, receipt.pop_time + 1)
     changed = receipt._replace(start_offset=offset, pop_time=pop_time, invisible_time=millis)
     if validate_group(delivery.group) is not None:
-        return changed  # nothing was popped by such a group, so there is nothing to store
+        return changed  # such a group popped nothing, so there is nothing to store
     log_end = broker.store.max_physical_offset
     old = _point_key(key, receipt)
     if broker.pop.log.state(old, offset, receipt.revive_time) is not ReceiptState.CURRENT:
@@ -198,18 +204,21 @@ def _receipt(broker: Broker, text: str) -> Receipt:
 
 
 def _check_revive_queue(broker: Broker, receipt: Receipt) -> None:
-    """Nothing is put where it is never read."""
+    """Refuse a revive queue that does not exist: records in it would never be read."""
     if not broker.pop.log.has_revive_queue(receipt.revive_queue_id):
         raise OperationError(Reason.SYSTEM_ERROR, f"there is no revive queue {receipt.revive_queue_id}")
 
 
 def _point_key(key: OrderKey, receipt: Receipt) -> PointKey:
-    """The check point of a message."""
+    """Return the key of a message's checkpoint."""
     return PointKey(*key, receipt.start_offset, receipt.pop_time, receipt.broker_name)
 
 
 def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[None] | None:
-    """Wait until what was put is as safe as configured, or stored by another broker; None where it is."""
+    """Wait until a record is as durable as configured, or stored by another broker; None if it already is.
+
+    Raises `OperationError` if it was not stored.
+    """
     if isinstance(put, Deferred):
         return put.addCallback(lambda result: _stored(broker, result))
     if put.status is not PutStatus.PUT_OK:
@@ -222,10 +231,9 @@ def _stored(broker: Broker, put: PutResult | Deferred[PutResult]) -> Deferred[No
 def _consume_in_order(
     broker: Broker, connection: ClientConnection, key: OrderKey, offset: int, pop_time: int
 ) -> bool:
-    """Move the group's offset, and let the next one pop where nothing is out any more; false where the
-    message was popped again meanwhile.
+    """Move the group's offset, and wake the next pop if no message of the queue is in flight.
 
-    Standard: `AckMessageProcessor.ackOrderly`.
+    Return False if the message was popped again meanwhile. RocketMQ: `AckMessageProcessor.ackOrderly`.
     """
     topic, group, queue_id = key
     offsets, orders = broker.tables.offsets, broker.pop.orders
@@ -255,7 +263,7 @@ def _change_in_order(
 ) -> Receipt:
     """Change when a message that was popped in order is visible again.
 
-    Standard: `processChangeInvisibleTimeForOrder`.
+    RocketMQ: `processChangeInvisibleTimeForOrder`.
     """
     if not is_out(broker, broker.pop.orders, key, offset, receipt.pop_time):
         raise stale()

@@ -1,10 +1,10 @@
-"""POP on a slave that acts for its master: check points and acknowledgements are stored by another broker.
+"""POP on a slave that acts for its master: another broker stores checkpoints and acknowledgements.
 
-They are there before the answer, as they are in the log of a master. Until then nobody else of the group is
-given anything of the queue (`busy`): what is under way may yet fail, and be given out again. Who stores them
-reads the messages here when their time has come (`engine.pop.foreign`), and puts them into its own retry
-topic. What is popped in order has no check point, and waits for nothing. Standard:
-`EscapeBridge.asyncPutMessageToSpecificQueue`, which answers acknowledgements whatever became of them.
+They are stored before the answer, as on a master. Until then nothing of the queue is delivered to other
+consumers of the group (`busy`): a store in flight may fail, and its messages be delivered again. The broker
+that stores them reads the messages here when they become visible (`engine.pop.foreign`), and puts them into
+its own retry topic. Messages popped in order have no checkpoint, and wait for nothing. RocketMQ:
+`EscapeBridge.asyncPutMessageToSpecificQueue`, which answers acknowledgements whatever their outcome.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ NOT_THERE = PutResult(PutStatus.PUT_TO_REMOTE_BROKER_FAIL, remark="no other brok
 
 
 class Taking(NamedTuple):
-    """What one queue gives out: the check point, and where the group goes on."""
+    """Messages to deliver from one queue: their checkpoint, and the group's next offset."""
 
     point: CheckPoint
     next_offset: int
 
     @property
     def place(self) -> OrderKey:
-        """The queue, which is busy meanwhile."""
+        """The queue, which is busy while the checkpoint is stored."""
         return OrderKey(self.point.key.topic, self.point.key.group, self.point.key.queue_id)
 
 
 class PopsAway:
-    """There as long as the slave acts."""
+    """POP state of a slave that acts for its master; None on other brokers."""
 
     def __init__(self, log: PopLog, escape: Escape) -> None:
         self._log = log
         self._escape = escape
         self.busy: set[OrderKey] = set()
-        """Queues whose check points are under way."""
+        """Queues whose checkpoints are in flight."""
 
     def store(self, takings: Sequence[Taking], queue_id: int) -> Deferred[list[PutResult]]:
-        """Have check points stored; fires with what became of each."""
+        """Store checkpoints on another broker; return a Deferred of the result of each."""
         self.busy |= {taking.place for taking in takings}
         return gatherResults([self._send([self._log.message_of(one.point, queue_id)]) for one in takings])
 
     def popped(self, taking: Taking) -> None:
-        """A check point is stored: the group goes on behind it."""
+        """Move the group past the messages of a stored checkpoint."""
         self._log.popped(taking.point, taking.next_offset)
 
     def acknowledge(self, acks: Sequence[Ack], queue_id: int, revive_time: int) -> Deferred[PutResult]:
-        """Have acknowledgements stored; fires with what became of them."""
+        """Store acknowledgements on another broker; return a Deferred of the result."""
         messages = [self._log.message_of(ack, queue_id, revive_time) for ack in acks]
 
         def done(result: PutResult) -> PutResult:
@@ -65,7 +65,7 @@ class PopsAway:
         return self._send(messages).addCallback(done)
 
     def change(self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int) -> Deferred[PutResult]:
-        """Have the new check point stored, then the acknowledgement that ends the old one."""
+        """Store the new checkpoint on another broker, then the acknowledgement that ends the old one."""
         messages = [
             self._log.message_of(point, queue_id),
             self._log.message_of(ack, queue_id, revive_time, is_replaced=True),
@@ -79,7 +79,7 @@ class PopsAway:
         return self._send(messages).addCallback(done)
 
     def _send(self, messages: Sequence[Message]) -> Deferred[PutResult]:
-        """Send them one after the other, as long as that succeeds."""
+        """Send the messages one after the other until one fails."""
         if not messages:
             return succeed(PutResult(PutStatus.PUT_OK))
         refusal = self._log.put_aside(messages[0])

@@ -1,6 +1,6 @@
-"""What a pop, and what asks about pops, is checked for before all else.
+"""Checks of pops and of queries about pops, made before anything else.
 
-Standard: `PopMessageProcessor`, `PeekMessageProcessor`, `NotificationProcessor`.
+RocketMQ: `PopMessageProcessor`, `PeekMessageProcessor`, `NotificationProcessor`.
 """
 
 from mqgateway.engine.errors import FilterError
@@ -14,7 +14,10 @@ from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
 
 
 def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> TopicConfig:
-    """The topic, once it is known and readable and has the queue; any negative queue is every queue."""
+    """Return the topic if it is readable and has the queue; negative queue ids stand for all queues.
+
+    Raises `OperationError`.
+    """
     config = known_topic(broker, topic)
     if not config.perm & PERM_READ:
         raise OperationError(Reason.NO_PERMISSION, f"the topic[{topic}] peeking message is forbidden")
@@ -24,7 +27,7 @@ def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queu
 
 
 def known_topic(broker: Broker, topic: str) -> TopicConfig:
-    """The topic, which must be there."""
+    """Return the topic. Raises `OperationError` if it does not exist."""
     config = broker.tables.topics.get(topic)
     if config is None:
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"topic[{topic}] not exist, apply first please! {FAQ}")
@@ -34,7 +37,7 @@ def known_topic(broker: Broker, topic: str) -> TopicConfig:
 def no_queue(
     connection: ClientConnection, config: TopicConfig, queue_id: int, reason: Reason
 ) -> OperationError:
-    """The refusal of a queue that the topic does not have."""
+    """Return the refusal of a queue that the topic does not have."""
     return OperationError(
         reason,
         f"queueId[{queue_id}] is illegal, topic:[{config.topic_name}] "
@@ -43,7 +46,7 @@ def no_queue(
 
 
 def checked_group(broker: Broker, name: str) -> SubscriptionGroupConfig:
-    """The group's settings, once it may consume."""
+    """Return the group's settings. Raises `OperationError` if it does not exist or may not consume."""
     group = broker.tables.groups.find(name)
     if group is None:
         raise OperationError(
@@ -55,7 +58,10 @@ def checked_group(broker: Broker, name: str) -> SubscriptionGroupConfig:
 
 
 def wanted_by(broker: Broker, topic: str, expression: str | None, expression_type: str | None) -> Wanted:
-    """What an expression of a request lets pass; None for everything."""
+    """Return the filter of a request's expression; None for no filter.
+
+    Raises `OperationError` if the expression cannot be parsed.
+    """
     if not expression:
         return None
     try:

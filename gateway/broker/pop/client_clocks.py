@@ -1,10 +1,10 @@
-"""How far the clocks of popping clients are behind ours.
+"""Lag of popping clients' clocks behind the broker's.
 
-A pop says when it was asked, and one that comes after its time is refused: its client waits no more. By the
-two clocks alone nobody can tell lateness from a difference between them, and the standard refuses a client
-whose clock is further behind than it waits again and again. So what a refusal showed is taken for the
-difference between the clocks from then on: of a client whose clock is behind one pop is refused for each
-connection, or each time that a clock is set.
+A pop contains the time of the request; a pop that arrives after its deadline is refused, as its client no
+longer waits. The two clocks alone do not distinguish lateness from a difference between them: RocketMQ
+refuses again and again a client whose clock lags by more than it waits. So the lag that a refusal showed
+counts as the difference between the clocks from then on. Of a client whose clock lags, one pop is refused for
+each connection, or each time a clock is set.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class ClientClocks:
-    """The differences, of those only who were taken for late."""
+    """Lags of the clients that were taken to be late."""
 
     def __init__(self) -> None:
         self._behind: dict[ClientConnection, int] = {}
 
     def behind(self, connection: ClientConnection) -> int:
-        """How many ms a client's clock is behind ours, as far as that is known; 0 where it is not."""
+        """Return by how many ms a client's clock lags behind ours; 0 if unknown."""
         return self._behind.get(connection, 0)
 
     def is_late(self, connection: ClientConnection, passed: int, allowed: int) -> bool:
-        """Whether a request came too late: `passed` ms, by the two clocks, of those `allowed`."""
+        """Return True if a request is late: `passed` ms by the two clocks, of those `allowed`."""
         known = self._behind.get(connection, 0)
         if passed - known > allowed:
             self._behind[connection] = passed

@@ -1,11 +1,11 @@
-"""Acknowledgements of one turn: those of messages that were popped together are stored as one.
+"""Acknowledgements of one turn: those of messages popped together are stored as one record.
 
-Push consumers acknowledge each message by itself, many in one read. To store each costs more than all else
-that is done for a popped message: a record with a timer, its unit, its index entry, its place in the wheel,
-all of it once more when its time has come. So within a turn they are only noted; at its end, before any
-answer is written, there is one acknowledgement for each check point, spelled as the standard spells many at
-once. Nothing is answered before it is stored. Standard: `BatchAckMsg`, and `PopBufferMergeService`, which
-keeps acknowledgements in memory for seconds.
+Push consumers acknowledge each message by itself, many in one read. Storing each separately costs more than
+everything else that a popped message needs: a record with a timer, its unit, its index entry, its slot in the
+wheel, and all of it again when the timer is due. So within a turn acknowledgements are only noted. At its
+end, before any answer is written, one acknowledgement is stored for each checkpoint, in RocketMQ's form for
+batches. No acknowledgement is answered before it is stored. RocketMQ: `BatchAckMsg`, and
+`PopBufferMergeService`, which keeps acknowledgements in memory for seconds.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from mqgateway.engine.store.message_store import PutResult
 
 Store = Callable[[Sequence[Ack], int, int], "PutResult | Deferred[PutResult]"]
 Place = tuple[PointKey, int, int]
-"""A check point, its revive queue, and when its messages are visible again (ms)."""
+"""A checkpoint, its revive queue, and when its messages are visible again (ms)."""
 
 
 class _Point:
-    """What was acknowledged of a check point, and who waits for that."""
+    """Acknowledged offsets of a checkpoint, and the requests that wait for their storage."""
 
     __slots__ = ("offsets", "waiting")
 
@@ -35,8 +35,11 @@ class _Point:
 
 
 class GatheredAcks:
-    """`store` stores acknowledgements of one check point; `is_turn` says whether `settle` will be called
-    before answers are written."""
+    """Acknowledgements noted within a turn.
+
+    `store` stores acknowledgements of one checkpoint. `is_turn` returns True if `settle` will be called
+    before answers are written.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -44,7 +47,7 @@ class GatheredAcks:
         self.is_turn: Callable[[], bool] = lambda: False
 
     def add(self, point: PointKey, offset: int, queue_id: int, revive_time: int) -> Deferred[PutResult]:
-        """Note a message that was consumed; fires with what became of it."""
+        """Note a consumed message; return a Deferred of the result of its storage."""
         place = point, queue_id, revive_time
         gathered = self._points.get(place)
         if gathered is None:
@@ -55,7 +58,7 @@ class GatheredAcks:
         return waiting
 
     def settle(self) -> None:
-        """Store what was noted, and tell who waits."""
+        """Store the noted acknowledgements, and resolve their Deferreds."""
         if not self._points:
             return
         points, self._points = self._points, {}
@@ -63,7 +66,7 @@ class GatheredAcks:
             acks = Ack.of_all(point, gathered.offsets, is_batch=len(gathered.offsets) > 1)
             try:
                 stored = self._store(acks, queue_id, revive_time)
-            except Exception as error:  # whatever it is: nobody may wait for ever
+            except Exception as error:  # any error: no request may wait for ever
                 for waiting in gathered.waiting:
                     waiting.errback(error)
                 continue

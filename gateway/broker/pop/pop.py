@@ -1,10 +1,10 @@
-"""Pops: messages of a topic that nobody of the group has, each to be acknowledged.
+"""Pops: deliver messages that no consumer of the group has in flight, each to be acknowledged.
 
-The way: `pop` checks request, broker, topic and group, reads the queues (`reading`), then stores a check
-point for what each queue gave, or notes it as out if it is popped in order. What finds nothing and may wait
-is parked (`parked_pops`); who is woken goes the way once more. Messages of the retry topics are given out
-under the topic itself. Where a slave acts for its master the check points are stored by another broker
-(`away`), and the outcome waits for that. Standard: `PopMessageProcessor`.
+`pop` checks request, broker, topic and group, and reads the queues (`reading`). It then stores a checkpoint
+for the messages of each queue, or records them as in flight if they are popped in order. A pop that finds
+nothing and may wait is parked (`parked_pops`); a woken pop starts over. Messages of the retry topics are
+delivered under the topic itself. On a slave that acts for its master, another broker stores the checkpoints
+(`away`), and the outcome waits for that. RocketMQ: `PopMessageProcessor`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,17 +44,17 @@ from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wa
 from mqgateway.gateway.broker.pop.reading import Found, Receive, as_given_out, queues_to_read, read
 
 SCAN_ROUNDS = 16
-"""How often a pop reads on that was given nothing but messages it does not want."""
+"""Reads of one pop while they find only messages that its filter rejects."""
 
 SKIPPED = (GetStatus.NO_MATCHED_MESSAGE, GetStatus.MESSAGE_WAS_REMOVING, GetStatus.OFFSET_FOUND_NULL)
-"""Nothing was found, but there is a place to go on from."""
+"""Statuses of a read that found nothing, but has a next offset."""
 
 
 class PopFind(NamedTuple):
-    """What one queue gave, from the messages at `start_offset` on, where the check point starts.
+    """Messages popped from one queue; the checkpoint starts at `start_offset`.
 
-    `body` holds the records of the messages, back to back. Popped in order, `counts` says of messages how
-    often they were given out before, where they were.
+    `body` contains the messages' records, back to back. Of messages popped in order, `counts` maps each
+    message that was delivered before to the number of its deliveries.
     """
 
     topic: str
@@ -66,7 +66,10 @@ class PopFind(NamedTuple):
 
 
 class PopOutcome(NamedTuple):
-    """What a pop found. Times in ms; `rest` counts messages that could be popped beside those."""
+    """Result of a pop. Times in ms.
+
+    `rest` counts the messages that could be popped besides these.
+    """
 
     status: PollingStatus
     finds: list[PopFind]
@@ -77,12 +80,12 @@ class PopOutcome(NamedTuple):
 
     @property
     def is_found(self) -> bool:
-        """Whether there are messages."""
+        """True if there are messages."""
         return bool(self.finds)
 
 
 class CheckedPop(NamedTuple):
-    """A pop that passed the checks, and whose it is."""
+    """A checked pop, with its connection."""
 
     connection: ClientConnection
     request: Receive
@@ -92,7 +95,10 @@ class CheckedPop(NamedTuple):
 
 
 def pop(broker: Broker, request: Receive, connection: ClientConnection) -> PopOutcome | Deferred[PopOutcome]:
-    """Give out messages, or wait for them as long as the client will."""
+    """Deliver messages, or wait for them as long as the client does.
+
+    Raises `OperationError`.
+    """
     topic, group = _checked(broker, request, connection)
     wanted = wanted_by(broker, request.topic, request.expression, request.expression_type)
     checked = CheckedPop(connection, request, topic, group, wanted)
@@ -138,14 +144,14 @@ def _pop_or_wait(broker: Broker, checked: CheckedPop, rounds: int) -> PopOutcome
 
 
 def _look(broker: Broker, checked: CheckedPop, is_last: bool) -> PopOutcome | Deferred[PopOutcome] | None:
-    """Look once more for one that waits; who waits for the disk is answered, whatever comes from there."""
+    """Read again for a parked pop; a read that waits for the disk is answered whatever it finds."""
     outcome = reading(broker, lambda rounds: _pop(broker, checked, may_wait=not rounds))
     is_answer = is_last or isinstance(outcome, Deferred) or outcome.is_found
     return outcome if is_answer else None
 
 
 def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome | Deferred[PopOutcome]:
-    """Read and give out, or have it stored elsewhere that this is given out. Raises `ColdRead`."""
+    """Read and deliver, or have another broker record the delivery first. Raises `ColdRead`."""
     request, away = checked.request, broker.pop.away
     for _ in range(SCAN_ROUNDS):
         queues = list(queues_to_read(broker, request, checked.topic, checked.group))
@@ -169,13 +175,13 @@ def _pop(broker: Broker, checked: CheckedPop, *, may_wait: bool) -> PopOutcome |
 
 
 def _is_partial(found: Found) -> bool:
-    """Whether a queue was read a part of the way, without finding anything."""
+    """Return True if a queue was read only partly, without finding a message."""
     result = found.result
     return result.status in SKIPPED and found.offset < result.next_offset < result.max_offset
 
 
 def _receipt(broker: Broker, request: Receive) -> Receipt:
-    """What all messages of a pop that is made now have in common."""
+    """Return the fields that the receipts of all messages of a pop share."""
     queue_id = ORDER_REVIVE_QUEUE if request.is_ordered else broker.pop.log.next_revive_queue()
     now = broker.store.steady.now()
     return Receipt(0, now, request.invisible_time, queue_id, "", broker.options.broker_name)
@@ -189,7 +195,7 @@ def _give_out_away(
     receipt: Receipt,
     away: PopsAway,
 ) -> Deferred[PopOutcome]:
-    """Give out what was found, as far as its check points are stored by another broker."""
+    """Deliver the messages found whose checkpoints another broker stores."""
     takings = {
         one.queue: Taking(_point(broker, request, receipt, one), one.result.next_offset)
         for one in found
@@ -227,7 +233,7 @@ def _give_out(
     receipt: Receipt,
     take: Callable[[Found], OperationError | None],
 ) -> PopOutcome:
-    """Note what is given out; `take` gives why a queue may not give anything out."""
+    """Record the deliveries; `take` returns the error if a queue's messages may not be delivered."""
     finds: list[PopFind] = []
     for one in found:
         queue, result = one.queue, one.result
@@ -257,7 +263,7 @@ def _give_out(
 
 
 def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> CheckPoint:
-    """The check point of what one queue gave."""
+    """Return the checkpoint of the messages of one queue."""
     (topic, queue_id), start, result = one
     key = PointKey(topic, request.group, queue_id, start, receipt.pop_time, receipt.broker_name)
     distances = tuple(offset - start for offset in result.queue_offsets)
@@ -266,20 +272,20 @@ def _point(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> Ch
 
 
 def _take(broker: Broker, request: Receive, receipt: Receipt, one: Found) -> OperationError | None:
-    """Store the check point of what one queue gave; gives why that failed, and nothing may be given out."""
+    """Store the checkpoint of one queue's messages; return the error that forbids their delivery."""
     point = _point(broker, request, receipt, one)
     return _refusal(broker.pop.log.pop(point, receipt.revive_queue_id, one.result.next_offset))
 
 
 def _refusal(put: PutResult) -> OperationError | None:
-    """Why nothing may be given out, if a check point is not stored."""
+    """Return the error of a checkpoint that is not stored; None if it is."""
     if put.status is PutStatus.PUT_OK:
         return None
     return OperationError(Reason.SYSTEM_ERROR, f"nothing can be delivered: {put.remark or put.status.name}")
 
 
 def _take_in_order(broker: Broker, request: Receive, one: Found, now: int) -> Mapping[int, int]:
-    """Note what is out of one queue; gives how often messages were given out before."""
+    """Record messages of one queue as in flight; return how often messages were delivered before."""
     (topic, queue_id), start, result = one
     key = OrderKey(topic, request.group, queue_id)
     offsets = tuple(result.queue_offsets)
@@ -291,7 +297,7 @@ def _take_in_order(broker: Broker, request: Receive, one: Found, now: int) -> Ma
 
 
 def _skip(broker: Broker, request: Receive, one: Found) -> None:
-    """Let the group go on behind what it does not want."""
+    """Move the group past messages that its filter rejects."""
     (topic, queue_id), start, result = one
     if result.status not in SKIPPED or result.next_offset == start:
         return

@@ -1,7 +1,6 @@
-"""Peek, notification and polling info: what a pop would find, and who waits.
+"""Peek, notification and polling info: queries about the messages a pop would find, and the parked pops.
 
-None of them takes anything. Standard: `PeekMessageProcessor`, `NotificationProcessor`,
-`PollingInfoProcessor`.
+They deliver nothing. RocketMQ: `PeekMessageProcessor`, `NotificationProcessor`, `PollingInfoProcessor`.
 """
 
 from collections.abc import Iterator
@@ -24,11 +23,11 @@ from mqgateway.gateway.broker.pop.checks import checked_group, checked_topic, wa
 
 MISPLACED = (GetStatus.OFFSET_TOO_SMALL, GetStatus.OFFSET_OVERFLOW_BADLY)
 RETRY_EVERY = 5
-"""Every how many times a peek looks for messages that come again first."""
+"""Every n-th peek, on average, reads retried messages first."""
 
 
 class Peek(NamedTuple):
-    """A request for messages that stay where they are."""
+    """Request for messages without delivering them."""
 
     group: str
     topic: str
@@ -37,14 +36,14 @@ class Peek(NamedTuple):
 
 
 class PeekOutcome(NamedTuple):
-    """The records of messages, queue by queue; `rest` counts all that could be popped."""
+    """Records of messages by queue; `rest` counts all messages that could be popped."""
 
     bodies: list[bytes]
     rest: int
 
 
 class Watch(NamedTuple):
-    """A request to be told when a pop would find something; fields have the meaning of those of `Receive`."""
+    """Request for a notification when a pop would find something; fields as in `Receive`."""
 
     group: str
     topic: str
@@ -58,14 +57,14 @@ class Watch(NamedTuple):
 
 
 class NotificationOutcome(NamedTuple):
-    """Whether a pop would find something; it is not waited for where too many wait."""
+    """Answer to a notification request; `is_polling_full` if too many requests are parked."""
 
     has_message: bool
     is_polling_full: bool = False
 
 
 def peek(broker: Broker, request: Peek, connection: ClientConnection) -> PeekOutcome | Deferred[PeekOutcome]:
-    """Messages that a pop would be given."""
+    """Return messages that a pop would deliver. Raises `OperationError`."""
     check_readable(broker, "peeking")
     topic = checked_topic(broker, connection, request.topic, request.queue_id)
     checked_group(broker, request.group)
@@ -73,7 +72,7 @@ def peek(broker: Broker, request: Peek, connection: ClientConnection) -> PeekOut
 
 
 def _peek(broker: Broker, request: Peek, topic: TopicConfig, *, may_wait: bool) -> PeekOutcome:
-    """Read the queues, those of messages that come again first or last. Raises `ColdRead`."""
+    """Read the queues, those of retried messages first or last. Raises `ColdRead`."""
     group, store = request.group, broker.store
     limits, chance = transfer_limits(broker.store_options), broker.pop.chance()
     places = list(_queues(topic, request.queue_id, chance))
@@ -104,7 +103,7 @@ def _peek(broker: Broker, request: Peek, topic: TopicConfig, *, may_wait: bool) 
 def notification(
     broker: Broker, request: Watch, connection: ClientConnection
 ) -> NotificationOutcome | Deferred[NotificationOutcome]:
-    """Tell when a pop would find something, or when the time is up."""
+    """Answer when a pop would find something, or when the time is up. Raises `OperationError`."""
     check_readable(broker, "peeking")
     topic = checked_topic(broker, connection, request.topic, request.queue_id)
     checked_group(broker, request.group)
@@ -140,7 +139,7 @@ def _has_message(broker: Broker, request: Watch, topic: TopicConfig, wanted: Wan
 
 
 def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Wanted) -> bool:
-    """Whether one queue has something; of few messages those are left out that nobody wants."""
+    """Return True if a queue has messages; if they are few, only those that match the tags count."""
     group, now = request.group, broker.store.steady.now()
     key = OrderKey(request.topic, group, queue_id)
     if request.is_ordered and broker.pop.orders.is_blocked(key, request.attempt_id, now):
@@ -151,12 +150,12 @@ def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Want
         return rest > 0
     units = broker.store.consume_queue_units(topic, queue_id, offset, max(rest, 0))
     has_batches = broker.tables.topics.has_batch_queues(topic)
-    # The unit of a batch of Kafka does not say what tags are in it.
+    # The unit of a Kafka batch does not contain the tags of its messages.
     return any(code in wanted or (has_batches and not code) for _, _, code in units)
 
 
 def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connection: ClientConnection) -> int:
-    """How many pops wait for a queue; any negative one is any queue."""
+    """Return the number of pops parked for a queue, any if negative. Raises `OperationError`."""
     check_readable(broker, "peeking")
     checked_topic(broker, connection, topic, queue_id)
     checked_group(broker, group)
@@ -164,7 +163,7 @@ def polling_info(broker: Broker, topic: str, group: str, queue_id: int, connecti
 
 
 def _queues(topic: TopicConfig, queue_id: int, start: int) -> Iterator[tuple[str, int]]:
-    """One queue, or all of them from anywhere on."""
+    """Yield one queue, or all of them starting anywhere."""
     if queue_id >= 0:
         yield topic.topic_name, queue_id
         return
@@ -173,7 +172,7 @@ def _queues(topic: TopicConfig, queue_id: int, start: int) -> Iterator[tuple[str
 
 
 def _retries(broker: Broker, topic: str, group: str, chance: int) -> Iterator[TopicConfig]:
-    """The retry topics there are."""
+    """Yield the retry topics that exist."""
     options = broker.options
     kinds = [options.enable_retry_topic_v2]
     if options.enable_retry_topic_v2 and options.retrieve_message_from_pop_retry_topic_v1:

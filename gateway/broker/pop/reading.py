@@ -1,7 +1,7 @@
-"""Which messages a pop gets: from which queues, in which order, from where on.
+"""Reads of a pop: which queues, in which order, from which offset.
 
-Reading changes nothing but where a group begins; so it may end with `ColdRead`, and be done again once the
-messages are in memory. Standard: `PopMessageProcessor.popMsgFromTopic`, `popMsgFromQueue`.
+Reading changes only the initial offset of a group. So it may end with `ColdRead`, and be repeated once the
+messages are in memory. RocketMQ: `PopMessageProcessor.popMsgFromTopic`, `popMsgFromQueue`.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ class Receive(NamedTuple):
 
 
 class PopQueue(NamedTuple):
-    """A queue to look into."""
+    """A queue to read."""
 
     topic: str
     queue_id: int
 
     @property
     def is_retry(self) -> bool:
-        """Whether messages come again there."""
+        """True for a queue of a retry topic."""
         return self.topic.startswith(RETRY_PREFIX)
 
 
 class Found(NamedTuple):
-    """What one queue has from an offset on."""
+    """Result of reading one queue from an offset."""
 
     queue: PopQueue
     offset: int
@@ -74,7 +74,7 @@ class Found(NamedTuple):
 def queues_to_read(
     broker: Broker, request: Receive, topic: TopicConfig, group: SubscriptionGroupConfig
 ) -> Iterator[PopQueue]:
-    """The queues in the order in which they are looked into: chance decides where to begin."""
+    """Yield the queues in the order of reading; the first is random."""
     options, chance = broker.options, broker.pop.chance()
     by_priority = (
         topic.attributes.get(MESSAGE_TYPE) == PRIORITY
@@ -103,7 +103,7 @@ def queues_to_read(
 
 
 def _priority_factor(group: SubscriptionGroupConfig) -> int:
-    """In how many of a hundred pops the queues with high numbers come first."""
+    """Return the percentage of pops in which queues of high priority come first."""
     text = group.attributes.get(PRIORITY_FACTOR, "")
     return int(text) if text.isdecimal() else 100
 
@@ -118,7 +118,7 @@ def _queues(broker: Broker, config: TopicConfig, start: int) -> Iterator[PopQueu
 def read(
     broker: Broker, request: Receive, queues: list[PopQueue], wanted: Wanted, *, may_wait: bool
 ) -> tuple[list[Found], int]:
-    """What the queues have, and how many messages they have beyond that. Raises `ColdRead`."""
+    """Read the queues; return the results, and the number of messages beyond them. Raises `ColdRead`."""
     state, store, group = broker.pop, broker.store, request.group
     now, limits = broker.store.steady.now(), transfer_limits(broker.store_options)
     found: list[Found] = []
@@ -149,7 +149,7 @@ def read(
 
 
 def _is_held_back(broker: Broker, key: OrderKey) -> bool:
-    """Whether the group has popped too much that it did not acknowledge."""
+    """Return True if the group has too many unacknowledged messages in flight."""
     options = broker.options
     return (
         options.enable_pop_message_threshold
@@ -158,7 +158,10 @@ def _is_held_back(broker: Broker, key: OrderKey) -> bool:
 
 
 def _start(broker: Broker, request: Receive, queue: PopQueue) -> int:
-    """Where the group goes on, or begins. Standard: `getPopOffset`, `getInitOffset`."""
+    """Return the group's next offset of a queue, or its initial offset.
+
+    RocketMQ: `getPopOffset`, `getInitOffset`. Raises `OperationError` if no more offsets may be kept.
+    """
     group, (topic, queue_id) = request.group, queue
     state, store = broker.pop, broker.store
     offset = broker.tables.offsets.query(group, topic, queue_id)
@@ -179,9 +182,9 @@ def _start(broker: Broker, request: Receive, queue: PopQueue) -> int:
 
 
 def as_given_out(body: bytes, topic: str, receipt: Receipt) -> bytes:
-    """Records of a retry topic as clients get them: under the topic itself, with their receipts.
+    """Return records of a retry topic as clients receive them: under the topic itself, with their receipts.
 
-    Standard: the end of `popMsgFromQueue`.
+    RocketMQ: the end of `popMsgFromQueue`.
     """
     records = []
     at = 0

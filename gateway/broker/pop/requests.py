@@ -1,6 +1,6 @@
-"""The remoting requests of POP: 200050 to 200056 and 200151.
+"""Remoting requests of POP: 200050 to 200056 and 200151.
 
-Standard: `PopMessageProcessor`, `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`,
+RocketMQ: `PopMessageProcessor`, `AckMessageProcessor`, `ChangeInvisibleTimeProcessor`,
 `PeekMessageProcessor`, `NotificationProcessor`, `PollingInfoProcessor`.
 """
 
@@ -54,9 +54,9 @@ from mqgateway.gateway.codec.headers import (
 from mqgateway.gateway.remoting.call import Call, Reply
 
 FROM_OLDEST = 0
-"""A new group begins at the oldest message. Source: RocketMQ `ConsumeInitMode.MIN`."""
+"""A new group begins at the oldest message. RocketMQ: `ConsumeInitMode.MIN`."""
 BITS_MAX = 16384
-"""Characters of the bits that stand for the messages of one pop."""
+"""Maximum length, in characters, of the bit set that names messages of one pop."""
 
 
 def pop_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
@@ -106,7 +106,7 @@ def _popped(outcome: PopOutcome, is_ordered: bool) -> Reply:
 
 
 def _order_counts(find: PopFind) -> str:
-    """How often messages of a queue were given out before: each that was, then all of them, at least."""
+    """Return the delivery counts of redelivered messages, then the minimum of all messages."""
     counts = find.counts or {}
     least = min(counts.values()) if len(counts) == len(find.queue_offsets) else 0
     infos = [message_count_info(find.topic, find.queue_id, *count) for count in counts.items()]
@@ -145,7 +145,7 @@ def _done(stored: Deferred[None] | None) -> Reply | Deferred[Reply]:
 
 
 def _batches(batches: list[BatchAckBody], broker_name: str) -> Iterator[BatchAck]:
-    """What is acknowledged, one by one: what cannot be read comes to light when it is its turn."""
+    """Parse acknowledgements one by one: a malformed one fails only when its turn comes."""
     for batch in batches:
         try:
             topic = real_topic(batch.topic, batch.consumer_group, batch.retry)
@@ -237,7 +237,7 @@ def polling_info(operations: Operations, permit: Permit, call: Call) -> Reply:
 
 
 def pop_rollback(broker: Broker, call: Call) -> Reply:
-    """200056 POP_ROLLBACK: bring check points from RocksDB back into the log, where they always are."""
+    """200056 POP_ROLLBACK: move checkpoints from RocksDB back to the log, where they always are."""
     return Reply()
 
 
@@ -251,4 +251,4 @@ REQUESTS: dict[int, Request | Translated] = {
     RequestCode.POLLING_INFO: Translated(polling_info, Use.QUERY),
     RequestCode.POP_ROLLBACK: Request(pop_rollback, Needs.NOT_FENCED),
 }
-"""What is answered here."""
+"""Requests of POP by code."""

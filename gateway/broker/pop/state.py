@@ -1,6 +1,6 @@
-"""What a broker has of POP: its log, the table of what was popped in order, and who waits.
+"""POP state of a broker: its log, the table of messages popped in order, and parked requests.
 
-`BrokerService` loads it, moves its time and closes it; the operations are in `pop`, `acks` and `questions`.
+`BrokerService` loads it, drives its ticks and closes it; the operations are in `pop`, `acks` and `questions`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLEAN_MILLIS = 60_000
 
 
 class PopState:
-    """`chance` gives a number from 0 to 99."""
+    """POP state of one broker. `chance` returns a random number from 0 to 99."""
 
     def __init__(
         self,
@@ -70,24 +70,27 @@ class PopState:
         self.gathered = GatheredAcks(self.acknowledge)
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
-        """Where check points and acknowledgements go while this is a slave that acts for its master."""
+        """Store of checkpoints while this is a slave that acts for its master; else None."""
 
     def load(self) -> None:
-        """Once store, offsets and timers are loaded. Raises `ConfigError`."""
+        """Load the state, after store, offsets and timers. Raises `ConfigError`."""
         run(self.loading())
 
     def loading(self) -> Steps[None]:
-        """What `load` does, in steps."""
+        """Load the state as a cooperative task."""
         self.orders.load(self._store.steady.now())
         yield from self.log.loading()
 
     def persist(self) -> None:
-        """Write the offsets, and what is out in order."""
+        """Write the offsets, and the messages popped in order."""
         self.log.pop_offsets.persist()
         self.orders.persist()
 
     def tick(self, now: int, elapsed: int) -> None:
-        """Do what is due at `now` (ms since the epoch); `elapsed` is the time of who waits, in ms."""
+        """Do the work due at `now` (ms since the epoch).
+
+        `elapsed` is the time in ms by which parked requests expire.
+        """
         self.log.tick(now)
         for key in self.orders.freed(now):
             if self._options.enable_notify_after_pop_order_lock_release:
@@ -103,8 +106,10 @@ class PopState:
     def acknowledge(
         self, acks: Sequence[Ack], queue_id: int, revive_time: int
     ) -> PutResult | Deferred[PutResult]:
-        """Store acknowledgements of messages that are visible again at a time (ms): what became of the last
-        one that was tried."""
+        """Store acknowledgements; return the result of the last one tried.
+
+        `revive_time` is when the messages would be visible again (ms).
+        """
         if self.away is not None:
             return self.away.acknowledge(acks, queue_id, revive_time)
         put = PutResult(PutStatus.UNKNOWN_ERROR)
@@ -117,9 +122,9 @@ class PopState:
     def acknowledge_one(
         self, point: PointKey, offset: int, queue_id: int, revive_time: int
     ) -> PutResult | Deferred[PutResult]:
-        """The same of one message; within a turn it is stored when that ends, see `GatheredAcks`."""
+        """Acknowledge one message; within a turn it is stored when the turn ends, see `GatheredAcks`."""
         if self.away is None and self.gathered.is_turn():
-            # What follows in this turn finds the message acknowledged already.
+            # Later requests of this turn find the message already acknowledged.
             self.log.points.acknowledged(point, (offset,))
             waiting = self.gathered.add(point, offset, queue_id, revive_time)
             return waiting.addBoth(self._noted, point, offset)
@@ -133,28 +138,27 @@ class PopState:
     def change(
         self, point: CheckPoint, ack: Ack, queue_id: int, revive_time: int
     ) -> PutResult | Deferred[PutResult]:
-        """Store the check point that a message has from now on, and end the one it had."""
+        """Store the new checkpoint of a message, and end its old one."""
         store = self.log if self.away is None else self.away
         return store.change(point, ack, queue_id, revive_time)
 
     def wait_no_longer(self, elapsed: int) -> None:
-        """Answer who has waited until `elapsed` (ms), where nothing else is done here."""
+        """Expire parked requests whose deadline is `elapsed` (ms) or before; an alternative to `tick`."""
         self.parked.due(elapsed)
         self.parked_notifications.due(elapsed)
 
     def arrived(self, arrivals: Sequence[Arrival]) -> None:
-        """Wake who waits for these messages."""
+        """Wake the requests that wait for these messages."""
         self.parked.arrived(arrivals)
         self.parked_notifications.arrived(arrivals)
 
     def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
-        """An administrator sent the group to another offset, where who waits may find something."""
+        """Reset the in-flight count and wake a parked request, after a reset of the group's offset."""
         self.log.in_flight.forget(lambda key: key == (topic, group, queue_id))
         self.offer(OrderKey(topic, group, queue_id))
 
     def forget_topic(self, topic: str) -> None:
-        """The topic is gone, and what is written of it goes with it, lest a start take it for that of a new
-        topic of this name."""
+        """Drop the state of a deleted topic, and write that: a restart could take it for a new topic's."""
         self.log.in_flight.forget(lambda key: key[0] == topic)
         self.log.points.forget(lambda key: key.topic == topic)
         self.orders.forget_topic(topic)
@@ -163,13 +167,14 @@ class PopState:
         self.parked_notifications.end(topic)
 
     def forget_group(self, group: str) -> None:
-        """The group is gone."""
+        """Drop the state of a deleted group."""
         self.log.in_flight.forget(lambda key: key[1] == group)
         self.log.points.forget(lambda key: key.group == group)
 
     def offer(self, key: OrderKey) -> None:
-        """Wake one who waits for a queue, if there is something in it. Standard:
-        `notifyLongPollingRequestIfNeed`.
+        """Wake one request parked for a queue, if the queue has messages.
+
+        RocketMQ: `notifyLongPollingRequestIfNeed`.
         """
         offset = self._offsets.query(key.group, key.topic, key.queue_id)
         if self._store.max_offset(key.topic, key.queue_id) > offset:
@@ -178,12 +183,12 @@ class PopState:
             self.parked_notifications.wake(*places)
 
     def first_offset(self, group: str, topic: str, queue_id: int) -> int:
-        """Where the group goes on with a queue; at the oldest message where it never was."""
+        """Return the group's next offset of a queue; the oldest message if the group has none."""
         offset = self._offsets.query(group, topic, queue_id)
         return self._store.min_offset(topic, queue_id) if offset == UNKNOWN else offset
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """Where an administrator sent the group, which goes on there from now on; None without that."""
+        """Apply and return the offset to which an administrator reset the group; None without a reset."""
         reset = self._offsets.take_reset(group, topic, queue_id)
         if reset is not None:
             self.orders.forget(OrderKey(topic, group, queue_id))
@@ -194,12 +199,12 @@ class PopState:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more is to be done at once."""
+        """True if more work is due at once."""
         return self.log.is_behind
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is due soon."""
+        """True if work is due soon."""
         return self.log.is_waiting or bool(
             (self.parked or self.parked_notifications) and self.orders.is_waiting
         )

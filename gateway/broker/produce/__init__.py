@@ -1,1 +1,1 @@
-"""What producers send: messages, batches, replies, what comes back, timers and their recall."""
+"""Messages from producers: sends, batches, replies, messages sent back, timers and their recall."""

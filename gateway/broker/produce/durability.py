@@ -1,16 +1,15 @@
-"""What the acknowledgement of a message waits for.
+"""Durability that the acknowledgement of a message waits for.
 
-With ASYNC_FLUSH nothing: the road of a send stays a plain call. With SYNC_FLUSH it waits until
-the log is on disk past the message; the store lets all that wait share one flush, so many sends
-of one read cost one fsync. A SYNC_MASTER waits for its slaves too, at the same time, and takes
-nothing while too few of them keep up; where both fail, the slaves are what is told. A message
-that says WAIT=false is acknowledged at once in any case. A batch of a Kafka producer with acks=all waits for
-as many logs as its topic's `min.insync.replicas` says, also on an ASYNC_MASTER. A broker that started as a
-slave waits like a SYNC_MASTER once it is one. In a DLedger group every message waits for the majority, and
-for nothing else.
-Whoever waits when the role changes is refused: what is stored here may not be what the group goes on with.
+With ASYNC_FLUSH it waits for nothing: a send stays a plain call. With SYNC_FLUSH it waits until the log is on
+disk past the message. All waiting sends share one flush, so many sends of one read cost one fsync. A
+SYNC_MASTER also waits for its slaves, at the same time, and accepts nothing while too few of them keep up. If
+both waits fail, the status of the slaves is reported. A message with WAIT=false is acknowledged at once in
+any case. A batch of a Kafka producer with acks=all waits for as many logs as its topic's
+`min.insync.replicas` says, also on an ASYNC_MASTER. A broker that started as a slave waits like a SYNC_MASTER
+once it is master. In a DLedger group every message waits for the majority, and for nothing else. Sends that
+wait when the role changes are refused: the group may continue without the messages stored here.
 
-Standard: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
+RocketMQ: `CommitLog.handleDiskFlushAndHA`, `GroupCommitService`, `GroupTransferService`.
 """
 
 from typing import Final
@@ -36,11 +35,11 @@ STORED: Final = frozenset(
         PutStatus.SLAVE_NOT_AVAILABLE,
     }
 )
-"""Final statuses of what is in the log; all but the first say that it is less safe than configured."""
+"""Final statuses of messages in the log; all but the first are less durable than configured."""
 
 
 class Durability:
-    """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` bounds how many do."""
+    """Decides what a put waits for, and waits; `maxSendsWaitingForFlush` limits the waiting puts."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class Durability:
         self._clock = clock
         self._waiting = 0
         self.replicas = replicas
-        """The slaves."""
+        """The replicas."""
         self._is_ledger = store_options.enable_d_leger_commit_log
         self._for_disk = store_options.flush_disk_type is FlushDiskType.SYNC_FLUSH and not self._is_ledger
         self.may_wait_for_slaves = (
@@ -64,12 +63,12 @@ class Durability:
             or self._is_ledger
             or store_options.broker_role is not BrokerRole.ASYNC_MASTER
         )
-        """Whether there may ever be a message that waits for slaves."""
+        """True if messages may ever wait for slaves."""
         self._role = role
         self.is_for_slaves = False
-        """Whether a message waits for slaves."""
+        """True if messages wait for slaves."""
         self.is_awaited = False
-        """Whether any message waits at all."""
+        """True if messages wait at all."""
         self._follow_role()
         role.on_change(self._role_changed)
 
@@ -83,24 +82,26 @@ class Durability:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many wait that nothing more may be put."""
+        """True if so many puts wait that no more are accepted."""
         return self._waiting >= self._options.max_sends_waiting_for_flush
 
     def awaits(self, properties: dict[str, str]) -> bool:
-        """Whether a message with these properties waits; it may say that it does not want to."""
+        """Return True if a message waits; its WAIT=false opts out, except in a DLedger group."""
         return self.is_awaited and (
             self._is_ledger or properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() == "true"
         )
 
     def lacks_replicas(self, properties: dict[str, str], least: int = 1) -> bool:
-        """Return True if too few slaves keep up for a message with these properties, which must not be put
-        then. `least` replicas must be in sync, this broker included, whatever the settings say."""
+        """Return True if a message with these properties must not be put, as too few slaves keep up.
+
+        `least` replicas must be in sync, this broker included, whatever the settings say.
+        """
         if least > 1 and self.replicas.in_sync() < least:
             return True
         return self.is_for_slaves and self.replicas.need(self._now()) is None and self.awaits(properties)
 
     def wait(self, result: PutResult, least: int = 1) -> Deferred[PutStatus]:
-        """Return a Deferred of the final status of what was put, which may fail with `OperationError`.
+        """Return a Deferred of the final status of a put, which may fail with `OperationError`.
 
         At least `least` logs must have it, this broker's included, and as many replicas be in sync then.
         """
@@ -127,7 +128,7 @@ class Durability:
         return status
 
     def _gave_up(self, failure: Failure) -> Failure:
-        """Who waited is gone, which cancels what they waited for."""
+        """Note that a wait failed: its connection is lost, which cancels the wait."""
         self._waiting -= 1
         return failure
 
@@ -140,7 +141,7 @@ class Durability:
         waiting: Deferred[PutStatus] = Deferred()
         now, replicas, need = self._now(), self.replicas, least
         if self.is_for_slaves:
-            # What was put although too few keep up waits for all that are asked for, in vain perhaps.
+            # A message put although too few slaves keep up waits for all required, perhaps unsuccessfully.
             need = max(replicas.need(now) or replicas.wanted, least)
 
         def copied(status: PutStatus) -> None:

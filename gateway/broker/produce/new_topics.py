@@ -1,7 +1,7 @@
-"""Topics that are made for a message: who sent it hears of it once the name servers know them.
+"""Topics created for a message: its sender is answered once the name servers know them.
 
-A consumer that starts next finds a route then. Standard: `TopicConfigManager.createTopicInSendMessageMethod`,
-which registers before it goes on.
+A consumer that starts next then finds a route. RocketMQ: `TopicConfigManager.createTopicInSendMessageMethod`,
+which registers before it returns.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from mqgateway.gateway.broker.broker import Broker
 T = TypeVar("T")
 
 LONGEST_WAIT_SECONDS = 1.0
-"""How long a sender waits for name servers at most."""
+"""Maximum wait of a sender for name servers."""
 
 
 def once_registered(broker: Broker, outcome: T | Deferred[T]) -> T | Deferred[T]:
-    """The outcome, but not before the name servers have heard of the topics as they are now, or cannot."""
+    """Delay a result until the name servers know the current topics, or cannot be reached."""
     known = broker.cluster.registration.heard(LONGEST_WAIT_SECONDS)
     if known.called:
         return outcome

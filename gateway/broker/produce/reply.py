@@ -1,10 +1,10 @@
-"""Replies: brought to the client that asked.
+"""Replies, delivered to the client that sent the request.
 
-The requester put its client id into its message, and whoever answers puts it into the reply. `send_reply`
-finds the requester's connection among the producers, hands the reply over and is done when the requester has
-taken it. With `storeReplyMessageEnable` the reply is stored, too, whatever becomes of it. Matching replies
-with requests and waiting no longer than wanted is the client's business, by the properties CORRELATION_ID and
-TTL. Standard: `ReplyMessageProcessor`.
+The requester put its client id into its message, and the responder copies it into the reply. `send_reply`
+finds the requester's connection among the producers, pushes the reply, and is done when the requester has
+accepted it. With `storeReplyMessageEnable` the reply is also stored, whatever the outcome. The client matches
+replies with requests and limits its wait, by the properties CORRELATION_ID and TTL. RocketMQ:
+`ReplyMessageProcessor`.
 """
 
 import logging
@@ -31,18 +31,18 @@ from mqgateway.gateway.broker.produce.send_checks import checked_topic
 log = logging.getLogger(__name__)
 
 STORED_FLAGS = SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK
-"""What of a reply's flags says how to read its body; the others make no sense in a stored reply."""
+"""Flags of a reply that describe its body's encoding; the others are meaningless in a stored reply."""
 
 
 class StoredReply(NamedTuple):
-    """Where a reply lies."""
+    """Id and queue offset of a stored reply."""
 
     message_id: str
     queue_offset: int
 
 
 class ReplyOutcome(NamedTuple):
-    """What became of a reply, but for whether the requester took it: `stored` is None where it is not."""
+    """Result of a reply, without whether the requester accepted it; `stored` is None if it is not stored."""
 
     queue_id: int
     stored: StoredReply | None
@@ -51,7 +51,7 @@ class ReplyOutcome(NamedTuple):
 
 
 class ReplyNotTaken(OperationError):
-    """The requester did not get the reply; stored it may be all the same."""
+    """The requester did not receive the reply, which may be stored all the same."""
 
     def __init__(self, message: str, outcome: ReplyOutcome) -> None:
         super().__init__(Reason.SYSTEM_ERROR, message)
@@ -61,9 +61,9 @@ class ReplyNotTaken(OperationError):
 def send_reply(
     broker: Broker, reply: NewMessage, connection: ClientConnection, now: int
 ) -> Deferred[ReplyOutcome]:
-    """Hand a reply over to the client that waits for it. `now` is the wall time in ms.
+    """Push a reply to the client that waits for it. `now` is the wall time in ms.
 
-    Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred fails, too.
+    Raises `OperationError`, and `ReplyNotTaken`, with which the Deferred may fail too.
     """
     known = broker.tables.topics.get(reply.topic)
     topic_config = checked_topic(broker, reply, known, connection, now)
@@ -106,7 +106,7 @@ def _message(broker: Broker, reply: NewMessage, queue_id: int, connection: Clien
 
 
 def _store(broker: Broker, message: Message) -> StoredReply | None:
-    """Store the reply; where it lies. A failure is only logged: the reply goes out."""
+    """Store the reply; return its position. A failure is only logged: the reply is pushed anyway."""
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:
         log.warning("a reply is not stored: %s %s", result.status.name, result.remark)

@@ -1,6 +1,6 @@
 """324 SEND_REPLY_MESSAGE and 325 SEND_REPLY_MESSAGE_V2.
 
-Standard: `ReplyMessageProcessor`.
+RocketMQ: `ReplyMessageProcessor`.
 """
 
 from twisted.internet.defer import Deferred
@@ -19,7 +19,7 @@ from mqgateway.gateway.remoting.call import Call, Reply
 
 
 def send_reply(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
-    """324 and 325: answered when the requester has taken the reply."""
+    """324 and 325: answered when the requester has accepted the reply."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
     try:
@@ -52,7 +52,7 @@ def _fields(outcome: ReplyOutcome) -> dict[str, str]:
 
 
 def _place(outcome: ReplyOutcome) -> dict[str, str]:
-    """The fields that say where a reply lies; none where it is not stored."""
+    """Return the fields of a stored reply's position; empty if it is not stored."""
     stored = outcome.stored
     if stored is None:
         return {}

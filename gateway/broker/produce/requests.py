@@ -1,8 +1,8 @@
 """10 SEND_MESSAGE, 310 SEND_MESSAGE_V2, 320 SEND_BATCH_MESSAGE, 36 CONSUMER_SEND_MSG_BACK; timers.
 
-The three codes of sends share one header; what makes a batch is its field `batch`, not the code. Of timers,
-370 RECALL_MESSAGE takes one back, 60 and 61 tell how far they have come, 5001 names their engine.
-Standard: `SendMessageProcessor`, `RecallMessageProcessor`, `AdminBrokerProcessor`.
+The three codes of sends share one header; its field `batch` marks a batch, not the code. Of timers, 370
+RECALL_MESSAGE recalls one, 60 and 61 return their progress, 5001 switches their engine. RocketMQ:
+`SendMessageProcessor`, `RecallMessageProcessor`, `AdminBrokerProcessor`.
 """
 
 from typing import Final
@@ -38,13 +38,13 @@ LESS_SAFE: Final[dict[PutStatus, int]] = {
     PutStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-"""What is answered when a message is stored, but less safely than configured."""
+"""Response codes of messages that are stored, but less durably than configured."""
 
 ENGINE_FIELD: Final = "E_T"
 
 
 def send_message(operations: Operations, permit: Permit, call: Call) -> Served:
-    """10, 310 and 320: answered when the message is as safe as configured."""
+    """Answer 10, 310 and 320 when the message is as durable as configured."""
     header = call.header
     assert isinstance(header, SendMessageRequestHeader)
     outcome = operations.produce.sending(
@@ -58,7 +58,7 @@ def send_message(operations: Operations, permit: Permit, call: Call) -> Served:
 def new_message(header: SendMessageRequestHeader, call: Call) -> NewMessage:
     """Return the message, or the batch, that a header describes."""
     max_reconsume_times = header.max_reconsume_times
-    if max_reconsume_times is not None and call.command.version < V3_4_9:  # it meant nothing yet
+    if max_reconsume_times is not None and call.command.version < V3_4_9:  # the field had no meaning yet
         max_reconsume_times = None
     properties = header.properties
     return NewMessage(
@@ -79,7 +79,7 @@ def new_message(header: SendMessageRequestHeader, call: Call) -> NewMessage:
 
 
 def sent(outcome: SendOutcome) -> Reply:
-    """The answer to a send. Its fields are written as text here: a typed header costs two microseconds."""
+    """Return the answer to a send. Its fields are written as text: a typed header costs two microseconds."""
     status = outcome.status
     fields = {
         "msgId": outcome.message_id,
@@ -98,7 +98,7 @@ def sent(outcome: SendOutcome) -> Reply:
 
 
 def send_back(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
-    """36: a consumer wants a message again."""
+    """36: store a message again that a consumer sent back."""
     header = call.header
     assert isinstance(header, ConsumerSendMsgBackRequestHeader)
     turns = header.max_reconsume_times if call.command.version >= V3_4_9 else None
@@ -109,7 +109,7 @@ def send_back(operations: Operations, permit: Permit, call: Call) -> Reply | Def
 
 
 def recall_message(operations: Operations, permit: Permit, call: Call) -> Reply | Deferred[Reply]:
-    """370: take a timer back."""
+    """370: recall a timer."""
     header = call.header
     assert isinstance(header, RecallMessageRequestHeader)
     outcome = operations.produce.recall(permit, header.topic, header.recall_handle, header.producer_group)
@@ -150,4 +150,4 @@ REQUESTS: Final[dict[int, Translated]] = {
     RequestCode.GET_TIMER_METRICS: Translated(metrics, Use.QUERY),
     RequestCode.SWITCH_TIMER_ENGINE: Translated(switch_engine, Use.CONFIGURE),
 }
-"""The requests by code; replies are in `reply_requests`."""
+"""Requests by code; replies are in `reply_requests`."""

@@ -1,12 +1,12 @@
-"""Sending: from what a producer says to a stored message.
+"""Sends: from a producer's request to a stored message.
 
-The way: `send` checks name, permission and queue (`checked_topic`, creating the topic where that is
-allowed), gives the message the properties a stored one has, sends retries that have had their turns
-to the dead letters, turns a delay into a wait in the schedule topic, puts the message into the store
-and has an outcome when the put is as durable as configured.
+`send` checks name, permission and queue (`checked_topic`, which creates the topic if that is allowed), sets
+the properties of a stored message, moves retries to the DLQ after their last attempt, turns a delay into a
+wait in the schedule topic, puts the message into the store, and returns when the put is as durable as
+configured.
 
-This is the hottest road of the broker: with ASYNC_FLUSH it is a plain call without a Deferred.
-Standard: `SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
+This is the hottest path of the broker: with ASYNC_FLUSH it is a plain call without a Deferred. RocketMQ:
+`SendMessageProcessor`, `AbstractSendMessageProcessor`, `HookUtils`.
 """
 
 import logging
@@ -91,25 +91,25 @@ FAILED: Final = {
     ),
     PutStatus.UNKNOWN_ERROR: (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR"),
 }
-"""Put statuses with which a message is not sent, and why."""
+"""Put statuses of refused messages, each with reason and text."""
 
 WAITING_FOR_FLUSH: Final = "waiting for the disk"
-"""The cause under which sends are refused that would have to wait until they are on disk."""
+"""Cause of refusals of sends that would have to wait for the disk."""
 
 DELAYED: Final = TIMED | {PROPERTY_DELAY_TIME_LEVEL}
 SPECIAL: Final = DELAYED | {PROPERTY_LITE_TOPIC, PROPERTY_PRIORITY, PROPERTY_TRANSACTION_PREPARED}
-"""Properties that ask for more than that the message lies in a queue."""
+"""Properties that require more than appending the message to a queue."""
 DLQ_QUEUES: Final = 1
 
 
 class SendOutcome:
-    """Where a message was put, and how safely; of a batch, all ids joined by commas and the first offset.
+    """Position and durability of a sent message; of a batch, all ids joined by commas and the first offset.
 
-    `status` is one of `STORED`; `message_id` the address of the broker and the offset in its log, in
-    hexadecimal digits; `queue_id` the queue that was asked for, or chosen: a delayed message waits in
-    another. `transaction_id` is the message's unique key, None for a batch without one; `recall_handle` takes
-    a timer back, and is None of other messages; `batch_id` names a batch that is stored as one record.
-    `region_id` and `is_traced` are the broker's region, and whether clients should trace their messages.
+    `status` is one of `STORED`. `message_id` is the address of the broker and the offset in its log, in
+    hexadecimal digits. `queue_id` is the requested or chosen queue: a delayed message waits in another.
+    `transaction_id` is the message's unique key, None for a batch without one. `recall_handle` recalls a
+    timer, None for other messages; `batch_id` names a batch stored as one record. `region_id` and `is_traced`
+    are the broker's region, and whether clients should trace their messages.
     """
 
     __slots__ = (
@@ -148,13 +148,13 @@ class SendOutcome:
 
 
 Sent = SendOutcome | Deferred[SendOutcome]
-"""The outcome at once, or when it is as safe as configured."""
+"""The outcome at once, or when it is as durable as configured."""
 
 
 def send(
     broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store a message; with `is_batch`, the messages that its body holds (`codec.batches`).
+    """Store a message; with `is_batch`, the messages in its body (`codec.batches`).
 
     A large batch is stored as a cooperative task. `now` is the wall time in ms. Raises `OperationError`,
     perhaps in a later step. The outcome of a send that created its topic waits until the name servers know
@@ -194,7 +194,7 @@ def send(
 
 
 def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, queue_id: int) -> Sent:
-    """Store a message whose properties ask for more than that it lies in a queue."""
+    """Store a message whose properties require more than appending it to a queue."""
     properties = message.properties
     if PROPERTY_LITE_TOPIC in properties:
         lite_topic = properties[PROPERTY_LITE_TOPIC]
@@ -209,7 +209,7 @@ def _put_special(broker: Broker, topic_config: TopicConfig, message: Message, qu
 
 
 def _set_stored(broker: Broker, properties: dict[str, str]) -> None:
-    """Add the broker's properties to those of a client, and remove what only the broker may set."""
+    """Add the broker's properties to those of a client, and remove the one that only the broker may set."""
     options = broker.options
     properties[PROPERTY_MSG_REGION] = options.region_id
     properties[PROPERTY_TRACE_SWITCH] = "true" if options.trace_on else "false"
@@ -219,7 +219,7 @@ def _set_stored(broker: Broker, properties: dict[str, str]) -> None:
 
 
 def _check_batch(broker: Broker, message: Message) -> None:
-    """Refuse what may not come in a batch."""
+    """Raise `OperationError` for a message that is not allowed in a batch."""
     topic = message.topic
     if topic.startswith(RETRY_PREFIX):
         raise OperationError(Reason.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}")
@@ -230,9 +230,9 @@ def _check_batch(broker: Broker, message: Message) -> None:
 
 
 def _check_inner_batch(broker: Broker, topic_config: TopicConfig, message: Message) -> None:
-    """Refuse what says that it is a batch in one record where there can be none, or none that Kafka reads.
+    """Refuse a batch in one record if the topic takes none, or if Kafka's clients could not read it.
 
-    Standard: `HookUtils.checkInnerBatch`.
+    RocketMQ: `HookUtils.checkInnerBatch`.
     """
     if not (message.sys_flag & SysFlag.INNER_BATCH and _takes_batches(topic_config)):
         raise _illegal(broker)
@@ -251,13 +251,13 @@ def _put_together(
     connection: ClientConnection,
     is_made: bool,
 ) -> Sent | Steps[Sent]:
-    """Store a batch: its messages one by one, or as one record where the topic has queues of batches.
+    """Store a batch: its messages one by one, or as one record if the topic has batch queues.
 
-    For the latter the client must have named the batch, as it looks for that name in the answer.
+    For one record the client must have named the batch, as it looks for that name in the answer.
     """
     _check_batch(broker, message)
     if is_batch:
-        # The messages are counted; only of what a client put together itself it must say the number.
+        # The messages are counted; only a batch that a client packed into one record must state their number.
         message.properties.pop(PROPERTY_INNER_NUM, None)
     batch_id = message.properties.get(PROPERTY_UNIQ_KEY)
     if not message.sys_flag & SysFlag.INNER_BATCH:
@@ -274,8 +274,7 @@ def _put_together(
 def _put_large_batch(
     broker: Broker, message: Message, connection: ClientConnection, is_made: bool
 ) -> Steps[Sent]:
-    """Store a batch of perhaps very many messages: what can be done before it is written is done in steps,
-    and so is what follows. There is never more than one that is not dispatched."""
+    """Store a large batch as a cooperative task; at most one of them is undispatched."""
     store, topic = broker.store, message.topic
     batch = yield from store.make_ready(message, message.body)
     if isinstance(batch, PutResult):
@@ -293,10 +292,10 @@ def _put_large_batch(
 
 
 def _redirect_retry(broker: Broker, message: NewMessage) -> bool:
-    """A message to a retry topic goes to the dead letters when it had its turns, or is consumed in order.
+    """Redirect a message of a retry topic to the DLQ after its last attempt, or if its consumer is ordered.
 
-    An ordered consumer counts the turns itself and sends a message here only to be rid of it, which
-    shows by the locks its group holds. True where the topic of the dead letters was made.
+    An ordered consumer counts attempts itself and sends a message here only to discard it; the locks of its
+    group show that. Return True if the DLQ topic was created.
     """
     name = message.topic[len(RETRY_PREFIX) :]
     group = broker.tables.groups.find(name)
@@ -326,7 +325,7 @@ def _redirect_retry(broker: Broker, message: NewMessage) -> bool:
 
 
 def _check_attributes(topic_config: TopicConfig, properties: dict[str, str]) -> None:
-    """A compacted topic keeps the last message of each key, so there must be one."""
+    """Raise `OperationError` if a message of a compacted topic, which keeps one per key, has no key."""
     if (
         topic_config.attributes.get("cleanup.policy") == "COMPACTION"
         and not properties.get(PROPERTY_KEYS, "").strip()
@@ -335,9 +334,9 @@ def _check_attributes(topic_config: TopicConfig, properties: dict[str, str]) -> 
 
 
 def _priority_queue(topic_config: TopicConfig, properties: dict[str, str], queue_id: int) -> int:
-    """The queue of a message with a priority: the number of the queue is the priority.
+    """Return the queue of a message with a priority: the number of the queue is the priority.
 
-    A message that is of another type too (a transaction, delayed, in order) loses the property.
+    A message that is also of another type (a transaction, delayed, in order) loses the property.
     """
     other_type = (
         properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() == "true"
@@ -354,7 +353,7 @@ def _priority_queue(topic_config: TopicConfig, properties: dict[str, str], queue
 
 
 def _is_half(broker: Broker, message: Message) -> bool:
-    """Whether it is a half message; what a client before 4.6.1 retries with the property left in is none."""
+    """Return True for a half message; not if a client before 4.6.1 retries with the property left in."""
     properties = message.properties
     if properties[PROPERTY_TRANSACTION_PREPARED].lower() != "true":
         return False
@@ -369,7 +368,7 @@ def _is_half(broker: Broker, message: Message) -> bool:
 
 
 def _put_half(broker: Broker, message: Message, queue_id: int) -> Sent:
-    """Store a half message; what it asks for beside, such as a delay, begins when it is committed."""
+    """Store a half message; its other requests, such as a delay, take effect when it is committed."""
     topic = message.topic
     broker.transactions.prepare(message)
 
@@ -383,9 +382,9 @@ def _put_half(broker: Broker, message: Message, queue_id: int) -> Sent:
 
 
 def _delay(broker: Broker, message: Message) -> None:
-    """Let the message wait for its delay level, or for a time of its own.
+    """Rewrite the message to wait for its delay level, or until its own delivery time.
 
-    Standard: `HookUtils.handleScheduleMessage`.
+    RocketMQ: `HookUtils.handleScheduleMessage`.
     """
     try:
         waits = broker.delays.levels.rewrite(message)
@@ -397,7 +396,7 @@ def _delay(broker: Broker, message: Message) -> None:
 
 
 def _delay_level(properties: dict[str, str]) -> int:
-    """The delay level a message asks for; 0 for none, or one that is no number."""
+    """Return the requested delay level; 0 without one, or if it is not a number."""
     text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
     return int(text) if text.isascii() and text.removeprefix("-").isdigit() else 0
 
@@ -409,7 +408,7 @@ def _put(
     batch: bytes | LargeBatch | None = None,
     batch_id: str | None = None,
 ) -> Sent:
-    """Store it. `queue_id` is what the producer is told, delayed or not; `batch_id` too."""
+    """Store a message. `queue_id` and `batch_id` are reported to the producer, delayed or not."""
     if broker.produce.durability.is_awaited:
         return _put_durably(broker, message, queue_id, batch, batch_id)
     result = broker.store.put(message) if batch is None else _put_batch(broker, message, batch)
@@ -429,7 +428,7 @@ def _put_durably(
     batch: bytes | LargeBatch | None,
     batch_id: str | None,
 ) -> Sent:
-    """Store it and wait until that is safe."""
+    """Store a message and wait until it is as durable as configured."""
     durability = broker.produce.durability
     if durability.is_full:
         raise broker.flow_control.refusal(WAITING_FOR_FLUSH, OVERLOAD, message.topic)
@@ -449,7 +448,7 @@ def _put_durably(
 def _outcome(
     broker: Broker, message: Message, queue_id: int, result: PutResult, batch_id: str | None
 ) -> SendOutcome:
-    """What became of a put. Raises `OperationError` where nothing is stored."""
+    """Return the outcome of a put. Raises `OperationError` if nothing is stored."""
     status = result.status
     if status is not _PUT_OK and status not in STORED:
         raise _failure(broker, status, result.remark)
@@ -473,7 +472,7 @@ def _outcome(
 
 
 def _recall_handle(broker: Broker, properties: dict[str, str]) -> str | None:
-    """How the sender of a timer calls it back. Standard: `attachRecallHandle`."""
+    """Return the handle by which a timer's sender recalls it. RocketMQ: `attachRecallHandle`."""
     out_time, topic = properties.get(PROPERTY_TIMER_OUT_MS, ""), properties.get(PROPERTY_REAL_TOPIC, "")
     unique_key = properties.get(PROPERTY_UNIQ_KEY)
     if unique_key is None or not out_time or not topic or topic.startswith(RETRY_PREFIX):
@@ -482,7 +481,7 @@ def _recall_handle(broker: Broker, properties: dict[str, str]) -> str | None:
 
 
 def _failure(broker: Broker, status: PutStatus, why: str = "") -> OperationError:
-    """The refusal that a put status stands for; `why` is what the store says."""
+    """Return the refusal for a put status; `why` is the store's reason."""
     if status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
         return _illegal(broker)
     if status is PutStatus.SERVICE_NOT_AVAILABLE:

@@ -1,10 +1,10 @@
-"""Sending back: what a consumer could not use comes again later, or becomes a dead letter.
+"""Messages sent back: a message that a consumer could not process is retried later, or moved to the DLQ.
 
-The message is read from the log where the consumer says it lies, and stored once more: in the
-retry topic of the group, delayed longer with every turn, or in its dead letter topic when the
-turns are over or the consumer asks for it with a negative delay level.
+The message is read from the log at the consumer's offset, and stored once more: in the group's retry topic,
+with a longer delay after each attempt; or in its DLQ topic after the last attempt, or if the consumer
+requests it with a negative delay level.
 
-Standard: `AbstractSendMessageProcessor.consumerSendMsgBack`.
+RocketMQ: `AbstractSendMessageProcessor.consumerSendMsgBack`.
 """
 
 from dataclasses import dataclass
@@ -37,17 +37,17 @@ from mqgateway.gateway.broker.records import look_up
 
 DLQ_QUEUES = 1
 FIRST_LEVEL = 3
-"""The delay level of the first turn, 10 seconds in the standard's table; each turn takes the next."""
+"""Delay level of the first retry, 10 seconds in RocketMQ's table; each retry uses the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendBack:
-    """What a consumer says of a message that it wants again.
+    """Request of a consumer to have a message again.
 
-    `offset` is the message's in the log; `key`, its unique key, tells messages of one batch apart. A
-    `delay_level` of 0 goes by how often the message was tried, one below that makes it a dead letter.
-    `max_reconsume_times` is None where the group's setting says when it becomes one. With `unit_mode` a retry
-    topic that is made belongs to a unit.
+    `offset` is the message's in the log; its unique `key` tells messages of one batch apart. A `delay_level`
+    of 0 follows the number of attempts, a negative one moves the message to the DLQ. If `max_reconsume_times`
+    is None, the group's setting limits the attempts. With `unit_mode` a retry topic that is created belongs
+    to a unit.
     """
 
     group: str
@@ -59,11 +59,10 @@ class SendBack:
 
 
 def send_back(broker: Broker, request: SendBack, may_use: MayUse | None) -> Deferred[None] | None:
-    """Store the message again for its group; nothing is stored for a group without retry queues, or of a
-    topic that was deleted since.
+    """Store the message again for its group; no-op without retry queues, or if its topic was deleted.
 
-    Where a topic was made for it, that is done once the name servers know the topic, or cannot. Raises
-    `OperationError`.
+    If a topic was created for it, return a Deferred that fires once the name servers know the topic, or
+    cannot be reached. Raises `OperationError`.
     """
     version = broker.tables.topics.data_version.counter
 
@@ -107,10 +106,11 @@ def _store_again(broker: Broker, request: SendBack, may_use: MayUse | None, *, m
 
 
 def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConfig) -> tuple[str, int]:
-    """The topic of a group's retries, made when it is not there yet, once it may be written to; and how many
-    of its queues retries go to: those of the group, as far as the topic has them for writers and readers.
+    """Return the group's retry topic and the number of its queues to use.
 
-    Departs from the standard, whose retries go to queues that nobody reads.
+    The topic is created if missing, and must be writable. The number is the group's, limited to the queues of
+    the topic that can be both written and read. Departs from RocketMQ, whose retries go to queues that no
+    consumer reads.
     """
     name = RETRY_PREFIX + request.group
     unit_flag = UNIT_SUB_FLAG if request.unit_mode else 0
@@ -126,7 +126,7 @@ def _retry_topic(broker: Broker, request: SendBack, group: SubscriptionGroupConf
 
 
 def _dead_letter_topic(broker: Broker, group: str) -> str:
-    """The topic of a group's dead letters, made when it is not there yet."""
+    """Return the group's DLQ topic, which is created if missing."""
     name = DLQ_PREFIX + group
     if broker.tables.topics.create_for_send_back(name, DLQ_QUEUES, PERM_READ | PERM_WRITE, 0) is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"topic[{name}] not exist")
@@ -134,7 +134,7 @@ def _dead_letter_topic(broker: Broker, group: str) -> str:
 
 
 def _again(broker: Broker, original: StoredMessage, topic: str, queue_id: int, level: int) -> Message:
-    """The message as it is stored once more; it remembers its first topic and its first id."""
+    """Return the message to store again; it keeps its first topic and its first id."""
     properties = dict(original.properties)
     properties.setdefault(PROPERTY_RETRY_TOPIC, original.topic)
     properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
@@ -156,7 +156,7 @@ def _again(broker: Broker, original: StoredMessage, topic: str, queue_id: int, l
 
 
 def _put(broker: Broker, message: Message, group: str) -> None:
-    """Store it; any other end than success is told by the name of the put status."""
+    """Store a message; a failure raises `OperationError` with the name of the put status."""
     if int(message.properties[PROPERTY_DELAY_TIME_LEVEL]) > 0:
         broker.delays.levels.rewrite(message)
     result = broker.store.put(message)

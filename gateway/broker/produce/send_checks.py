@@ -1,6 +1,6 @@
-"""Whether the broker takes a message for a topic: what sends and replies are checked for before all else.
+"""Checks of sends and replies, made before anything else.
 
-Standard: `AbstractSendMessageProcessor.msgCheck`.
+RocketMQ: `AbstractSendMessageProcessor.msgCheck`.
 """
 
 from datetime import datetime
@@ -21,9 +21,10 @@ def checked_topic(
     connection: ClientConnection,
     now: int,
 ) -> TopicConfig:
-    """The topic to send to, made where it may be; raises the refusals in the standard's order.
+    """Return the topic to send to, created if that is allowed; raise the refusals in RocketMQ's order.
 
-    `topic_config` is the topic as it is known, None where it is not; `now` is the wall time in ms.
+    `topic_config` is the existing topic, None without one; `now` is the wall time in ms. Raises
+    `OperationError`.
     """
     options = broker.options
     if now < options.start_accept_send_request_time_stamp:
@@ -34,7 +35,7 @@ def checked_topic(
         raise OperationError(
             Reason.NO_PERMISSION, f"the broker[{options.broker_ip1}] sending message is forbidden"
         )
-    if topic_config is None:  # no name that is not legal gets into the table
+    if topic_config is None:  # names in the table are always legal
         problem = validate_topic(topic)
         if problem is not None:
             raise OperationError(Reason.INVALID_PARAMETER, problem)
@@ -52,12 +53,12 @@ def checked_topic(
 
 
 def _local_time(millis: int) -> str:
-    """A time as the standard prints it. Standard: `UtilAll.timeMillisToHumanString2`."""
+    """Format a time like RocketMQ: `UtilAll.timeMillisToHumanString2`."""
     return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
 
 
 def _new_topic(broker: Broker, message: NewMessage) -> TopicConfig:
-    """Make the topic after the model the client names, or as a retry topic."""
+    """Create the topic from the template the client names, or as a retry topic."""
     topic = message.topic
     is_retry = topic.startswith(RETRY_PREFIX)
     unit_flag = (UNIT_SUB_FLAG if is_retry else UNIT_FLAG) if message.unit_mode else 0

@@ -1,4 +1,4 @@
-"""What a broker keeps for those who send: what their messages wait for, and the keys that it gives them."""
+"""State of sends: the durability they wait for, and the generator of unique keys."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from mqgateway.gateway.broker.produce.durability import Durability
 
 
 class ProduceState:
-    """`unique_keys` makes the keys of messages that came without one; `replicas` are who messages wait
-    for."""
+    """State of a broker's sends.
+
+    `unique_keys` makes the keys of messages that came without one; sends wait for `replicas`.
+    """
 
     def __init__(self, environment: Environment, store: MessageStore, role: Role, replicas: Replicas) -> None:
         clock, address = environment.clock, environment.store_host[:-4]

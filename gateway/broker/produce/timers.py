@@ -1,6 +1,6 @@
-"""Timers: taken back by their handles; how far they have come; which engine serves them.
+"""Timers: recall by their handles, progress, engine.
 
-Setting a timer is a send (`send`); delivering them is the engine's own work (`engine.timers`). Standard:
+Setting a timer is a send (`send`); the engine delivers timer messages (`engine.timers`). RocketMQ:
 `RecallMessageProcessor`, `AdminBrokerProcessor`.
 """
 
@@ -31,13 +31,13 @@ from mqgateway.gateway.broker.produce.durability import STORED
 
 UNAVAILABLE = "recall failed, broker service not available"
 FILES, ROCKSDB = "F", "R"
-"""The engines that the standard knows: the wheel and its log in files, and RocksDB."""
+"""The engines that RocketMQ has: the wheel and its log in files, and RocksDB."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 class RecallOutcome(NamedTuple):
-    """The key of the message that was taken back, and the broker's region."""
+    """Unique key of the recalled message, and the broker's region."""
 
     message_id: str
     region_id: str
@@ -51,7 +51,7 @@ def recall(
     connection: ClientConnection,
     now: int,
 ) -> RecallOutcome | Deferred[RecallOutcome]:
-    """Delete a timer that was not delivered yet, by the handle its sender got. `now` is the wall time in ms.
+    """Delete a timer that was not delivered yet, by its sender's handle. `now` is the wall time in ms.
 
     Raises `OperationError`.
     """
@@ -87,7 +87,7 @@ def _check_broker(broker: Broker, now: int) -> None:
 
 
 def _checked_handle(broker: Broker, now: int, topic: str, text: str) -> RecallHandle:
-    """The handle, if it names a timer of this topic and broker that still waits."""
+    """Return the handle if it names a pending timer of this topic and broker. Raises `OperationError`."""
     try:
         handle = RecallHandle.decode(text)
     except MessageIllegal as error:
@@ -109,7 +109,7 @@ def _deletion(
     connection: ClientConnection,
     now: int,
 ) -> Message:
-    """The message that deletes a timer: due in the same slot, with the same key."""
+    """Return the message that deletes a timer: due in the same slot, with the same key."""
     with_topic = broker.store_options.append_topic_for_timer_delete_key
     properties = {
         PROPERTY_TAGS: RECALL_TAG,
@@ -135,7 +135,7 @@ def _failed() -> OperationError:
 
 
 def check_point(broker: Broker) -> bytes:
-    """How far the timers have come, in the 56 bytes of their file. Raises `OperationError`."""
+    """Return the checkpoint of the timers: the 56 bytes of their file. Raises `OperationError`."""
     if not broker.timers.is_enabled:
         raise OperationError(Reason.SYSTEM_ERROR, "The checkpoint is null")
     return broker.timers.checkpoint.encode()
@@ -149,9 +149,9 @@ def metrics(broker: Broker) -> bytes:
 
 
 def switch_engine(broker: Broker, engine: str | None) -> None:
-    """Let this engine serve the timers; None where nothing was said of it. Raises `OperationError`.
+    """Use this engine for the timers; None if the request names none. Raises `OperationError`.
 
-    The wheel is the only one; to switch to it lets it read on.
+    The wheel is the only one; switching to it lets it resume reading.
     """
     if not broker.timers.is_enabled:
         raise OperationError(Reason.INVALID_PARAMETER, "broker timerWheelEnable is false")

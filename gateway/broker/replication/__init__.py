@@ -1,1 +1,1 @@
-"""A group of replicas: the master's side, the slave's side, tables that a slave takes over."""
+"""A group of replicas: master, slaves, and the tables that slaves copy."""

@@ -1,7 +1,7 @@
-"""What the rest of the broker asks its part in a group of replicas.
+"""Interfaces of the broker's part in a group of replicas.
 
-`Membership`, `Replication` and `ControlledReplica` answer; they need the broker themselves, and nothing
-that the broker imports may.
+`Membership`, `Replication` and `ControlledReplica` implement them. They need the broker themselves, so no
+module that the broker imports may import them.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ from mqgateway.gateway.codec.headers import (
 
 
 class Member(Protocol):
-    """What is known of the group."""
+    """A broker's view of its group."""
 
     group: MemberGroup
     is_enabled: bool
-    """Whether slaves of the group may act for their master."""
+    """True if slaves of the group may act for their master."""
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker does of its own accord what is due."""
+        """True if this broker does the periodic work of a master."""
         ...
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> None:
-        """A name server says who has the smallest id now."""
+        """Handle a name server's notification of the smallest broker id."""
         ...
 
     def announced(self, address: str, ha_address: str) -> None:
-        """A master says that it is back, and where."""
+        """Handle the notification of a master that is back, with its addresses."""
         ...
 
     def whereabouts(self) -> ExchangeHAInfoResponseHeader:
-        """Where this broker takes slaves, and how far its log goes."""
+        """Return this broker's address for slaves, and the end of its log."""
         ...
 
 
 class Controlled(Protocol):
-    """The broker under a controller."""
+    """The broker as a replica of a controller."""
 
     epochs: Epochs
 
     def is_authorized(self) -> bool:
-        """Whether a master is still one; a master in doubt is fenced by the question."""
+        """Return True if this master still holds its lease; an expired one is fenced by the query."""
         ...
 
     def noticed(self, header: NotifyBrokerRoleChangedRequestHeader, body: bytes) -> None:
-        """The controller says who is master now. Raises `HeaderError`."""
+        """Handle the controller's notification of the master. Raises `HeaderError`."""
         ...
 
 
 class Replica(Protocol):
-    """The log's way from the master, and to the slaves."""
+    """Replication of the log from the master, and to slaves."""
 
     @property
     def follows(self) -> bool:
-        """Whether this is a slave that is connected to its master."""
+        """True if this is a slave that is connected to its master."""
         ...
 
     def asked_for_log(self, host: str) -> bytes:
-        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed."""
+        """Note that the peer at `host` requests the log; return its ticket, empty if none is needed."""
         ...
 
     def runtime_info(self) -> HARuntimeInfo:
-        """What 907 is answered with."""
+        """Return the answer to 907."""
         ...

@@ -1,8 +1,8 @@
-"""The port for slaves, and the connections they make: the log goes out as it grows.
+"""Port for slaves, and their connections: the log is sent as it grows.
 
-What is sent and what was acknowledged is decided by `engine.ha`; here bytes are read and written. A
-connection sends while its socket takes bytes; it is woken by what arrives in the store, by the slave's
-reports, and by the beat. While no slave is connected the store does not know of any of this. Standard:
+`engine.ha` decides what to send and tracks what was acknowledged; this module reads and writes bytes. A
+connection sends while its socket accepts bytes; arrivals in the store, the slave's reports and ticks wake it.
+While no slave is connected the store does not call this module. RocketMQ:
 `DefaultHAService.AcceptSocketService`, `DefaultHAConnection`.
 """
 
@@ -27,13 +27,13 @@ from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 log = logging.getLogger(__name__)
 
 SETTLE_MILLIS = 3000
-"""How long a broker that stops waits until its slaves have everything."""
+"""Milliseconds a stopping broker waits until its slaves have everything."""
 COMPLAINTS_MAX = 100
-"""Different reasons to refuse a slave that are remembered, so that each is logged once."""
+"""Number of reasons for refusing a slave that are remembered, so that each is logged once."""
 
 
 class SlaveConnection(Protocol):
-    """One slave that is connected."""
+    """Connection of one slave."""
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
     feed: Feed
@@ -67,20 +67,20 @@ class SlaveConnection(Protocol):
         self._server.gone(self)
 
     def pauseProducing(self) -> None:
-        """The socket takes no more for now."""
+        """Pause: the socket accepts no more bytes for now."""
         self._is_paused = True
 
     def resumeProducing(self) -> None:
-        """The socket takes bytes again."""
+        """Resume: the socket accepts bytes again."""
         self._is_paused = False
         self.pump()
 
     def stopProducing(self) -> None:
-        """The connection is over."""
+        """Stop sending: the connection has ended."""
         self._is_paused = True
 
     def pump(self) -> None:
-        """Send what there is, as long as the socket takes it and nothing waits for the disk."""
+        """Send pending data, as long as the socket accepts it and no read waits for the disk."""
         while not (self._is_paused or self._waits_for_disk or self.is_lost):
             outgoing = self.feed.take(self._server.now())
             if outgoing is None:
@@ -115,7 +115,7 @@ class SlaveConnection(Protocol):
 
 
 class SlaveServer(Factory):
-    """All connections of slaves; nothing happens before `listen`."""
+    """All connections of slaves; inactive before `listen`."""
 
     noisy = False
 
@@ -131,14 +131,14 @@ class SlaveServer(Factory):
         self._options = options
         self._stream = stream
         self.on_gone: Callable[[], None] = lambda: None
-        """Told when a slave is gone."""
+        """Called when a slave's connection has ended."""
         self.store = store
         self.replicas = replicas
         self._clock = clock
         self._reactor = reactor
         self._port: ListeningPort | None = None
         self.entrance: Factory = self
-        """What connections come to first; hands those of slaves to this."""
+        """Factory that accepts connections first; it passes those of slaves to this one."""
         self.connections: list[SlaveConnection] = []
         self._wake: Callable[[list[Arrival]], None] | None = None
         self._complaints: set[tuple[str, str]] = set()
@@ -146,15 +146,15 @@ class SlaveServer(Factory):
         self._settle_until = 0
 
     def now(self) -> int:
-        """Ms of a clock that never goes back."""
+        """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._clock)
 
     def listen(self, host: str, port: int) -> None:
-        """Take connections. Raises `twisted.internet.error.CannotListenError`."""
+        """Accept connections. Raises `twisted.internet.error.CannotListenError`."""
         self._port = self._reactor.listenTCP(port, self.entrance, 50, host)
 
     def settle(self) -> Deferred[None]:
-        """Fires when the slaves have acknowledged everything, or it takes too long; for the end."""
+        """Return a Deferred that fires when slaves have acknowledged everything, or time is up."""
         self._settled = Deferred()
         self._settle_until = self.now() + SETTLE_MILLIS
         settled = self._settled
@@ -171,7 +171,7 @@ class SlaveServer(Factory):
             settled.callback(None)
 
     def stop(self) -> Deferred[None]:
-        """Take no more connections, end those there are; fires when the port is closed."""
+        """Accept no more connections, end existing ones; fires when the port is closed."""
         port, self._port = self._port, None
         closed = maybeDeferred(port.stopListening) if port is not None else maybeDeferred(lambda: None)
         self.drop_all()
@@ -179,7 +179,7 @@ class SlaveServer(Factory):
         return closed.addCallback(lambda _: None)
 
     def drop_all(self) -> None:
-        """End all connections: whoever still belongs here comes again."""
+        """End all connections: slaves of this master connect again."""
         for connection in list(self.connections):
             connection.abort()
 
@@ -192,12 +192,12 @@ class SlaveServer(Factory):
         return SlaveConnection(self)
 
     def pump(self) -> None:
-        """Send to every slave what there is for it."""
+        """Send pending data to every slave."""
         for connection in list(self.connections):
             connection.pump()
 
     def tick(self) -> None:
-        """Do what is due: sends that waited too long, slaves that fell silent, keep-alives."""
+        """Expire sends that waited too long, drop silent slaves, send keep-alives."""
         now = self.now()
         if self.replicas.waiting:
             self.replicas.expire(now)
@@ -211,7 +211,7 @@ class SlaveServer(Factory):
     # Called by connections
 
     def came(self, connection: SlaveConnection, address: str) -> Feed:
-        """A slave has connected."""
+        """Register a connected slave, and return its feed."""
         now = self.now()
         feed = self._stream.feed(address, now)
         self.connections.append(connection)
@@ -222,7 +222,7 @@ class SlaveServer(Factory):
         return feed
 
     def gone(self, connection: SlaveConnection) -> None:
-        """A slave's connection has ended."""
+        """Remove a slave whose connection has ended."""
         if connection not in self.connections:
             return
         self.connections.remove(connection)
@@ -234,12 +234,12 @@ class SlaveServer(Factory):
         self.on_gone()
 
     def refuse(self, connection: SlaveConnection, reason: str) -> None:
-        """End a connection, and say why."""
+        """End a connection, and log the reason."""
         self.complain(connection.feed.address, reason)
         connection.abort()
 
     def complain(self, address: str, reason: str) -> None:
-        """Once for each host and reason: a slave comes again every few seconds."""
+        """Log a refusal, once for each host and reason: a slave reconnects every few seconds."""
         complaint = address.rpartition(":")[0], reason
         if complaint not in self._complaints:
             if len(self._complaints) >= COMPLAINTS_MAX:

@@ -1,10 +1,10 @@
-"""A member of a group whose slaves act for their master: what name servers say, and what they are told.
+"""Membership in a group whose slaves act for their master: queries and heartbeats to name servers.
 
-With `enableSlaveActingMaster` a broker asks name servers every second who is in its group, shows them as
-often that it is alive, and is told by them when the smallest id changes (905). With `totalReplicas` above 1
-it does not register before it is online (`engine.ha.online`): until then it serves nobody and delivers
-nothing. 906 is how master and slaves find one another's logs. Without the setting a broker is online at once,
-and its role is all that counts. Standard: `BrokerController.syncBrokerMemberGroup`, `sendHeartbeat`,
+With `enableSlaveActingMaster` a broker queries name servers every second for the members of its group, sends
+them heartbeats as often, and is notified by them when the smallest id changes (905). With `totalReplicas`
+above 1 it does not register before it is online (`engine.ha.online`): until then it serves no client and
+delivers nothing. Masters and slaves find each other's logs by 906. Without the setting a broker is online at
+once, and only its role counts. RocketMQ: `BrokerController.syncBrokerMemberGroup`, `sendHeartbeat`,
 `BrokerPreOnlineService`, `AdminBrokerProcessor.updateBrokerHaInfo`.
 """
 
@@ -45,13 +45,13 @@ from mqgateway.gateway.remoting.exchange import RemotingError
 log = logging.getLogger(__name__)
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
-"""The route of this and the broker's name is the members of its group, for old name servers."""
+"""With the broker name it is a topic whose route has the members of the group, for old name servers."""
 
 Tell = Callable[[str, RemotingCommand], None]
 
 
 class Membership:
-    """`ask` and `tell` speak to other servers."""
+    """Membership of this broker. `ask` sends requests, `tell` one-way requests to other servers."""
 
     def __init__(
         self,
@@ -83,17 +83,20 @@ class Membership:
 
     @property
     def is_online(self) -> bool:
-        """Whether name servers may hear of this broker."""
+        """True if this broker may register with name servers."""
         return self.coming is None or self.coming.is_online
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker does what a master does of its own accord."""
+        """True if this broker does the periodic work of a master."""
         return self._services.is_on
 
     def start(self) -> Deferred[None]:
-        """Once the store has started: register, or first come online. Fires when each name server has
-        answered, or has not; at once where it is not told yet."""
+        """Register, or first come online; called once the store has started.
+
+        Return a Deferred that fires when each name server has answered or failed; at once if this broker does
+        not register yet.
+        """
         self._init_end = self._broker.store.raw.position
         self._next_question = self._next_heartbeat = self._now() + 1000
         if self.coming is None:
@@ -102,14 +105,14 @@ class Membership:
         return succeed(None)
 
     def stop(self) -> None:
-        """Tell name servers nothing more."""
+        """Send name servers nothing more."""
         self._is_stopped = True
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
 
     def tick(self) -> None:
-        """Do what is due; called with every beat."""
+        """Do the work that is due; called with every tick."""
         if not self.is_enabled or self._is_stopped:
             return
         now, options = self._now(), self._broker.options
@@ -131,7 +134,7 @@ class Membership:
         self._turn()
 
     def _turn(self) -> None:
-        """Let the services be done by whom they are to be done."""
+        """Start or stop acting for the master, as the group requires."""
         if not self._role.is_slave:
             return
         may_deliver = self._broker.options.enable_remote_escape
@@ -141,17 +144,17 @@ class Membership:
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
         self.group.own_id = after.broker_id
 
-    # What name servers say.
+    # Answers of name servers
 
     def _take_members(self, members: dict[int, str]) -> None:
-        """A name server says who is there."""
+        """Apply the members that a name server returned."""
         change = self.group.update(members)
         if members:
             self._broker.produce.durability.replicas.alive = self.group.alive
         self._changed(change)
 
     def noticed(self, min_id: int, address: str, ha_address: str) -> None:
-        """905: a name server says who has the smallest id."""
+        """905: apply a name server's notification of the smallest broker id."""
         if self.is_enabled and self.is_online:
             self._changed(self.group.noticed(min_id, address, ha_address))
             self._turn()
@@ -172,7 +175,7 @@ class Membership:
         )
 
     def _members(self) -> Deferred[dict[int, str]]:
-        """Who is there, by id."""
+        """Query the members by id."""
         options, name_servers = self._broker.options, self._broker.cluster.name_servers
         if not options.compatible_with_old_name_srv:
             header = GetBrokerMemberGroupRequestHeader(
@@ -187,7 +190,7 @@ class Membership:
         return name_servers.read(command, lambda answer: _of_route(answer, options.broker_name))
 
     def _lives(self) -> RemotingCommand:
-        """The light heartbeat."""
+        """Return the light heartbeat."""
         options = self._broker.options
         if options.compatible_with_old_name_srv:
             return self._broker.cluster.registration.announcement.version_query(oneway=True)
@@ -198,7 +201,7 @@ class Membership:
         )
         return RemotingCommand.request(RequestCode.BROKER_HEARTBEAT, header, oneway=True)
 
-    # Coming online.
+    # Coming online
 
     def _take(self, step: Step, coming: ComingOnline) -> None:
         def failed(failure: Failure) -> None:
@@ -229,7 +232,7 @@ class Membership:
         return self._ask(address, command).addCallback(_checked).addCallback(lambda _: None)
 
     def _ask_master(self, address: str) -> Deferred[None]:
-        """Ask the master where its log is, and follow it."""
+        """Query the master for its replication address, and follow it."""
 
         def take(answer: RemotingCommand) -> None:
             header = ExchangeHAInfoResponseHeader.decode(_checked(answer).ext_fields)
@@ -242,13 +245,15 @@ class Membership:
         ).addCallback(take)
 
     def _take_back(self, address: str) -> Deferred[None]:
-        """Take over what a slave knows better, as it acted for us; in this order, as groups go on behind
-        what was delivered to them."""
+        """Take over the newer state of a slave that acted for us.
+
+        Delay offsets come before consumer offsets, as groups continue after the messages delivered to them.
+        """
         broker = self._broker
 
         def ask(code: RequestCode, take: Callable[[bytes], None]) -> Deferred[None]:
             def taken(answer: RemotingCommand) -> None:
-                # A member without timers has nothing to say about them.
+                # A member without timers has no checkpoint of them.
                 if answer.code == ResponseCode.SUCCESS or code != RequestCode.GET_TIMER_CHECK_POINT:
                     take(_checked(answer).body)
 
@@ -283,16 +288,16 @@ class Membership:
         self._next_question = self._next_heartbeat = self._now() + 1000
         return succeed(None)
 
-    # What members ask one another.
+    # Requests between members
 
     def announced(self, address: str, ha_address: str) -> None:
-        """906 from a master that comes back: follow it, and leave to it what it does of its own accord."""
+        """906 from a master that is back: follow it, and leave the periodic work of a master to it."""
         self.group.announced(self._now())
         self._turn()
         self._replication.follow(address, ha_address)
 
     def whereabouts(self) -> ExchangeHAInfoResponseHeader:
-        """What 906 is answered with by a master; by others nothing."""
+        """Return a master's answer to 906; empty for other roles."""
         if self._role.state.broker_id != MASTER_ID:
             return ExchangeHAInfoResponseHeader()
         return ExchangeHAInfoResponseHeader(

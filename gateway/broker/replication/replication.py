@@ -1,9 +1,8 @@
-"""The broker in its group: a master with its slaves, or a slave with its master.
+"""Replication of a broker in its group: a master with its slaves, or a slave with its master.
 
 Every broker listens for slaves, whatever its role, as a slave may have slaves of its own. Only a slave
-follows a master, and takes over its tables: each time it becomes one it begins anew with both, and what was
-asked for before is heard no more. `runtime_info` answers for both. Standard: `DefaultHAService`,
-`HARuntimeInfo`.
+follows a master, and copies its tables: each time it becomes one it starts both afresh, and answers to
+earlier requests are ignored. `runtime_info` covers both sides. RocketMQ: `DefaultHAService`, `HARuntimeInfo`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FOREVER = 2**62
 
 
 class Replication:
-    """Both sides of a broker, which speak one stream."""
+    """Both sides of a broker's replication, which use the same stream."""
 
     def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: Stream) -> None:
         self._broker = broker
@@ -67,7 +66,7 @@ class Replication:
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
         self.leader_sends_log: Callable[[], bool] | None = None
-        """Where a leader sends the log by another way, whether it does; None where slaves fetch it."""
+        """True if the leader sends the log by another connection; None if slaves fetch it."""
         if broker.role.is_slave:
             self._begin_to_follow()
         broker.role.on_change(self._role_changed)
@@ -108,34 +107,37 @@ class Replication:
 
     @property
     def follows(self) -> bool:
-        """Whether this is a slave that is connected to its master."""
+        """True if this is a slave that is connected to its master."""
         if self.leader_sends_log is not None:
             return self._broker.role.is_slave and self.leader_sends_log()
         return self.client is not None and self.client.connection is not None
 
     @property
     def following(self) -> int:
-        """How many slaves' logs follow ours; on a slave 1 while its own follows its master's."""
+        """Number of slaves whose logs follow ours; on a slave 1 while its own follows its master's."""
         if self.client is not None:
             return int(self.follows)
         return sum(feed.next_offset >= 0 for feed in self.server.replicas.feeds)
 
     def follow_another(self, main_address: str) -> None:
-        """Another broker is the master, and nothing more is taken from the one before."""
+        """Follow another master, and ignore further data of the one before."""
         self._follow_no_more()
         self._begin_to_follow()
         self.on_master(main_address, None)
 
     def follow(self, main_address: str, ha_address: str) -> None:
-        """A member of the group says that it is the master."""
+        """Follow a member of the group that reports to be the master."""
         self.on_master(main_address, ha_address)
         if self.client is not None:
             self.client.try_soon()
 
     @property
     def after_read(self) -> Callable[[], None]:
-        """What follows the requests of one read: where sends wait for slaves, these are told at once of what
-        wakes nobody else, such as half messages. Brokers that never wait for slaves do not know of it."""
+        """Function to call after the requests of one read.
+
+        If sends wait for slaves, it sends them at once the records that wake no other reader, such as half
+        messages. Brokers that never wait for slaves only dispatch.
+        """
         store, server, durability = self._broker.store, self.server, self._broker.produce.durability
         if not durability.may_wait_for_slaves:
             return store.dispatch
@@ -148,12 +150,15 @@ class Replication:
         return dispatch_and_send
 
     def settle(self) -> Deferred[None]:
-        """Fires when the slaves have everything, or after some seconds; nothing is put any more."""
+        """Return a Deferred that fires when the slaves have everything, or after some seconds; for a stop."""
         return self.server.settle()
 
     def listen(self, host: str, port: int) -> None:
-        """Take slaves, unless the log goes another way. A port that is not free is an error only where
-        somebody has named it, or waits for slaves. Raises `twisted.internet.error.CannotListenError`."""
+        """Accept slaves, unless the leader sends the log by another connection.
+
+        A port that is in use is an error only if it is configured, or if sends wait for slaves. Raises
+        `twisted.internet.error.CannotListenError`.
+        """
         options = self._broker.store_options
         if self.leader_sends_log is not None:
             return
@@ -165,45 +170,48 @@ class Replication:
             log.warning("port %d is taken: no slave can connect", port)
 
     def stop(self) -> Deferred[None]:
-        """Follow nobody, serve no slave; fires when the port is closed."""
+        """Follow no master, serve no slave; return a Deferred that fires when the port is closed."""
         if self.client is not None:
             self.client.stop()
         self.doors.stop()
         return self.server.stop()
 
     def tick(self) -> None:
-        """Do what is due; called with every beat."""
+        """Do the work that is due; called with every tick."""
         self.doors.tick()
         self.server.tick()
         if self.client is not None:
             self.client.tick()
 
     def sync_tables(self) -> None:
-        """Take over the master's tables, if this is a slave.
+        """Copy the master's tables, if this is a slave.
 
-        One that acts knows better, until its master has taken back what it did and is registered again.
+        An acting slave's own tables are newer, until its master has taken them over and is registered again.
         """
         membership = self._broker.membership
         if self.tables is not None and not (membership is not None and membership.group.acts):
             self.tables.tick()
 
     def on_master(self, main_address: str | None, ha_address: str | None) -> None:
-        """A name server has said who the master is. Standard: `handleRegisterBrokerResult`."""
+        """Apply the master's addresses from a name server. RocketMQ: `handleRegisterBrokerResult`."""
         if self.client is not None:
             self.client.on_master(main_address, ha_address)
         if self.tables is not None and main_address:
             self.tables.master_address = main_address
 
     def release_readers(self) -> None:
-        """Who waits here is answered, and asks again where it belongs: the master is there again, or the
-        role of this broker is another one. Standard: `notifyMasterOnline`."""
+        """Answer all parked pulls, so that their clients query the right broker again.
+
+        Called when the master is back, or the role of this broker has changed. RocketMQ:
+        `notifyMasterOnline`.
+        """
         broker = self._broker
         resume_all(broker.consume.held_pulls.due(FOREVER, broker.store.max_offset))
 
     def asked_for_log(self, host: str) -> bytes:
-        """Who is at `host` has asked where the log is: the ticket to it, empty where none is needed.
+        """Note that the peer at `host` requests the log; return its ticket, empty if none is needed.
 
-        Where slaves come online before name servers hear of them, it is remembered that this one is coming.
+        If slaves come online before name servers have them, the host is remembered as an expected slave.
         """
         membership = self._broker.membership
         comes_first = membership is not None and membership.is_enabled
@@ -212,7 +220,7 @@ class Replication:
         return self.admission.issue(self.doors.now())
 
     def runtime_info(self) -> HARuntimeInfo:
-        """What 907 is answered with. Standard: `DefaultHAService.getRuntimeInfo`."""
+        """Return the answer to 907. RocketMQ: `DefaultHAService.getRuntimeInfo`."""
         raw = self._broker.store.raw
         if self.client is not None:
             return HARuntimeInfo(ha_client_runtime_info=self._of_slave(self.client))

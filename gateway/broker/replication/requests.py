@@ -1,6 +1,6 @@
-"""905, 906 and 908: what name servers tell a group, and what its members ask one another; 907 its state.
+"""905, 906 and 908: notifications of name servers and requests between members of a group; 907: its state.
 
-Standard: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`,
+RocketMQ: `AdminBrokerProcessor.notifyMinBrokerIdChange`, `updateBrokerHaInfo`, `resetMasterFlushOffset`,
 `getBrokerHaStatus`.
 """
 
@@ -14,7 +14,7 @@ from mqgateway.gateway.remoting.call import Call, Reply
 
 
 def min_id_changed(broker: Broker, call: Call) -> Reply:
-    """905 NOTIFY_MIN_BROKER_ID_CHANGE: somebody else has the smallest id of the group now."""
+    """905 NOTIFY_MIN_BROKER_ID_CHANGE: another broker has the smallest id of the group now."""
     header = call.header
     assert isinstance(header, NotifyMinBrokerIdChangeRequestHeader)
     membership = broker.membership
@@ -24,7 +24,7 @@ def min_id_changed(broker: Broker, call: Call) -> Reply:
 
 
 def exchange_ha_info(broker: Broker, call: Call) -> Reply:
-    """906 EXCHANGE_BROKER_HA_INFO: a master says where its log is, or is asked."""
+    """906 EXCHANGE_BROKER_HA_INFO: a master reports its replication address, or is queried for it."""
     header = call.header
     assert isinstance(header, ExchangeHAInfoRequestHeader)
     membership = broker.membership
@@ -37,7 +37,7 @@ def exchange_ha_info(broker: Broker, call: Call) -> Reply:
 
 
 def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:
-    """What lets a slave of ours in at the port for slaves; the standard's pass over it."""
+    """Return the ticket that admits a slave of ours at the port for slaves; RocketMQ's slaves ignore it."""
     if broker.replication is None:
         return None
     host = call.peer.address.rpartition(":")[0].strip("[]")
@@ -46,7 +46,7 @@ def _ticket(broker: Broker, call: Call) -> dict[str, str] | None:
 
 
 def reset_master_flush_offset(broker: Broker, call: Call) -> Reply:
-    """908 RESET_MASTER_FLUSH_OFFSET: our slave holds nothing back until its master has flushed it."""
+    """908 RESET_MASTER_FLUSH_OFFSET: no-op; our slave withholds nothing until its master has flushed it."""
     return Reply()
 
 

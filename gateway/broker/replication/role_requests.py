@@ -1,12 +1,11 @@
-"""One table for all roles: who the broker is decides with each request what it answers.
+"""One table of requests for all roles: the broker's current role decides which requests it answers.
 
-The tables of the rooms say what each request needs of the role (`broker.needs`). A master, whose log may be
-written, answers everything by itself. A slave refuses what needs a master (`role_checks`). A broker that
-is fenced, or about to be the master, is asked in vain for whatever would have to last: another one may be
-the master already, and what is acknowledged here would not be known there. That is every message, pop,
-acknowledgement, end of a transaction, offset, lock and table. It goes on serving what only reads: messages
-by pull, offset, time or key, tables and figures, and the log to its slaves; an offset that comes along with
-a pull is passed over.
+The tables of the packages declare what each request requires of the role (`broker.needs`). A master, whose
+log may be written, answers everything itself. A slave refuses requests that require a master (`role_checks`).
+A broker that is fenced, or about to become master, refuses every request whose effect must last: another
+broker may already be the master, and would not have what is acknowledged here. These are all messages, pops,
+acknowledgements, ends of transactions, offsets, locks and tables. It still serves reads: messages by pull,
+offset, time or key, tables and figures, and the log to its slaves. An offset in a pull is ignored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A slave's connection to its master: made, given up, made again, and between that the log that comes.
+"""A slave's connection to its master: connect, receive the log, give up, reconnect.
 
-Before it follows, the slave asks the master whether their logs are one (`engine.ha.log_prefix`), on the
-master's port for clients, if that is known. A log that parted from the master's stays as it is: the reason is
-logged once and shown among the broker's figures, and the question is asked again every few seconds. What is
-to be done with what comes is decided by `engine.ha.follow`. Standard: `DefaultHAClient`.
+Before it follows, the slave checks with the master that its log is a prefix of the master's
+(`engine.ha.log_prefix`), on the master's port for clients, if that is known. A log that diverged stays as it
+is: the reason is logged once and shown among the broker's figures, and the check is repeated every few
+seconds. `engine.ha.follow` decides what to do with received data. RocketMQ: `DefaultHAClient`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class MasterConnection(Protocol):
         self._client.lost(self, reason.getErrorMessage())
 
     def send(self, data: bytes) -> None:
-        """Send a report, or what comes before the first, if there is one."""
+        """Send a report, or the ticket before the first one; no-op if empty."""
         if data:
             self.transport.write(data)
 
@@ -71,8 +71,8 @@ class MasterConnection(Protocol):
 class MasterClient:
     """Follows the master at `ha_address`, whose port for clients is `main_address`; empty while unknown.
 
-    `ask` sends a request to an address, `on_following` is told when the master is there again. `problem` says
-    why this slave does not follow; empty while it does.
+    `ask` sends a request to an address, `on_following` is called when the master is connected. `problem` is
+    the reason why this slave does not follow; empty while it does.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class MasterClient:
         self._waits_for_every_byte = options.flush_disk_type is FlushDiskType.SYNC_FLUSH
 
     def now(self) -> int:
-        """Ms of a clock that never goes back."""
+        """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._clock)
 
     def on_master(self, main_address: str | None, ha_address: str | None) -> None:
-        """A name server has said where the master is; what is configured counts more."""
+        """Apply the master's addresses from a name server; a configured address has priority."""
         if main_address:
             self.main_address = main_address
         if ha_address and not self._options.ha_master_address and ha_address != self.ha_address:
@@ -118,11 +118,11 @@ class MasterClient:
                 self.connection.abort()
 
     def try_soon(self) -> None:
-        """The master is there: do not wait until it is time to try again."""
+        """Retry at the next tick: the master is back."""
         self._next_try = 0
 
     def tick(self) -> None:
-        """Do what is due: connect, report, give up a master that fell silent."""
+        """Connect, report, or give up a silent master, whichever is due."""
         now = self.now()
         connection = self.connection
         if connection is None:
@@ -134,7 +134,7 @@ class MasterClient:
             self._report(connection)
 
     def stop(self) -> None:
-        """Follow no more: what still comes is not ours to take."""
+        """Stop following, and ignore data that still arrives."""
         self._is_stopped = True
         connection, self.connection = self.connection, None
         if connection is not None:
@@ -148,7 +148,10 @@ class MasterClient:
         placed.addCallback(self._with_ticket).addCallback(self._connect).addErrback(self._failed)
 
     def _check_place(self) -> Deferred[int]:
-        """What to ask for if the log is empty, once it is clear that it is the beginning of the master's."""
+        """Check that the log is a prefix of the master's; return the offset at which an empty log begins.
+
+        Fails with `StreamBroken` if the logs diverged.
+        """
         raw = self._store.raw
         raw.drop_partial()
         if self._stream.compares or not self.main_address:
@@ -175,7 +178,7 @@ class MasterClient:
         return self._ends().addCallback(judge)
 
     def _ends(self) -> Deferred[tuple[int, int]]:
-        """Where the master's log begins and ends, by its figures."""
+        """Query the start and end of the master's log, from its figures."""
         command = RemotingCommand.request(RequestCode.GET_BROKER_RUNTIME_INFO)
 
         def ends(answer: RemotingCommand) -> tuple[int, int]:
@@ -188,7 +191,7 @@ class MasterClient:
         return self._ask(self.main_address, command).addCallback(ends)
 
     def _with_ticket(self, begin: int) -> Deferred[tuple[int, bytes]]:
-        """Ask for what a master that asks who somebody is wants to see at its port for slaves."""
+        """Request the ticket that a master with authentication requires at its port for slaves."""
         if not self.main_address:
             return succeed((begin, b""))
         command = RemotingCommand.request(RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader())
@@ -217,7 +220,7 @@ class MasterClient:
     # Called by the connection
 
     def connected(self, connection: MasterConnection) -> None:
-        """The connection is there."""
+        """Begin to follow on a new connection."""
         self._is_trying = False
         if self._is_stopped:
             connection.abort()
@@ -228,7 +231,7 @@ class MasterClient:
         self._on_following()
 
     def received(self, connection: MasterConnection, data: bytes) -> None:
-        """Bytes of the master's log have come."""
+        """Append received bytes of the master's log."""
         if connection is not self.connection:
             return
         try:
@@ -242,7 +245,7 @@ class MasterClient:
         self._report(connection)
 
     def lost(self, connection: MasterConnection, reason: str) -> None:
-        """The connection has ended."""
+        """Forget a connection that has ended."""
         if connection is not self.connection:
             return
         self.connection = None
@@ -251,7 +254,7 @@ class MasterClient:
             log.warning("the connection to the master at %s is lost: %s", self.ha_address, reason)
 
     def _report(self, connection: MasterConnection) -> None:
-        """Acknowledge what is written, or with SYNC_FLUSH what is on disk."""
+        """Acknowledge the data written, or with SYNC_FLUSH the data on disk."""
         try:
             self._acknowledge(connection)
         except (StreamBroken, StoreError, OSError) as error:
@@ -285,7 +288,7 @@ class MasterClient:
 
 
 class _Connections(Factory):
-    """What an endpoint asks for a protocol."""
+    """Factory of the connection, for the endpoint."""
 
     noisy = False
 

@@ -1,9 +1,10 @@
-"""The door before a broker's port for slaves: strangers get no further, and take nobody's place.
+"""Admission at a broker's port for slaves: strangers are kept out, and use up no slave's slot.
 
-Who comes from an address that is known for a slave's is let in at once, as slaves of the standard say nothing
-for a while. Of others what they say first is their ticket or their first report; by that and by the address
-`engine.ha.admission` says whether it is a slave. If that is not known, name servers are asked for the members
-of the group. Only then is a connection given to who serves slaves, and counted. See `docs/security.md`.
+A connection from a known slave's address is admitted at once, as RocketMQ's slaves send nothing for a while.
+From other peers the first data is their ticket or their first report; from that and the address
+`engine.ha.admission` decides whether the peer is a slave. If that is unknown, name servers are queried for
+the members of the group. Only then is the connection passed to the slave server, and counted. See
+`docs/security.md`.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ from mqgateway.gateway.runtime.loop import Transport
 log = logging.getLogger(__name__)
 
 WAITING_MAX = 32
-"""Connections that wait before the door; for one more the first of them ends."""
+"""Maximum number of connections that wait for admission; one more disconnects the oldest."""
 PATIENCE_MILLIS = 10_000
-"""How long each may take to say who it is; slaves of the standard take up to six seconds."""
+"""Milliseconds in which each must identify itself; RocketMQ's slaves take up to six seconds."""
 FIRST_WORDS_MAX = 1024
-"""Bytes that are kept of one while name servers are asked."""
+"""Bytes kept of a connection while name servers are queried."""
 
 
 MakeSlave = Callable[[object], Protocol | None]
-"""Makes what serves a slave, by its address; None where there are too many."""
+"""Factory of a slave's protocol, by its address; returns None if there are too many slaves."""
 
 
 class SlaveDoor(Protocol):
-    """One connection, and behind it, once it is let in, that of a slave."""
+    """One connection, and that of its slave once it is admitted."""
 
     transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
 
@@ -78,7 +79,7 @@ class SlaveDoor(Protocol):
             self._doors.left(self)
 
     def open(self, make: MakeSlave) -> None:
-        """Let it in, if there is room for one more slave."""
+        """Admit the connection, unless there are too many slaves."""
         self._slave = make(self._address)
         if self._slave is None:
             self.abort()
@@ -98,7 +99,7 @@ class SlaveDoor(Protocol):
 
 
 class SlaveDoors(Factory):
-    """All who stand before the port; who is let in gets what `make` makes."""
+    """All connections that wait for admission; an admitted one gets the protocol that `make` returns."""
 
     noisy = False
 
@@ -123,34 +124,34 @@ class SlaveDoors(Factory):
         self._own_address = own_address
         self._on_refused = on_refused
         self._waiting: dict[SlaveDoor, int] = {}
-        self._unknown: set[SlaveDoor] = set()  # for whom name servers are being asked, if not empty
+        self._unknown: set[SlaveDoor] = set()  # not empty while name servers are queried for these
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def now(self) -> int:
-        """Ms of a clock that never goes back."""
+        """Return the time in ms of a monotonic clock."""
         return elapsed_millis(self._clock)
 
     def buildProtocol(self, addr: object) -> SlaveDoor:
         return SlaveDoor(self, addr)
 
     def tick(self) -> None:
-        """Send away who does not say who they are."""
+        """Disconnect peers that do not identify themselves in time."""
         now = self.now()
         for door in [door for door, since in self._waiting.items() if now - since > PATIENCE_MILLIS]:
             self.refuse(door, "it does not identify itself")
 
     def stop(self) -> None:
-        """Send everybody away who still waits."""
+        """Disconnect all peers that still wait."""
         for door in list(self._waiting):
             self._waiting.pop(door)
             door.abort()
 
-    # Called by doors
+    # Called by connections
 
     def came(self, door: SlaveDoor) -> None:
-        """Somebody has connected."""
+        """Admit a known host at once, or let a new connection wait."""
         if self.admission.judge(b"", door.host, self.now()) is Entrance.OPEN:
             door.open(self._make)
             return
@@ -159,11 +160,11 @@ class SlaveDoors(Factory):
         self._waiting[door] = self.now()
 
     def left(self, door: SlaveDoor) -> None:
-        """Somebody did not wait."""
+        """Remove a waiting connection that was closed."""
         self._waiting.pop(door, None)
 
     def knocked(self, door: SlaveDoor, ticket: bytes) -> None:
-        """Somebody has shown a ticket, empty for none."""
+        """Judge a connection by its ticket, empty for none."""
         entrance = self.admission.judge(ticket, door.host, self.now())
         if entrance is Entrance.UNKNOWN:
             is_asking, self._unknown = bool(self._unknown), self._unknown | {door}
@@ -173,7 +174,7 @@ class SlaveDoors(Factory):
             self._let(door, entrance is Entrance.OPEN)
 
     def refuse(self, door: SlaveDoor, reason: str) -> None:
-        """End a connection, and say why."""
+        """End a connection, and log the reason."""
         self._waiting.pop(door, None)
         self._on_refused(f"{door.host}:0", reason)
         door.abort()
@@ -197,7 +198,7 @@ class SlaveDoors(Factory):
         door.open(self._make)
 
     def _members(self) -> Deferred[Collection[str]]:
-        """The addresses of the members, as the first name server says that knows the group."""
+        """Query the addresses of the members, from the first name server that has the group."""
         command = RemotingCommand.request(RequestCode.GET_BROKER_CLUSTER_INFO)
         return self._name_servers.read(command, self._hosts).addCallback(self._looked_up)
 
@@ -222,7 +223,7 @@ def _fire(found: Deferred[Collection[str]], hosts: Collection[str] | Exception) 
 
 
 def _addresses_of(names: Sequence[str]) -> Collection[str]:
-    """All addresses of the hosts; on a thread, as names are looked up."""
+    """Return all addresses of the hosts; on a thread, as it resolves names."""
     found: set[str] = set()
     for name in names:
         try:

@@ -1,12 +1,11 @@
-"""A slave takes over its master's tables.
+"""Copies of the master's tables on a slave.
 
 They are 21 topics, 201 groups, 43 consumer offsets, 45 delay offsets and 402 request modes; with access
-control also 3005 users and 3010 policies, which the standard's slaves do not take over.
-They are asked for one after the other, every `slaveSyncInterval`; one that cannot be had or read is left out
-until the next round. What was popped is not asked for: whoever becomes master finds it in the log. A slave
-that may act for its master asks more often how far delayed messages are, and timers (60): the less of what
-the master did since it has to look for in the log. Standard: `SlaveSynchronize`, each 60 s, without
-controllers.
+control also 3005 users and 3010 policies, which RocketMQ's slaves do not copy. They are requested one after
+the other, every `slaveSyncInterval`; a table that fails or cannot be read is skipped until the next round.
+Popped messages are not requested: a new master finds them in the log. A slave that may act for its master
+requests the delay offsets and the timer checkpoint (60) more often: the less of the master's later work it
+has to find in the log. RocketMQ: `SlaveSynchronize`, each 60 s, without controllers.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from mqgateway.gateway.remoting.exchange import RemotingError
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 3.0
-"""How often it is looked whether a round is due; the first one is."""
+"""Interval of checks whether a round is due; the first one is."""
 
 
 Adopt = Callable[[bytes], None]
@@ -46,7 +45,10 @@ def _of_json(adopt: Callable[[Mapping[str, Any]], None]) -> Adopt:
 
 
 def places(reported: Mapping[str, Any]) -> dict[Place, int]:
-    """The offsets in an answer to 43. Raises `ConfigError`, `ValueError`, `TypeError`, `AttributeError`."""
+    """Return the offsets in an answer to 43.
+
+    Raises `ConfigError`, `ValueError`, `TypeError`, `AttributeError`.
+    """
     table: dict[Place, int] = {}
     for key, queues in json_members.read(reported, "offsetTable", dict[str, Any]()).items():
         topic, separator, group = key.partition(SEPARATOR)
@@ -56,7 +58,7 @@ def places(reported: Mapping[str, Any]) -> dict[Place, int]:
 
 
 class SlaveTables:
-    """Takes over the tables of who is at `master_address`, empty while unknown; `own_address` is ours."""
+    """Copies the tables of the master at `master_address`, empty while unknown; `own_address` is ours."""
 
     def __init__(self, broker: Broker, ask: Ask, own_address: str) -> None:
         self._broker = broker
@@ -69,9 +71,9 @@ class SlaveTables:
         self._last_round: int | None = None
         self._problem = ""
         self.timers: TimerProgress | None = None
-        """How far the master's timers were when it was last asked."""
+        """Progress of the master's timers when last queried."""
         self.reported_at = 0
-        """Where a record begins that our log had when it was last asked how far delayed messages are."""
+        """Start of the last record in our log when the delay offsets were last requested."""
         self._asked_at = 0
         self._adopt: dict[RequestCode, Adopt] = {
             RequestCode.GET_ALL_TOPIC_CONFIG: _of_json(self._adopt_topics),
@@ -88,7 +90,7 @@ class SlaveTables:
         self._adopt |= self._often
 
     def stop(self) -> None:
-        """Take over nothing more, not even what was asked for already: this is no slave any longer."""
+        """Stop copying, and ignore pending answers: this broker is no longer a slave."""
         self._is_stopped = True
 
     def tick(self) -> None:
@@ -132,7 +134,7 @@ class SlaveTables:
         self._complain(problem)
 
     def _of_users(self) -> dict[RequestCode, Adopt]:
-        """Users and policies, where somebody is asked who they are: they are the master's, whole."""
+        """Return users and policies, with authentication: the master's replace them whole."""
         access = self._broker.access
         if access is None or not self._broker.options.authentication_enabled:
             return {}
@@ -142,7 +144,7 @@ class SlaveTables:
         }
 
     def _known(self, code: RequestCode) -> dict[str, str] | None:
-        """What the master is told of what is here already."""
+        """Return the request's fields with the data version of our table."""
         access = self._broker.access
         if access is None or code not in (RequestCode.AUTH_LIST_USER, RequestCode.AUTH_LIST_ACL):
             return None
@@ -150,7 +152,7 @@ class SlaveTables:
         return {AS_TABLE: table.data_version.encode().decode()}
 
     def _complain(self, problem: str) -> None:
-        """Once, until it is another one."""
+        """Log a problem once, until it changes."""
         if problem and problem != self._problem:
             log.warning("the tables of the master at %s: %s", self.master_address, problem)
         elif self._problem and not problem:
@@ -173,7 +175,7 @@ class SlaveTables:
         self.reported_at = self._asked_at
 
     def take_timers(self, data: bytes) -> None:
-        """Note how far timers are, by the master or by this slave when it acted. Raises `ConfigError`."""
+        """Note the timers' progress, the master's or our own from acting. Raises `ConfigError`."""
         reported = TimerProgress.decode(data)
         if self.timers is None or reported.read_time > self.timers.read_time:
             self.timers = reported

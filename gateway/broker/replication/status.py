@@ -1,6 +1,6 @@
-"""The state of replication, as `mqadmin haStatus` shows it.
+"""State of replication, as `mqadmin haStatus` shows it.
 
-Standard: `AdminBrokerProcessor.getBrokerHaStatus`.
+RocketMQ: `AdminBrokerProcessor.getBrokerHaStatus`.
 """
 
 from mqgateway.gateway.broker.broker import Broker
@@ -9,7 +9,7 @@ from mqgateway.gateway.codec.bodies import HARuntimeInfo
 
 
 def ha_status(broker: Broker) -> HARuntimeInfo:
-    """The slaves of a master, or the master of a slave."""
+    """Return the slaves of a master, or the master of a slave."""
     if broker.replication is None:
         raise OperationError(
             Reason.SYSTEM_ERROR, "Can not get HARuntimeInfo, may be duplicationEnable is true"

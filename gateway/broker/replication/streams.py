@@ -1,4 +1,4 @@
-"""What master and slave speak: the plain stream, or under a controller the one whose logs have epochs."""
+"""Streams between master and slave: the plain one, or with a controller the one whose logs have epochs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.message_store import MessageStore
 
 RETRY_MILLIS = 5000
-"""How long after a connection was lost, or could not be made, the next is tried."""
+"""Milliseconds after a lost or failed connection until the next attempt."""
 SOON_MILLIS = 1000
-"""The same under a controller, who says when another master is to be followed."""
+"""Interval of attempts with a controller, which notifies slaves of a new master."""
 
 
 class Following(Protocol):
@@ -31,44 +31,44 @@ class Following(Protocol):
     last_write: int
 
     def receive(self, data: bytes, now: int) -> int:
-        """Take what the master sent; how many bytes of the log that was."""
+        """Take data of the master; return the number of bytes of the log in it."""
         ...
 
     def report(self, acknowledged: int, now: int) -> bytes:
-        """What to send now, where everything before `acknowledged` is safe."""
+        """Return the bytes to send now; everything before `acknowledged` is safe."""
         ...
 
     def is_expired(self, now: int) -> bool:
-        """Whether the master was silent for too long."""
+        """Return True if the master was silent for too long."""
         ...
 
 
 class Stream(Protocol):
-    """One of the two."""
+    """Interface of a stream."""
 
     retry_millis: int
 
     @property
     def is_open(self) -> bool:
-        """Whether slaves are served."""
+        """True if slaves are served."""
         ...
 
     @property
     def compares(self) -> bool:
-        """Whether master and slave find out by themselves how far their logs are one."""
+        """True if master and slave compare their logs themselves."""
         ...
 
     def feed(self, address: str, now: int) -> Feed:
-        """A slave has connected."""
+        """Return the feed of a slave that has connected."""
         ...
 
     def follow(self, now: int, begin: int) -> Following:
-        """The master is about to be connected; an empty log begins at `begin`, 0 to leave that to it."""
+        """Return the slave's side; an empty log begins at `begin`, 0 leaves that to the master."""
         ...
 
 
 class PlainStream:
-    """The standard's stream of master and slave without a controller."""
+    """RocketMQ's stream of master and slave without a controller."""
 
     retry_millis = RETRY_MILLIS
     is_open = True
@@ -79,17 +79,19 @@ class PlainStream:
         self._store = store
 
     def feed(self, address: str, now: int) -> Feed:
-        """A slave has connected."""
+        """Return the feed of a slave that has connected."""
         return Feed(self._options, self._store.raw, address, now)
 
     def follow(self, now: int, begin: int) -> Follow:
-        """The master is about to be connected."""
+        """Return the slave's side of a new connection."""
         return Follow(self._options, self._store.raw, now, begin)
 
 
 class EpochStream:
-    """The stream under a controller. Only a master whose epoch is written down serves slaves; `on_cut` is
-    told when the end of a slave's log was cut."""
+    """The stream with a controller. Only a master whose epoch is on disk serves slaves.
+
+    `on_cut` is called when the end of a slave's log was truncated.
+    """
 
     retry_millis = SOON_MILLIS
 
@@ -110,16 +112,16 @@ class EpochStream:
 
     @property
     def is_open(self) -> bool:
-        """Whether slaves are served."""
+        """True if slaves are served."""
         return self._role.is_master and self._store.gate is None
 
     @property
     def compares(self) -> bool:
-        """A log that had no controller has no epochs, and nothing to compare."""
+        """True if the log has epochs; a log without a controller has none, and nothing to compare."""
         return bool(self._epochs.entries)
 
     def feed(self, address: str, now: int) -> EpochFeed:
-        """A slave has connected."""
+        """Return the feed of a slave that has connected."""
         replicas = self._replicas
         return EpochFeed(
             self._options,
@@ -132,7 +134,7 @@ class EpochStream:
         )
 
     def follow(self, now: int, begin: int) -> EpochFollow:
-        """The master is about to be connected."""
+        """Return the slave's side of a new connection."""
         options = self._options
         return EpochFollow(
             options,

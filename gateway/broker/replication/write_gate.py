@@ -1,9 +1,9 @@
-"""Why a broker writes nothing of its own, by its role.
+"""Gates that keep a broker from writing its own records, by role.
 
-A slave's log is its master's. What the services of a master put (a message whose delay is over, a
-transaction, a copy for a retry) goes to another broker while the slave acts, by `engine.ha.escape`; at any
-other time it is refused. A broker that is fenced may have a successor already, and one that is to be master
-has yet to find out where the one before was.
+A slave's log is its master's. Records that the services of a master put (a delayed message, a transaction, a
+copy for a retry) are sent to another broker while the slave acts, by `engine.ha.escape`; otherwise they are
+refused. A fenced broker may already have a successor, and one that is about to become master has yet to find
+the end of its predecessor's log.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ REFUSALS = {
 
 
 def closed_gate(kind: RoleKind) -> WriteGate:
-    """What stands before the log of a broker in this role, a master's until it is ready."""
+    """Return the closed gate of a broker in this role; a master's is closed until it is ready."""
     return WriteGate(REFUSALS[kind])

@@ -1,1 +1,1 @@
-"""Static topics: queues whose pieces lie on several brokers."""
+"""Static topics: queues whose mapping items are on several brokers."""

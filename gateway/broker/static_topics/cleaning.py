@@ -1,8 +1,7 @@
-"""Old pieces of static topics' queues are forgotten, at the hours when old files are deleted.
+"""Removal of old mapping items of static topics, at the hours when old files are deleted.
 
-First pieces that have no messages any more, which their brokers are asked for; and what is known here of
-queues that have since moved on from the broker that took them over.
-Standard: `TopicQueueMappingCleanService`.
+Removed are first items that no longer have messages, for which their brokers are queried; and items of queues
+that have since moved from the broker that took them over. RocketMQ: `TopicQueueMappingCleanService`.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ log = logging.getLogger(__name__)
 
 CLEAN_SECONDS = 300.0
 UNCLEAN = (OperationError, ConfigError, ValueError)
-"""What a topic is left alone for until the next time: somebody does not answer, or not sensibly."""
+"""Errors that skip a topic until the next time: a broker does not answer, or not correctly."""
 
 
 def is_time(broker: Broker) -> bool:
-    """Whether old things are deleted at this hour. Standard: `UtilAll.isItTimeToDo`."""
+    """Return True if old data is deleted at this hour. RocketMQ: `UtilAll.isItTimeToDo`."""
     hour = datetime.fromtimestamp(broker.clock.millis() / 1000).hour
     words = broker.store_options.delete_when.replace(" ", "").split(";")
     return any(word.isdecimal() and int(word) == hour for word in words)
@@ -38,7 +37,7 @@ def is_time(broker: Broker) -> bool:
 
 @inlineCallbacks
 def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
-    """Look through all static topics once; never fails."""
+    """Clean the mappings of all static topics once; never fails."""
     for topic in list(broker.tables.mappings.table):
         for forget in (_forget_empty, _forget_moved):
             mapping = broker.tables.mappings.table.get(topic)
@@ -49,7 +48,7 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
             except UNCLEAN as error:
                 log.info("the mapping of static topic %s is not cleaned: %s", topic, error)
                 continue
-            # What was changed while others were asked is left for the next time.
+            # A mapping that changed while brokers were queried is left for the next time.
             if found and broker.tables.mappings.table.get(topic) is mapping:
                 queues = ", ".join(map(str, sorted(found)))
                 log.info("old mapping items of static topic %s are removed, queues %s", topic, queues)
@@ -60,7 +59,7 @@ def clean(broker: Broker) -> Generator[Deferred[Any], Any, None]:
 def _forget_empty(
     broker: Broker, mapping: TopicMapping
 ) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
-    """What is left of queues that are led here, and have a first piece without messages."""
+    """Return the remaining items of queues led here whose first item has no messages."""
     moved = {
         number: pieces
         for number, pieces in mapping.queues.items()
@@ -88,7 +87,7 @@ def _forget_empty(
 def _forget_moved(
     broker: Broker, mapping: TopicMapping
 ) -> Generator[Deferred[Any], Any, Mapping[int, list[Piece]]]:
-    """Nothing, for queues that moved from here to a broker from which they moved on."""
+    """Return no items for queues that moved from here to a broker from which they moved again."""
     given = {
         number: pieces[-1].broker_name
         for number, pieces in mapping.queues.items()
@@ -110,6 +109,6 @@ def _forget_moved(
 
 
 def _agrees(leaders: TopicMapping, mapping: TopicMapping, number: int) -> bool:
-    """Whether a leader's own word is that it leads a queue, in the same state of the topic."""
+    """Return True if the leader's own mapping says that it leads a queue, in the same state of the topic."""
     same = (leaders.total_queues, leaders.epoch) == (mapping.total_queues, mapping.epoch)
     return same and leaders.leads(number)

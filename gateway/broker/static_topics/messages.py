@@ -1,9 +1,9 @@
 """Sends to static topics, and pulls from them.
 
-A message goes to the last piece of its queue, which the broker that leads the queue has; its producer is
-told the number and offset of the queue. A pull reads the piece its offset lies in, on whatever broker that
-is; what is answered are offsets of the queue, and at a piece's end where the next one begins.
-Standard: `SendMessageProcessor` and `PullMessageProcessor`, `rewriteRequestForStaticTopic` and
+A message is stored in the last mapping item of its queue, on the broker that leads the queue; its producer
+gets the number and offset of the queue. A pull reads the item that contains its offset, on any broker. Its
+answer has offsets of the queue, and at an item's end the start of the next one. RocketMQ:
+`SendMessageProcessor` and `PullMessageProcessor`, `rewriteRequestForStaticTopic` and
 `rewriteResponseForStaticTopic` of each.
 """
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
 
 CANNOT_PULL: Final = "cannot find mapping item in request process of current broker {broker}"
-"""What is said of pulls from a queue that another broker leads."""
+"""Refusal of pulls from a queue that another broker leads."""
 
 
 def send(
     broker: Broker, message: NewMessage, connection: ClientConnection, now: int, *, is_batch: bool = False
 ) -> Sent | Steps[Sent]:
-    """Store a message in a queue of a static topic or one of the broker's own; see `produce.send.send`."""
+    """Store a message in a queue of a static topic or of this broker; see `produce.send.send`."""
     if broker.tables.mappings.table:
         queue = led_queue(broker.tables.mappings, message.topic, message.queue_id, chooses=True)
         if queue is not None:
@@ -55,8 +55,10 @@ def send(
 
 
 def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
-    """The outcome of a send to a queue's last piece as one of a send to the queue; the offset is -1 as long
-    as nobody has said where the piece begins."""
+    """Convert the outcome of a send to a queue's last item to the queue.
+
+    The offset is -1 as long as the start of the item is unknown.
+    """
     outcome.queue_offset = queue.leader.logical_inside(outcome.queue_offset)
     outcome.queue_id = queue.queue_id
     return outcome
@@ -65,7 +67,7 @@ def _in_queue(queue: LogicalQueue, outcome: SendOutcome) -> SendOutcome:
 def pull(
     broker: Broker, request: PullRequest, connection: ClientConnection
 ) -> PullOutcome | Deferred[PullOutcome]:
-    """Records from an offset on, of a queue of a static topic or of a broker's; see `consume.pull.pull`."""
+    """Return records of a queue of a static topic or of this broker; see `consume.pull.pull`."""
     if broker.tables.mappings.table:
         queue = led_queue(broker.tables.mappings, request.topic, request.queue_id, CANNOT_PULL)
         if queue is not None:
@@ -76,9 +78,10 @@ def pull(
 def _pull_piece(
     broker: Broker, request: PullRequest, connection: ClientConnection, queue: LogicalQueue
 ) -> PullOutcome | Deferred[PullOutcome]:
-    """Read the piece that the offset lies in.
+    """Read the item that contains the offset.
 
-    What is committed along with a pull is left to the request for that, unless it lies in the same piece.
+    An offset to commit with the pull is ignored unless it is in the same item; clients also commit by a
+    request.
     """
     piece = queue.at(request.offset)
     asked, later = piece.physical(request.offset), queue.after(piece)
@@ -93,27 +96,27 @@ def _pull_piece(
     if not queue.is_here(piece):
         inner = request.elsewhere(piece.queue_id, asked, most, request.max_wait, commit_offset)
         return outgoing_requests.pull(broker.cluster.broker_directory, piece, inner).addCallback(as_logical)
-    max_wait = None if later is not None else request.max_wait  # a piece that has a successor never grows
+    max_wait = None if later is not None else request.max_wait  # an item that has a successor never grows
     inner = request.elsewhere(piece.queue_id, asked, most, max_wait, commit_offset)
     return then(of_this_broker.pull(broker, inner, connection), as_logical)
 
 
 def _as_logical(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> PullOutcome:
-    """An outcome about a broker's queue as one about the queue that the piece is of."""
+    """Convert an outcome of a broker's queue to the queue of the mapping item."""
     if outcome.status is not PullStatus.FOUND:
         piece = _moved_on(queue, piece, asked, outcome)
     return _with_logical_offsets(queue, piece, outcome)
 
 
 def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcome) -> Piece:
-    """Where to go on when nothing was found: perhaps in the next piece, which is given then."""
+    """Return the item to continue in when nothing was found: perhaps the next one."""
     is_first, is_last = piece is queue.at(0), piece is queue.leader
     if asked >= outcome.max_offset and (is_first or not is_last):
         later = queue.after(piece)
         if later is not None:
             _begin(later, outcome)
             return later
-        outcome.status = PullStatus.NOT_FOUND  # the next one's begin may not be known yet
+        outcome.status = PullStatus.NOT_FOUND  # the start of the next one may be unknown yet
     elif asked < outcome.min_offset:
         outcome.status = PullStatus.OFFSET_MOVED if is_first else PullStatus.RETRY_IMMEDIATELY
         outcome.next_offset = outcome.min_offset
@@ -121,20 +124,20 @@ def _moved_on(queue: LogicalQueue, piece: Piece, asked: int, outcome: PullOutcom
 
 
 def _begin(piece: Piece, outcome: PullOutcome) -> None:
-    """Go on where a piece begins."""
+    """Continue at the start of an item."""
     outcome.status = PullStatus.RETRY_IMMEDIATELY
     outcome.next_offset = outcome.min_offset = outcome.max_offset = piece.start_offset
 
 
 def _at_the_end(queue: LogicalQueue, later: Piece) -> PullOutcome:
-    """The answer to a pull from where one piece ends and another one follows."""
+    """Return the answer to a pull at the end of an item that has a successor."""
     outcome = PullOutcome(PullStatus.RETRY_IMMEDIATELY, None, b"", 0, 0, 0, MASTER_ID, 0, 0)
     _begin(later, outcome)
     return _with_logical_offsets(queue, later, outcome)
 
 
 def _with_logical_offsets(queue: LogicalQueue, piece: Piece, outcome: PullOutcome) -> PullOutcome:
-    """The same with offsets of the queue instead of those of the piece."""
+    """Replace offsets of the item by offsets of the queue."""
     next_offset = outcome.next_offset
     if piece.has_end:
         next_offset = min(next_offset, piece.end_offset)

@@ -1,11 +1,10 @@
-"""The ends, times and consumer offsets of queues of static topics, put together from those of their pieces.
+"""Ends, times and consumer offsets of queues of static topics, combined from their mapping items.
 
-Each is an operation as that of the same name in `consume`, which serves the queues of all other topics.
+Each operation has the name of one in `consume`, which serves the queues of all other topics.
 
-Departs from the standard where that asks a piece for a queue of another piece (the end of a queue, the time
-of its oldest message), and by which piece a time is found in: here the first that has a message of that time
-or later.
-Standard: `rewriteRequestForStaticTopic` of `AdminBrokerProcessor` and `ConsumerManageProcessor`.
+Departs from RocketMQ where it queries one item for a queue of another (the end of a queue, the time of its
+oldest message), and in the item that a search by time selects: here the first that has a message of that time
+or later. RocketMQ: `rewriteRequestForStaticTopic` of `AdminBrokerProcessor` and `ConsumerManageProcessor`.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 
 END_OF_ALL = 2**63 - 1
 NOT_LED = "is not leader in broker {broker}, request code 31"
-"""What is said of the first offset of a queue that another broker leads."""
+"""Refusal of a query for the first offset of a queue that another broker leads."""
 
 
 def max_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
-    """The offset the queue's next message will have."""
+    """Return the offset of the queue's next message."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.max_offset(broker, topic, queue_id)
@@ -43,7 +42,7 @@ def max_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]
 
 
 def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
-    """The offset of the oldest message the queue still has."""
+    """Return the offset of the oldest message in the queue."""
     queue = led_queue(broker.tables.mappings, topic, queue_id, NOT_LED)
     if queue is None:
         return query.min_offset(broker, topic, queue_id)
@@ -56,7 +55,7 @@ def min_offset(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]
 
 
 def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Deferred[int]:
-    """When the oldest message of a queue was stored (ms)."""
+    """Return the store time (ms) of the oldest message of a queue."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.earliest_store_time(broker, topic, queue_id)
@@ -69,9 +68,7 @@ def earliest_store_time(broker: Broker, topic: str, queue_id: int) -> int | Defe
 def search_offset(
     broker: Broker, topic: str, queue_id: int, timestamp: int, *, is_upper: bool = False
 ) -> int | Deferred[int]:
-    """The offset that a store time (ms) stands for: in the first piece with a message so late, or the
-    last.
-    """
+    """Return the offset of a store time (ms), in the first item with so late a message, or the last."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return query.search_offset(broker, topic, queue_id, timestamp, is_upper=is_upper)
@@ -106,7 +103,7 @@ def _search(
 
 
 def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
-    """Where a piece ends in its broker's queue; the standard's tools do not say."""
+    """Return the end of an item in its broker's queue; RocketMQ's tools do not set it."""
     if piece.has_end:
         return succeed(piece.end_offset)
     if queue.is_here(piece):
@@ -117,7 +114,7 @@ def _end(broker: Broker, queue: LogicalQueue, piece: Piece) -> Deferred[int]:
 def query_offset(
     broker: Broker, group: str, topic: str, queue_id: int, *, set_zero_if_not_found: bool = True
 ) -> int | Deferred[int]:
-    """What was committed in the last piece in which anything was."""
+    """Return the offset committed in the last item in which there is one."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is not None and not queue.is_plain:
         found: Deferred[int] = _last_committed(broker, group, queue)
@@ -150,7 +147,7 @@ def _last_committed(broker: Broker, group: str, queue: LogicalQueue) -> Generato
 def update_offset(
     broker: Broker, group: str, topic: str, queue_id: int, offset: int
 ) -> bool | Deferred[bool]:
-    """Commit where the piece lies that the offset is in."""
+    """Commit the offset on the broker of the item that contains it."""
     queue = led_queue(broker.tables.mappings, topic, queue_id)
     if queue is None:
         return offsets.update_offset(broker, group, topic, queue_id, offset)

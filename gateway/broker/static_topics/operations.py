@@ -1,4 +1,4 @@
-"""What can be done with one queue, whether of a static topic or not."""
+"""Operations on one queue, of a static topic or not."""
 
 from mqgateway.gateway.broker.consume.operations import QueueOperations
 from mqgateway.gateway.broker.static_topics import messages, offsets
@@ -12,4 +12,4 @@ OF_ANY_TOPIC = QueueOperations(
     offsets.query_offset,
     offsets.update_offset,
 )
-"""With queues of static topics, wherever they lie, and with the queues of this broker."""
+"""Operations on queues of static topics on any broker, and on the queues of this broker."""

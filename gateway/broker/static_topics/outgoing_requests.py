@@ -1,7 +1,7 @@
-"""What the brokers that have other pieces of a queue are asked, about their own queues (`lo=false`).
+"""Requests to the brokers of other mapping items of a queue, about their own queues (`lo=false`).
 
-All of it fails with `OperationError`: a broker that does not answer, or refuses, is told of in its message.
-Standard: `RpcClientImpl`.
+All fail with `OperationError`, whose message names the broker that does not answer or refuses. RocketMQ:
+`RpcClientImpl`.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ PULLED = {
     int(ResponseCode.PULL_RETRY_IMMEDIATELY): PullStatus.RETRY_IMMEDIATELY,
     int(ResponseCode.PULL_OFFSET_MOVED): PullStatus.OFFSET_MOVED,
 }
-"""Answers that say where the queue is."""
+"""Response codes of answers that contain the queue's offsets."""
 REASONS = {code: reason for reason, code in CODES.items()}
 GET_STATUSES = {status.name: status for status in GetStatus}
 WAS_RESET = "Offset has been previously reset"
 
 
 def pull(directory: BrokerDirectory, piece: Piece, request: PullRequest) -> Deferred[PullOutcome]:
-    """Pull records of a segment. The other broker neither waits nor commits an offset.
+    """Pull records of a mapping item. The other broker neither waits nor commits an offset.
 
-    It gets what the client sent, also what is not read without the flags that are removed.
+    It receives the client's fields, also those that it ignores without the removed flags.
     """
     given = _given(request)
     header = PullMessageRequestHeader(
@@ -125,7 +125,7 @@ def _given(request: PullRequest) -> PullMessageRequestHeader:
 
 
 def max_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
-    """Where the piece's queue ends."""
+    """Return the end of the item's queue."""
     header = GetMaxOffsetRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
@@ -134,7 +134,7 @@ def max_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred
 
 
 def min_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
-    """The offset of the oldest message of the piece's queue."""
+    """Return the offset of the oldest message of the item's queue."""
     header = GetMinOffsetRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
@@ -143,7 +143,7 @@ def min_offset(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred
 
 
 def earliest_store_time(directory: BrokerDirectory, topic: str, piece: Piece) -> Deferred[int]:
-    """When the oldest message of the piece's queue was stored (ms)."""
+    """Return the store time (ms) of the oldest message of the item's queue."""
     header = GetEarliestMsgStoretimeRequestHeader(
         topic=topic, queue_id=piece.queue_id, lo=False, bname=piece.broker_name
     )
@@ -154,7 +154,7 @@ def earliest_store_time(directory: BrokerDirectory, topic: str, piece: Piece) ->
 def search_offset(
     directory: BrokerDirectory, topic: str, piece: Piece, timestamp: int, is_upper: bool
 ) -> Deferred[int]:
-    """The offset in the piece's queue that a store time (ms) stands for."""
+    """Return the offset in the item's queue of a store time (ms)."""
     header = SearchOffsetRequestHeader(
         topic=topic,
         queue_id=piece.queue_id,
@@ -168,7 +168,7 @@ def search_offset(
 
 
 def query_offset(directory: BrokerDirectory, group: str, topic: str, piece: Piece) -> Deferred[int]:
-    """What a group committed of the piece's queue; fails with QUERY_NOT_FOUND if nothing."""
+    """Return a group's offset of the item's queue; fails with QUERY_NOT_FOUND if nothing was committed."""
     header = QueryConsumerOffsetRequestHeader(
         consumer_group=group,
         topic=topic,
@@ -190,7 +190,7 @@ def query_offset(directory: BrokerDirectory, group: str, topic: str, piece: Piec
 def update_offset(
     directory: BrokerDirectory, group: str, topic: str, piece: Piece, offset: int
 ) -> Deferred[bool]:
-    """Commit an offset of the piece's queue; false where a reset waits for the group's next pull."""
+    """Commit an offset of the item's queue; return False if a reset waits for the group's next pull."""
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=group,
         topic=topic,
@@ -211,14 +211,14 @@ def update_offset(
 def queue_ends(
     directory: BrokerDirectory, topic: str, name: str
 ) -> Deferred[dict[MessageQueue, TopicOffset]]:
-    """Both ends of each queue that a broker has of a topic."""
+    """Return both ends of each queue that a broker has of a topic."""
     header = GetTopicStatsInfoRequestHeader(topic=topic, lo=False, bname=name)
     asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_STATS_INFO, header))
     return _read_body(asked, lambda body: TopicStatsTable.decode(body).offset_table)
 
 
 def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[TopicMapping]:
-    """What a broker knows of a topic."""
+    """Return a broker's mapping of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True, bname=name)
     asked = directory.ask(name, RemotingCommand.request(RequestCode.GET_TOPIC_CONFIG, header))
 
@@ -229,7 +229,7 @@ def mapping_of(directory: BrokerDirectory, topic: str, name: str) -> Deferred[To
 
 
 def leaders(directory: BrokerDirectory, topic: str) -> Deferred[dict[int, str]]:
-    """Who leads the queues of a topic, as the name servers know it."""
+    """Return the brokers that lead the queues of a topic, as the name servers have them."""
     header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
     command = RemotingCommand.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
 
@@ -258,7 +258,7 @@ def _read_body(asked: Deferred[RemotingCommand], read: Callable[[bytes], T]) -> 
 
 
 def _reader(piece: Piece, kind: type[H], value: Callable[[H], T]) -> Callable[[RemotingCommand], T]:
-    """Reads one value of an answer."""
+    """Return a function that reads one value of an answer."""
 
     def read(answer: RemotingCommand) -> T:
         if answer.code != ResponseCode.SUCCESS:
@@ -288,6 +288,6 @@ def _explained(failure: Failure) -> NoReturn:
 
 
 def _refused(piece: Piece, answer: RemotingCommand) -> OperationError:
-    """What is said when the broker of a piece refused."""
+    """Return the error for a refusal by the broker of an item."""
     why = f"broker {piece.broker_name} answers {answer.code}, {answer.remark}"
     return OperationError(Reason.SYSTEM_ERROR, why)

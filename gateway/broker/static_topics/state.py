@@ -1,9 +1,9 @@
-"""Queues of static topics: which of them are led here, and where their pieces lie.
+"""Queues of static topics: those that this broker leads, and the brokers of their mapping items.
 
-A queue of a static topic lies in pieces on several brokers (`engine.static_topics`). Clients ask the broker
-that leads it; that broker turns number and offsets into those of a broker's queue, and serves the request
-itself or lets the broker do so that has the piece.
-Standard: `TopicQueueMappingManager`, `TopicQueueMappingContext`.
+The mapping items of a queue of a static topic are on several brokers (`engine.static_topics`). Clients send
+requests to the broker that leads the queue. That broker converts number and offsets to those of a broker's
+queue, and serves the request itself or forwards it to the broker of the item. RocketMQ:
+`TopicQueueMappingManager`, `TopicQueueMappingContext`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 if TYPE_CHECKING:
     from mqgateway.engine.static_topics.mappings import Mappings
 
-NOT_HERE = "does not exit in request process of current broker {broker}"  # as the standard spells it
-"""What is said of a queue that another broker leads."""
+NOT_HERE = "does not exit in request process of current broker {broker}"  # RocketMQ's spelling
+"""Refusal of a queue that another broker leads."""
 
 
 class LogicalQueue:
-    """A queue of a static topic that this broker leads: its number, and its pieces."""
+    """A queue of a static topic that this broker leads: its number and mapping items."""
 
     __slots__ = ("broker_name", "pieces", "queue_id", "topic")
 
@@ -33,36 +33,40 @@ class LogicalQueue:
 
     @property
     def leader(self) -> Piece:
-        """The piece that is written to."""
+        """The item that is written to."""
         return self.pieces[-1]
 
     @property
     def is_plain(self) -> bool:
-        """Whether the queue never moved, so that its offsets are those of the broker's queue."""
+        """True if the queue never moved, so that its offsets are those of the broker's queue."""
         return len(self.pieces) == 1 and self.leader.logic_offset == 0
 
     def is_here(self, piece: Piece) -> bool:
-        """Whether a piece lies on this broker."""
+        """Return True if an item is on this broker."""
         return piece.broker_name == self.broker_name
 
     def at(self, offset: int) -> Piece:
-        """The piece an offset lies in; the first for one before all. Raises `OperationError` if none is."""
+        """Return the item that contains an offset; the first for an offset before all.
+
+        Raises `OperationError` if the start of no item is known.
+        """
         found = piece_at(self.pieces, offset)
         if found is None:
             raise OperationError(Reason.SYSTEM_ERROR, f"it is not known where queue {self.queue_id} begins")
         return found
 
     def after(self, piece: Piece) -> Piece | None:
-        """The next piece, once it is known where that begins."""
+        """Return the next item, once its start is known."""
         return piece_after(self.pieces, piece)
 
 
 def led_queue(
     mappings: Mappings, topic: str, queue_id: int, refusal: str = NOT_HERE, *, chooses: bool = False
 ) -> LogicalQueue | None:
-    """A queue of a topic; None when the topic is not static. Raises `OperationError` if others lead it.
+    """Return a queue that this broker leads; None if the topic is not static.
 
-    `refusal` is what is said then; with `chooses` a negative number means any queue.
+    Raises `OperationError` with the text of `refusal` if another broker leads it. With `chooses` a negative
+    number selects any queue.
     """
     mapping = mappings.table.get(topic)
     if mapping is None:

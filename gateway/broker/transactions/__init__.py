@@ -1,1 +1,1 @@
-"""Transactions: their ends, and the questions to producers about those that are open."""
+"""Transactions: their ends, and checks of open ones with their producers."""

@@ -1,7 +1,7 @@
-"""Checks of transactions that stay open: who of a producer group is asked, and to be asked anew.
+"""Checks of open transactions: selection of the client to query, and resumption of checks.
 
-When one is to be checked is decided in `engine/transactions`. Any member of the group may answer, from any
-connection. Standard: `AbstractTransactionalMessageCheckListener`, `ProducerManager.getAvailableChannel`,
+`engine/transactions` decides when a transaction is checked. Any member of the group may answer, from any
+connection. RocketMQ: `AbstractTransactionalMessageCheckListener`, `ProducerManager.getAvailableChannel`,
 `AdminBrokerProcessor.resumeCheckHalfMessage`.
 """
 
@@ -29,7 +29,7 @@ RESUME_IMPOSSIBLE = f"Exception was thrown when putting message back to {TRANS_H
 
 
 def resume_check(broker: Broker, message_id: str, may_use: MayUse | None) -> None:
-    """Check a transaction anew whose half message was given up. Raises `OperationError`."""
+    """Check a transaction again whose half message was given up. Raises `OperationError`."""
     try:
         _, _, offset = parse_offset_message_id(message_id)
     except ValueError:
@@ -43,12 +43,12 @@ def resume_check(broker: Broker, message_id: str, may_use: MayUse | None) -> Non
 
 
 def is_reachable(clients: ClientTable, group: str, topic: str) -> bool:
-    """Return True if a member of a producer group can be asked about a message of a topic."""
+    """Return True if a member of a producer group can be queried about a message of a topic."""
     return bool(_members(clients, group, topic))
 
 
 def check_back(broker: Broker, checks: Iterable[CheckBack]) -> None:
-    """Ask one client of each check's group, all of them in turn."""
+    """Query one client of each check's group, in turn."""
     for check in checks:
         client = _asked(broker.clients, check)
         if client is None:
@@ -63,7 +63,7 @@ def _asked(clients: ClientTable, check: CheckBack) -> Client | None:
 
 
 def _members(clients: ClientTable, group: str, topic: str) -> list[Client]:
-    """Return the members that can be asked. The message goes with the question: its topic must be allowed."""
+    """Return the members that can be queried. The query contains the message: its topic must be allowed."""
     return [
         client
         for client in clients.producer_groups.get(group, {}).values()

@@ -1,9 +1,9 @@
-"""The ends of transactions: committed, rolled back, or still open.
+"""Ends of transactions: commit, rollback, or still open.
 
-What a transaction is and when its producers are asked about it is decided in `engine/transactions`; here are
-the checks of what a producer says about one. Half messages come in by `produce/send.py`.
+`engine/transactions` defines transactions and decides when producers are queried; this module checks
+producers' requests to end one. Half messages arrive by `produce/send.py`.
 
-Standard: `EndTransactionProcessor`.
+RocketMQ: `EndTransactionProcessor`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ FAILED: dict[PutStatus, tuple[Reason, str]] = {
     PutStatus.UNKNOWN_ERROR: (Reason.SYSTEM_ERROR, "UNKNOWN_ERROR"),
     PutStatus.IN_SYNC_REPLICAS_NOT_ENOUGH: (Reason.SYSTEM_ERROR, "in-sync replicas not enough"),
 }
-"""Put statuses with which a commit fails, and why."""
+"""Put statuses of failed commits, each with reason and text."""
 
 NOT_FOUND = "Find prepared transaction message failed"
 
 
 class Resolution(Enum):
-    """What a producer may say of a transaction: how it ends, or that it does not know yet."""
+    """A producer's resolution of a transaction; UNKNOWN leaves it open."""
 
     COMMIT = auto()
     ROLLBACK = auto()
@@ -45,10 +45,10 @@ class Resolution(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionEnd:
-    """What a producer says of one of its transactions.
+    """Request of a producer to end one of its transactions.
 
-    The offsets are those of the half message in its queue and in the log. `is_answer` says that the broker
-    asked. `resolution` is None where it says nothing that is known; `remark` is why, for the log.
+    The offsets are those of the half message in its queue and in the log. `is_answer` is True for the answer
+    to a check of the broker. `resolution` is None for an unknown value; `remark` is the reason, for the log.
     """
 
     resolution: Resolution | None
@@ -61,7 +61,7 @@ class TransactionEnd:
 
 
 def end_transaction(broker: Broker, end: TransactionEnd, now: int, may_use: MayUse | None) -> None:
-    """Commit or roll back a half message; it stays open where its producer does not know yet.
+    """Commit or roll back a half message; it stays open if its producer does not know yet.
 
     `now` is the wall time in ms. Raises `OperationError`.
     """
@@ -104,7 +104,7 @@ def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
 
 
 def _named(broker: Broker, end: TransactionEnd, may_use: MayUse | None) -> HalfMessage:
-    """The half message a producer means, if it may end it now."""
+    """Return the producer's half message. Raises `OperationError` if the producer may not end it now."""
     half = half_at(broker, end.physical_offset, may_use)
     if half is None:
         raise OperationError(Reason.SYSTEM_ERROR, NOT_FOUND)
@@ -122,7 +122,7 @@ def _named(broker: Broker, end: TransactionEnd, may_use: MayUse | None) -> HalfM
 
 
 def _check(broker: Broker, result: PutResult) -> None:
-    """Raise why a commit could not be stored."""
+    """Raise `OperationError` if a commit could not be stored."""
     if result.status in STORED:
         return
     if result.status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):

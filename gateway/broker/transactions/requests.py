@@ -1,6 +1,6 @@
 """37 END_TRANSACTION and 323 RESUME_CHECK_HALF_MESSAGE.
 
-Standard: `EndTransactionProcessor`, `AdminBrokerProcessor`.
+RocketMQ: `EndTransactionProcessor`, `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine.message import SysFlag
@@ -21,7 +21,7 @@ RESOLUTIONS: dict[int, Resolution] = {
 
 
 def end_transaction(operations: Operations, permit: Permit, call: Call) -> Reply:
-    """37: who does not know yet gets no answer."""
+    """37: end a transaction; a request with an unknown resolution is not answered."""
     header = call.header
     assert isinstance(header, EndTransactionRequestHeader)
     end = TransactionEnd(
@@ -38,7 +38,7 @@ def end_transaction(operations: Operations, permit: Permit, call: Call) -> Reply
 
 
 def resume_check(operations: Operations, permit: Permit, call: Call) -> Reply:
-    """323: check a transaction anew whose half message was given up."""
+    """323: check a transaction again whose half message was given up."""
     header = call.header
     assert isinstance(header, ResumeCheckHalfMessageRequestHeader)
     operations.transactions.resume_check(permit, header.msg_id or "", call.may_use)

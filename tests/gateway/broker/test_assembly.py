@@ -34,13 +34,13 @@ def build(disk: CrashDisk, **options: str) -> Broker:
     return build_broker(environment, settings, client=Silence(), clockwork=Clock())
 
 
-def test_nothing_is_written_yet() -> None:
+def test_assembly_writes_nothing() -> None:
     disk = CrashDisk()
     build(disk)
     assert disk.listdir("/") == []
 
 
-def test_tables_are_kept_where_the_standard_keeps_them() -> None:
+def test_tables_have_rocketmqs_paths() -> None:
     disk = CrashDisk()
     broker = build(disk)
     broker.store.start()
@@ -78,7 +78,7 @@ def test_delivered_messages_are_counted_unless_that_is_switched_off(*, is_counte
     assert (taken is not None, broker.stats.put_total) == (is_counted, int(is_counted))
 
 
-def test_the_replies_of_a_cluster_are_no_messages_of_users() -> None:
+def test_replies_of_a_cluster_do_not_count_as_users_messages() -> None:
     broker = build(CrashDisk())
     broker.stats.put("DefaultCluster_REPLY_TOPIC", 1, 10)
     assert broker.stats.put_total == 0

@@ -21,7 +21,7 @@ from tests.support.gateway.broker.helpers import MemoryBroker
 
 
 class Scene:
-    """A beat whose ticks are noted, by the time at which they come."""
+    """A `Beat` whose ticks are recorded with their times."""
 
     def __init__(self) -> None:
         self.memory = MemoryBroker()
@@ -48,7 +48,7 @@ class Scene:
         self.elapsed = elapsed
 
     def wait(self, seconds: float) -> list[float]:
-        """Let time pass, in steps of a ms; when beats came meanwhile."""
+        """Advance the clock in steps of 1 ms; return the times of ticks."""
         self.beats.clear()
         for _ in range(round(seconds * 1000)):
             self.time.advance(0.001)
@@ -60,7 +60,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_a_new_role_is_taken_up_at_once(scene: Scene) -> None:
+def test_new_role_brings_the_next_tick_forward(scene: Scene) -> None:
     scene.beat.start()
     scene.wait(1)
     while not scene.wait(0.001):
@@ -70,7 +70,7 @@ def test_a_new_role_is_taken_up_at_once(scene: Scene) -> None:
     assert len(scene.wait(0.01)) == 1
 
 
-def test_nothing_beats_before_the_start_or_after_the_end(scene: Scene) -> None:
+def test_ticks_run_only_between_start_and_stop(scene: Scene) -> None:
     assert scene.wait(1) == []
     scene.beat.start()
     assert scene.wait(0.2)
@@ -78,7 +78,7 @@ def test_nothing_beats_before_the_start_or_after_the_end(scene: Scene) -> None:
     assert scene.wait(1) == [] and not scene.time.getDelayedCalls()
 
 
-def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(scene: Scene) -> None:
+def test_idle_broker_ticks_less_often(scene: Scene) -> None:
     scene.beat.start()
     scene.wait(1)
     idle = len(scene.wait(4))
@@ -91,7 +91,7 @@ def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(scene: Scene) -> No
     assert busy > 3 * idle
 
 
-def test_a_timer_that_is_due_sooner_is_not_waited_past(scene: Scene) -> None:
+def test_due_timer_brings_the_next_tick_forward(scene: Scene) -> None:
     scene.beat.start()
     scene.wait(1)
     begun = scene.time.seconds()
@@ -99,7 +99,7 @@ def test_a_timer_that_is_due_sooner_is_not_waited_past(scene: Scene) -> None:
     assert scene.wait(0.03)[0] == pytest.approx(begun + 0.02, abs=0.002)
 
 
-def test_a_later_wish_changes_nothing(scene: Scene) -> None:
+def test_later_request_does_not_postpone_the_tick(scene: Scene) -> None:
     scene.beat.start()
     scene.beat.within(5000)
     assert scene.wait(BEAT_SECONDS + 0.002) == [pytest.approx(BEAT_SECONDS, abs=0.002)]
@@ -112,7 +112,7 @@ def test_service_with_a_backlog_resumes_at_once(scene: Scene) -> None:
     assert len(scene.wait(0.1)) == pytest.approx(0.1 / BACKLOG_SECONDS, rel=0.2)
 
 
-def test_a_beat_that_fails_is_not_the_last(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_tick_does_not_stop_the_ticks(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     def fail() -> None:
         raise OSError("no disk")
 
@@ -167,7 +167,7 @@ def pass_time(scene: Scene, millis: int) -> None:
         scene.time.advance(0.001)
 
 
-def test_a_delayed_message_does_not_wait_for_the_next_beat(scene: Scene) -> None:
+def test_delayed_message_is_delivered_between_ticks(scene: Scene) -> None:
     scene.beat.start()
     pass_time(scene, 1)
     delivered = delay(scene, 3)
@@ -185,7 +185,7 @@ def test_many_delayed_messages_are_delivered_in_slices(scene: Scene) -> None:
     assert delivered[-1][0] <= delivered[0][0] + 3 * BACKLOG_SECONDS
 
 
-def test_nothing_is_delivered_by_who_rests_or_stops(scene: Scene) -> None:
+def test_idle_or_stopping_broker_delivers_nothing(scene: Scene) -> None:
     scene.beat.start()
     pass_time(scene, 1)
     delivered = delay(scene, 3)
@@ -213,7 +213,7 @@ def test_remaining_messages_are_dispatched_in_a_turn_of_their_own(scene: Scene) 
     assert len(dispatched) == 2
 
 
-def test_counts_are_noted(scene: Scene) -> None:
+def test_counts_are_sampled(scene: Scene) -> None:
     stats, noted = scene.memory.broker.stats, []
     tick = stats.tick
 

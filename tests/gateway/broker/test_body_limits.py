@@ -6,7 +6,7 @@ from mqgateway.gateway.broker.requests import REQUESTS
 from mqgateway.gateway.codec.codes import RequestCode
 
 
-def test_every_request_has_a_limit_but_those_that_bring_messages() -> None:
+def test_all_requests_except_sends_have_a_limit() -> None:
     limits = limits_of_bodies(REQUESTS, RemotingOptions(), BrokerOptions())
     without = {RequestCode(code).name for code in REQUESTS if code not in limits}
     assert without == {

@@ -3,7 +3,7 @@
 from tests.support.gateway.broker.helpers import STORE_HOST, MemoryBroker
 
 
-def test_the_parts_know_one_another() -> None:
+def test_states_share_the_same_parts() -> None:
     """The store reports arrivals to the held pulls of the same broker, in its own name."""
     memory = MemoryBroker()
     memory.add_topic("T")

@@ -57,7 +57,7 @@ def test_the_last_attempt_may_wait_for_the_disk(monkeypatch: pytest.MonkeyPatch)
     assert (seen, world.rounds) == (["found"], [3, 2, 1, 0])
 
 
-def test_an_attempt_may_give_what_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempt_may_return_a_deferred(monkeypatch: pytest.MonkeyPatch) -> None:
     world, later = World(monkeypatch, 0), Deferred[str]()
     times = [1]
 
@@ -74,7 +74,7 @@ def test_an_attempt_may_give_what_is_not_there_yet(monkeypatch: pytest.MonkeyPat
     assert seen == ["at last"]
 
 
-def test_nothing_is_made_of_what_comes_for_one_who_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelled_read_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, 1)
     waiting = reading(world.broker, world.attempt)
     assert isinstance(waiting, Deferred)

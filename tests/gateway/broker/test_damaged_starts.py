@@ -84,7 +84,7 @@ def test_an_older_table_gets_the_queues_that_have_messages() -> None:
     assert readable(World(disk.kill()).start()) == COUNT
 
 
-def test_a_topic_that_was_made_smaller_stays_so() -> None:
+def test_shrunk_topic_stays_shrunk() -> None:
     world = World(stopped().disk.kill()).start()
     world.connect().create("orders", 1)
     again = World(world.stop().disk).start()
@@ -92,7 +92,7 @@ def test_a_topic_that_was_made_smaller_stays_so() -> None:
     assert config is not None and config.read_queue_nums == 1
 
 
-def test_every_table_may_be_garbage(caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_tables_do_not_prevent_the_start(caplog: pytest.LogCaptureFixture) -> None:
     disk = stopped().disk
     names = [name for name in TABLES if name.endswith(".json") and not name.startswith("lmq")]
     for name in names:
@@ -113,7 +113,7 @@ def test_a_slave_waits_for_its_masters_table() -> None:
     assert world.service.broker.tables.topics.get("orders") is None
 
 
-def test_a_lost_log_file_is_refused_and_all_files_stay_as_they_were() -> None:
+def test_lost_log_file_is_refused_without_changes() -> None:
     world = World().start()
     client = world.connect()
     client.create("orders")

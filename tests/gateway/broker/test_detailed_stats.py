@@ -80,7 +80,7 @@ def test_requested_count_is_kept_from_then_on(cluster: Cluster, name: str, key: 
     assert _ask(cluster, name, key) == counted
 
 
-def test_nothing_watches_until_somebody_asks_and_once_nobody_does(cluster: Cluster) -> None:
+def test_requests_are_watched_only_while_statistics_are_queried(cluster: Cluster) -> None:
     dispatcher, stats = cluster.service.dispatcher, cluster.service.broker.stats
     before = dispatcher.hooks
     _ask(cluster, "TOPIC_PUT_NUMS", "T")
@@ -121,7 +121,7 @@ def test_pops_and_acknowledgements_are_counted() -> None:
     assert {key for name, key in counted if name == "GROUP_GET_LATENCY"} == {"0@T@G", "1@T@G"}
 
 
-def test_counts_go_with_their_topic_and_group(cluster: Cluster) -> None:
+def test_counts_are_removed_with_their_topic_and_group(cluster: Cluster) -> None:
     _ask(cluster, "QUEUE_PUT_NUMS", "T@0")
     _send(cluster, "one")
     connect(cluster, "G", "T")

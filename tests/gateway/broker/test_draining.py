@@ -39,7 +39,7 @@ def drain(service: Any) -> list[Any]:
     return drained
 
 
-def test_producers_are_told_to_go_elsewhere_and_what_still_comes_is_taken() -> None:
+def test_drain_redirects_producers_and_accepts_sends() -> None:
     world = world_with_another(drain_timeout_millis=LONG)
     client = world.connect()
     client.create("T")
@@ -67,7 +67,7 @@ def test_drain_with_a_sending_client_ends_at_the_timeout() -> None:
     assert drained == [None]
 
 
-def test_it_can_be_cut_short() -> None:
+def test_drain_can_be_cancelled() -> None:
     world = world_with_another(drain_timeout_millis=LONG)
     cut: list[Any] = []
     waiting = world.service.drain().addErrback(cut.append)
@@ -78,7 +78,7 @@ def test_it_can_be_cut_short() -> None:
     assert world.stop().stopped == [None]
 
 
-def test_nothing_is_waited_for_where_nobody_would_be_helped() -> None:
+def test_useless_drain_ends_at_once() -> None:
     assert drain(world_with_another().service) == [None]
     alone = World(drain_timeout_millis=LONG).start()
     drained = drain(alone.service)
@@ -89,7 +89,7 @@ def test_nothing_is_waited_for_where_nobody_would_be_helped() -> None:
     ]
 
 
-def test_under_a_controller_one_in_sync_becomes_master_before_the_other_ends() -> None:
+def test_controlled_broker_hands_over_before_it_stops() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair(drain_timeout_millis=LONG)
     master.send(5)
@@ -102,7 +102,7 @@ def test_under_a_controller_one_in_sync_becomes_master_before_the_other_ends() -
     assert slave.bodies() == [b"hello"] * 5 + [b"after"]
 
 
-def test_without_another_or_without_a_controller_it_ends_all_the_same() -> None:
+def test_failed_handover_does_not_prevent_the_stop() -> None:
     alone = BrokerSet()
     replica = alone.join(1, drain_timeout_millis=LONG)
     alone.wait(8)

@@ -18,24 +18,24 @@ def environment(host: str = "10.0.0.1") -> Environment:
     )
 
 
-def test_clients_and_slaves_have_addresses_of_their_own() -> None:
+def test_clients_and_slaves_have_separate_addresses() -> None:
     made = environment()
     assert (made.address, made.ha_address) == ("10.0.0.1:10911", "10.0.0.2:10912")
 
 
-def test_tables_lie_where_the_standard_has_them() -> None:
+def test_tables_have_rocketmqs_paths() -> None:
     assert environment().path("checkpoint") == "/store/checkpoint"
     assert environment().table_path("topics.json") == "/store/config/topics.json"
 
 
-def test_messages_lie_at_the_address_clients_know() -> None:
+def test_store_host_is_the_address_of_clients() -> None:
     assert environment().store_host == pack_host("10.0.0.1", 10911)
 
 
-def test_a_configured_name_is_looked_up() -> None:
+def test_configured_host_name_is_resolved() -> None:
     assert environment("localhost").store_host == pack_host("127.0.0.1", 10911)
 
 
-def test_a_name_without_an_address_is_an_error() -> None:
+def test_unresolvable_host_name_is_an_error() -> None:
     with pytest.raises(OSError):
         environment("no-such-host.invalid")

@@ -28,7 +28,7 @@ def flow(clock: ManualClock, stats: BrokerStats) -> FlowControl:
     return FlowControl(clock, stats)
 
 
-def test_a_refusal_says_busy_in_the_standards_words(flow: FlowControl) -> None:
+def test_refusal_has_rocketmqs_text(flow: FlowControl) -> None:
     error = flow.refusal("the disk", OVERLOAD)
     assert (error.reason, error.message) == (
         Reason.SYSTEM_BUSY,
@@ -44,7 +44,7 @@ def test_refusals_are_counted_by_cause(flow: FlowControl, stats: BrokerStats) ->
     assert counted is not None and counted.value == 2
 
 
-def test_a_cause_is_reported_when_it_begins_and_once_a_minute(
+def test_cause_is_logged_when_it_begins_and_once_a_minute(
     flow: FlowControl, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)

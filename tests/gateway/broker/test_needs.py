@@ -18,10 +18,10 @@ from mqgateway.gateway.codec.codes import RequestCode
         (RequestCode.HEART_BEAT, Needs.NOTHING),
     ],
 )
-def test_the_tables_state_what_a_request_needs(code: RequestCode, needs: Needs) -> None:
+def test_tables_declare_the_needs_of_requests(code: RequestCode, needs: Needs) -> None:
     assert OF_ROOMS[code].needs is needs
 
 
-def test_a_request_cannot_leave_out_what_it_needs() -> None:
+def test_request_must_declare_its_need() -> None:
     with pytest.raises(TypeError, match="needs"):
         Request(lambda broker, call: call)  # type: ignore[call-arg]

@@ -22,7 +22,7 @@ def is_empty(parked: Table) -> bool:
     return not (len(parked) or parked._places or parked._slots or parked._connections)
 
 
-def test_it_is_bounded_in_all_and_at_each_place() -> None:
+def test_table_is_limited_in_all_and_per_place() -> None:
     parked = table(most=3, most_at_place=2)
     held = [parked.hold(request(place)) for place in ("a", "a", "a", "b", "c")]
     assert held == [True, True, False, True, False]
@@ -30,7 +30,7 @@ def test_it_is_bounded_in_all_and_at_each_place() -> None:
     assert (len(parked), parked.count("a"), parked.count("b"), parked.count("c")) == (3, 2, 1, 0)
 
 
-def test_bounds_may_be_changed() -> None:
+def test_limits_can_be_changed() -> None:
     most = [0]
     parked: Table = ParkedRequests(lambda: most[0], lambda: 1)
     assert not parked.hold(request())
@@ -38,7 +38,7 @@ def test_bounds_may_be_changed() -> None:
     assert parked.hold(request())
 
 
-def test_time_is_up_at_the_deadline_and_not_before() -> None:
+def test_request_expires_at_its_deadline() -> None:
     parked = table()
     first, second, third = (request(deadline=deadline) for deadline in (1234, 1235, 900))
     for one in (first, second, third):
@@ -59,7 +59,7 @@ def test_request_is_forgotten_once() -> None:
     assert parked.take_expired(1000) == [other]
 
 
-def test_a_lost_client_leaves_nothing_behind() -> None:
+def test_lost_connection_removes_its_requests() -> None:
     parked, client = table(), FakePeer()
     for place in ("a", "a", "b"):
         parked.hold(request(place, client=client))
@@ -68,7 +68,7 @@ def test_a_lost_client_leaves_nothing_behind() -> None:
     assert parked.take_expired(1000) == [stays]
 
 
-def test_a_client_that_is_gone_already_is_not_waited_for() -> None:
+def test_request_of_a_lost_connection_is_dropped_at_once() -> None:
     parked, client = table(), FakePeer()
     client.lose()
     assert parked.hold(request(client=client))
@@ -87,7 +87,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_it_is_as_a_plain_list_would_be(steps: list[tuple[str, int, str, int]]) -> None:
+def test_table_behaves_like_a_plain_list(steps: list[tuple[str, int, str, int]]) -> None:
     parked, clients = table(most=6, most_at_place=4), [FakePeer() for _ in range(3)]
     model: list[Request] = []
     for step, who, place, number in steps:

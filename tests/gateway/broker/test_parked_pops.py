@@ -1,4 +1,4 @@
-"""The table of who waits for a pop: who is woken by what, in which order, and how far it may grow."""
+"""Table of parked pops: events that wake them, their order, and limits."""
 
 import logging
 
@@ -12,7 +12,7 @@ from tests.support.gateway.broker.helpers import FakePeer
 
 
 class Bench:
-    """A table, and what those said who were resumed; `answers` says whether one has an answer."""
+    """A table that records resumed pops; `answers` returns True if one has an answer."""
 
     def __init__(self, most: int = 100, most_at_place: int = 10, *, last_first: bool = False) -> None:
         self.parked = ParkedPops(lambda: most, lambda: most_at_place, last_first=last_first)
@@ -45,7 +45,7 @@ def arrival(topic: str = "T", queue_id: int = 0, code: int = 0, **properties: st
     return Arrival(topic, queue_id, 1, code, 0, properties)
 
 
-def test_a_message_wakes_the_oldest_of_each_kind_and_group() -> None:
+def test_message_wakes_the_oldest_request_of_each_kind_and_group() -> None:
     bench = Bench()
     for name, queue_id, group in [
         ("any", -1, "G"),
@@ -60,7 +60,7 @@ def test_a_message_wakes_the_oldest_of_each_kind_and_group() -> None:
     assert len(bench.parked) == 2
 
 
-def test_the_newest_may_come_first() -> None:
+def test_newest_request_can_be_woken_first() -> None:
     bench = Bench(last_first=True)
     bench.hold("old")
     bench.hold("new")
@@ -68,7 +68,7 @@ def test_the_newest_may_come_first() -> None:
     assert bench.names == ["new"]
 
 
-def test_tags_decide_who_is_woken() -> None:
+def test_tags_select_the_requests_to_wake() -> None:
     bench = Bench()
     bench.hold("x", wanted=frozenset({1}))
     bench.hold("y", wanted=frozenset({2}))
@@ -103,7 +103,7 @@ def test_pop_without_an_answer_keeps_waiting() -> None:
     assert len(bench.parked) == 0
 
 
-def test_only_one_is_woken_at_the_first_place_where_somebody_waits() -> None:
+def test_wake_resumes_one_request_at_the_first_occupied_place() -> None:
     bench = Bench()
     bench.hold("1", 1)
     bench.hold("2", 1)
@@ -113,7 +113,7 @@ def test_only_one_is_woken_at_the_first_place_where_somebody_waits() -> None:
     assert bench.names == ["1"]
 
 
-def test_one_who_wakes_the_next_goes_first() -> None:
+def test_nested_wake_is_queued() -> None:
     """However many wait, each is resumed in its turn and not within another's."""
     bench = Bench(most_at_place=5000, most=5000)
     depth = 0
@@ -133,7 +133,7 @@ def test_one_who_wakes_the_next_goes_first() -> None:
     assert len(bench.resumed) == 3000
 
 
-def test_the_table_is_bounded() -> None:
+def test_table_is_limited() -> None:
     bench = Bench(most=2, most_at_place=1)
     assert bench.hold("a") is not None
     assert bench.hold("b") is None
@@ -142,7 +142,7 @@ def test_the_table_is_bounded() -> None:
     assert bench.parked.count(OrderKey("T", "G", 0)) == 1
 
 
-def test_a_lost_connection_is_forgotten() -> None:
+def test_lost_connection_removes_its_requests() -> None:
     bench = Bench()
     peer, other = FakePeer(), FakePeer()
     bench.hold("a", peer=peer)
@@ -164,7 +164,7 @@ def test_a_lost_connection_is_forgotten() -> None:
     )
 
 
-def test_one_that_fails_does_not_keep_the_others_waiting(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_request_does_not_block_others(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
 
     def fail(is_last: bool) -> bool:

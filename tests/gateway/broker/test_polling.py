@@ -27,7 +27,7 @@ class Polling:
         (NOW, 0, -50),
     ],
 )
-def test_a_client_waits_by_its_own_clock_but_no_longer_than_it_said(born: int, poll: int, left: int) -> None:
+def test_client_waits_by_its_own_clock_within_its_limit(born: int, poll: int, left: int) -> None:
     assert time_left(Polling(born, poll), NOW) == left
 
 
@@ -58,7 +58,7 @@ def test_cancelled_caller_is_not_answered() -> None:
     assert failures == [CancelledError]
 
 
-def test_a_failure_reaches_who_waits() -> None:
+def test_failure_reaches_the_waiting_caller() -> None:
     broker = PopBroker()
     failures: list[object] = []
     waiting(broker, []).addErrback(lambda failure: failures.append(failure.type))
@@ -76,7 +76,7 @@ def test_request_after_its_time_is_refused() -> None:
     assert refused.value.reason is Reason.POLLING_TIMEOUT
 
 
-def test_a_broker_may_not_be_read() -> None:
+def test_unreadable_broker_refuses_pops() -> None:
     popped = PopBroker(options={"broker_permission": 2})
     with pytest.raises(OperationError, match="pop message is forbidden") as refused:
         check_readable(popped.broker, "pop")

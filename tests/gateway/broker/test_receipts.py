@@ -7,7 +7,7 @@ from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.receipts import parse_receipt
 
 
-def test_a_receipt_is_read() -> None:
+def test_receipt_is_parsed() -> None:
     assert parse_receipt("5 1000 60000 3 0 broker-a 2 7") == Receipt(5, 1000, 60000, 3, "0", "broker-a")
 
 

@@ -16,5 +16,5 @@ def test_each_reason_has_the_code_of_its_name(reason: Reason) -> None:
     assert (reply.code, reply.remark) == (ResponseCode[code], "why")
 
 
-def test_other_errors_are_left_to_others() -> None:
+def test_other_errors_are_not_translated() -> None:
     assert refusal(ValueError("why")) is None

@@ -191,7 +191,7 @@ def test_a_started_broker_is_known_to_the_name_server(world: World) -> None:
     assert route["brokerDatas"][0]["brokerAddrs"] == {"0": f"10.0.0.1:{MAIN}"}
 
 
-def test_a_name_server_that_does_not_answer_is_not_waited_for() -> None:
+def test_unresponsive_name_server_does_not_delay_the_start() -> None:
     world = World(with_name_server=False)
     world.net.unreachable.add(NAME_SERVER)
     world.start()
@@ -203,7 +203,7 @@ def test_a_name_server_that_does_not_answer_is_not_waited_for() -> None:
     assert client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello").code == 0
 
 
-def test_a_name_server_that_comes_back_learns_everything() -> None:
+def test_restarted_name_server_receives_all_topics() -> None:
     world = World(with_name_server=False).start()
     world.connect().create("T")
     world.start_name_server()
@@ -212,12 +212,12 @@ def test_a_name_server_that_comes_back_learns_everything() -> None:
     assert world.route("T")["queueDatas"][0]["brokerName"] == "b1"
 
 
-def test_a_new_topic_is_known_to_the_name_server_at_once(world: World) -> None:
+def test_new_topic_is_registered_at_once(world: World) -> None:
     world.connect().create("T", queues=3)
     assert world.route("T")["queueDatas"][0]["readQueueNums"] == 3
 
 
-def test_a_message_goes_through(world: World) -> None:
+def test_message_is_sent_and_pulled(world: World) -> None:
     producer, consumer = world.connect(), world.connect()
     producer.create("T")
     consumer.consume("g", "T", "c")
@@ -237,7 +237,7 @@ def test_a_held_pull_is_woken_by_a_message(world: World) -> None:
     assert found.code == 0 and b"hello" in found.body
 
 
-def test_a_held_pull_is_answered_when_its_time_is_up(world: World) -> None:
+def test_held_pull_is_answered_at_its_deadline(world: World) -> None:
     consumer = world.connect()
     consumer.create("T")
     consumer.consume("g", "T", "c")
@@ -250,7 +250,7 @@ def test_a_held_pull_is_answered_when_its_time_is_up(world: World) -> None:
     assert answer.code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_delayed_message_comes_when_it_is_time(world: World) -> None:
+def test_delayed_message_is_delivered_on_time(world: World) -> None:
     client = world.connect()
     client.create("T")
     client.consume("g", "T", "c")
@@ -265,7 +265,7 @@ def test_a_delayed_message_comes_when_it_is_time(world: World) -> None:
     assert found.code == 0 and b"later" in found.body
 
 
-def test_a_producer_is_asked_about_its_transaction_even_after_a_restart(world: World) -> None:
+def test_open_transaction_is_checked_even_after_a_restart(world: World) -> None:
     client = world.connect()
     client.create("T")
     half = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "k"}
@@ -303,7 +303,7 @@ def end_header(queue_offset: str, physical_offset: str) -> EndTransactionRequest
     )
 
 
-def test_members_are_told_of_each_other(world: World) -> None:
+def test_changed_members_are_notified(world: World) -> None:
     one, two = world.connect(), world.connect()
     one.consume("g", "T", "one")
     two.consume("g", "T", "two")
@@ -318,7 +318,7 @@ def test_members_are_told_of_each_other(world: World) -> None:
     assert notice.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED
 
 
-def test_members_may_be_told_lazily() -> None:
+def test_notifications_of_members_can_be_delayed() -> None:
     world = World()
     world.options.real_time_notify_consumer_change = False
     client = world.start().connect()
@@ -329,7 +329,7 @@ def test_members_may_be_told_lazily() -> None:
     assert len(client.talker.take()) == 1
 
 
-def test_a_silent_client_is_forgotten_and_closed(world: World) -> None:
+def test_silent_client_is_removed_and_closed(world: World) -> None:
     client = world.connect()
     client.consume("g", "T", "c")
     for _ in range(26):
@@ -340,7 +340,7 @@ def test_a_silent_client_is_forgotten_and_closed(world: World) -> None:
     assert client.talker.lost is not None
 
 
-def test_offsets_of_broadcasting_clients_are_gathered(world: World) -> None:
+def test_offsets_of_broadcasting_clients_are_collected(world: World) -> None:
     """Every few seconds, for clients that come by another road."""
     client = world.connect()
     client.create("T")
@@ -352,7 +352,7 @@ def test_offsets_of_broadcasting_clients_are_gathered(world: World) -> None:
     assert world.service.broker.tables.offsets.query("g@broadcast", "T", 0) == 2
 
 
-def test_a_group_far_behind_is_shut_out_and_cold_reads_are_counted_anew(world: World) -> None:
+def test_lagging_group_is_rejected_and_cold_reads_restart(world: World) -> None:
     broker = world.service.broker
     broker.tables.groups.find("g")
     world.options.disable_consume_if_consumer_read_slowly = True
@@ -367,7 +367,7 @@ def test_a_group_far_behind_is_shut_out_and_cold_reads_are_counted_anew(world: W
     assert group is not None and not group.consume_enable
 
 
-def test_queues_are_shared_out_as_the_name_server_knows_them(world: World) -> None:
+def test_queues_are_assigned_by_the_name_servers_route(world: World) -> None:
     """Another broker's queues too; they are looked up again after a while."""
     client = world.connect()
     client.create("T", queues=2)
@@ -388,7 +388,7 @@ def test_queues_are_shared_out_as_the_name_server_knows_them(world: World) -> No
     assert count() == 5
 
 
-def test_a_static_topic_is_in_the_route_is_cleaned_and_outlives_a_restart(world: World) -> None:
+def test_static_topic_is_routed_cleaned_and_survives_a_restart(world: World) -> None:
     """Here both pieces are the broker's own; the first has no messages."""
     pieces = [Piece(0, 0, "b1", 0), Piece(1, 1, "b1", 10_000)]
     mapping = TopicMapping("S", "b1", 1, 5, queues={0: pieces})
@@ -406,7 +406,7 @@ def test_a_static_topic_is_in_the_route_is_cleaned_and_outlives_a_restart(world:
     assert again.service.broker.tables.mappings.table["S"].queues == {0: pieces[1:]}
 
 
-def test_requests_beyond_those_that_may_wait_are_counted(world: World) -> None:
+def test_requests_over_the_waiting_limit_are_counted(world: World) -> None:
     client = world.connect()
     frame = world.service.dispatcher.refuse(
         RemotingCommand.request(RequestCode.PULL_MESSAGE), FakePeer("10.0.0.9:1")
@@ -416,7 +416,7 @@ def test_requests_beyond_those_that_may_wait_are_counted(world: World) -> None:
     assert world.service.broker.flow_control.totals == {"requests in flight": 1}
 
 
-def test_a_question_to_a_consumer_goes_through_the_broker(world: World) -> None:
+def test_request_to_a_consumer_is_forwarded(world: World) -> None:
     admin, consumer = world.connect(), world.connect()
     consumer.consume("g", "T", "c")
     world.net.settle(0.5)
@@ -429,7 +429,7 @@ def test_a_question_to_a_consumer_goes_through_the_broker(world: World) -> None:
     assert (answer.code, answer.body) == (0, b"running")
 
 
-def test_a_consumer_that_does_not_answer_is_given_ten_seconds(world: World) -> None:
+def test_unresponsive_consumer_times_out_after_ten_seconds(world: World) -> None:
     admin, consumer = world.connect(), world.connect()
     consumer.consume("g", "T", "c")
     admin.tell(
@@ -443,7 +443,7 @@ def test_a_consumer_that_does_not_answer_is_given_ten_seconds(world: World) -> N
     assert answer.code == ResponseCode.CONSUME_MSG_TIMEOUT
 
 
-def test_the_fast_port_serves_everything_but_pulls(world: World) -> None:
+def test_fast_port_serves_all_requests_except_pulls(world: World) -> None:
     fast = world.connect(FAST)
     fast.create("T")
     assert fast.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"hello").code == 0
@@ -458,7 +458,7 @@ def test_unsupported_request_is_refused(world: World, code: int) -> None:
     assert (refused.code, refused.remark) == (3, f" request type {int(code)} not supported")
 
 
-def test_everything_is_there_again_after_a_stop_and_a_start(world: World) -> None:
+def test_restart_restores_all_state(world: World) -> None:
     client = world.connect()
     client.create("T")
     client.consume("g", "T", "c")
@@ -484,7 +484,7 @@ def test_offsets_are_written_while_running(world: World) -> None:
     assert loads(world.disk.read_bytes("/store/config/consumerOffset.json"))["offsetTable"] == {"T@g": {0: 5}}
 
 
-def test_a_stop_leaves_the_name_server_and_lets_held_pulls_go(world: World) -> None:
+def test_stop_unregisters_and_answers_held_pulls(world: World) -> None:
     client = world.connect()
     client.create("T")
     client.consume("g", "T", "c")
@@ -514,7 +514,7 @@ def test_a_stop_waits_for_the_worker() -> None:
     assert "T" in loads(world.disk.read_bytes("/store/config/topics.json"))["topicConfigTable"]
 
 
-def test_nothing_is_left_to_do_after_a_stop(world: World) -> None:
+def test_stop_leaves_no_pending_calls(world: World) -> None:
     world.connect().consume("g", "T", "c")
     world.stop()
     world.net.settle(2)
@@ -531,7 +531,7 @@ def test_a_broker_that_never_started_stops() -> None:
 
 
 class Hasty:
-    """A clock by which every look at it is late: whatever is done in steps gives way after each."""
+    """A clock that advances with every reading, so that cooperative tasks yield after each step."""
 
     def __init__(self, net: Net) -> None:
         self._net, self._looks = net, 0
@@ -554,7 +554,7 @@ def killed_with_messages() -> CrashDisk:
     return world.disk.kill()
 
 
-def test_the_loop_goes_on_while_a_store_is_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_yields_to_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(disk=killed_with_messages())
     world.service.broker.clock = Hasty(world.net)
     read: list[float | None] = []
@@ -576,7 +576,7 @@ def test_the_loop_goes_on_while_a_store_is_recovered(monkeypatch: pytest.MonkeyP
     assert parts == sorted(parts) and parts[0] == 0.0 < parts[-1] < 1.0
 
 
-def test_a_stop_waits_until_a_store_is_recovered() -> None:
+def test_stop_waits_for_the_recovery() -> None:
     world = World(disk=killed_with_messages())
     world.service.broker.clock = Hasty(world.net)
     world.service.start().addBoth(world.started.append)
@@ -588,7 +588,7 @@ def test_a_stop_waits_until_a_store_is_recovered() -> None:
     assert not world.disk.exists("/store/abort")
 
 
-def test_a_store_in_use_stops_the_start(world: World) -> None:
+def test_store_in_use_fails_the_start(world: World) -> None:
     other = World(disk=world.disk)
     other.start()
     (failure,) = other.started
@@ -597,7 +597,7 @@ def test_a_store_in_use_stops_the_start(world: World) -> None:
 
 
 @pytest.mark.parametrize("port", [MAIN, FAST])
-def test_a_port_in_use_stops_the_start_and_frees_ports_and_store(port: int) -> None:
+def test_port_in_use_fails_the_start_and_releases_ports_and_store(port: int) -> None:
     world = World()
     world.net.taken.add(port)
     world.start()
@@ -611,7 +611,7 @@ def test_a_port_in_use_stops_the_start_and_frees_ports_and_store(port: int) -> N
     assert World(disk=world.disk).start().started == [None]
 
 
-def test_a_failure_before_registering_stops_the_start_and_writes_no_table() -> None:
+def test_failure_before_registration_fails_the_start() -> None:
     """As where the name server of the process cannot listen."""
     world = World()
     world.service._before_registering = lambda: fail(ConfigError("no name server"))
@@ -622,7 +622,7 @@ def test_a_failure_before_registering_stops_the_start_and_writes_no_table() -> N
     assert World(disk=world.disk).start().started == [None]
 
 
-def test_a_port_of_ones_own_is_found_with_the_fast_one_below_it() -> None:
+def test_free_port_is_found_with_the_fast_port_below() -> None:
     service_with_any_port = BrokerService(
         OptionSet(
             BrokerOptions(broker_name="b", broker_ip1="127.0.0.1", listen_port=0),
@@ -636,7 +636,7 @@ def test_a_port_of_ones_own_is_found_with_the_fast_one_below_it() -> None:
     assert service_with_any_port.fast_port == service_with_any_port.port - 2
 
 
-def test_an_idle_broker_beats_slowly_and_a_busy_one_does_not(world: World) -> None:
+def test_idle_broker_ticks_less_often(world: World) -> None:
     beats: list[float] = []
     store = world.service.broker.store
     tick = store.tick
@@ -663,20 +663,20 @@ def making(world: World) -> Client:
     return world.connect()
 
 
-def test_a_topic_is_at_the_name_server_when_the_send_that_made_it_is_answered(world: World) -> None:
+def test_send_that_creates_a_topic_is_answered_once_it_is_registered(world: World) -> None:
     producer = making(world)
     assert producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello").code == 0
     assert world.route("new") is not None
 
 
-def test_a_send_that_makes_a_topic_does_not_wait_for_a_name_server_that_is_away(world: World) -> None:
+def test_send_that_creates_a_topic_skips_unreachable_name_servers(world: World) -> None:
     producer = making(world)
     world.name_server.stop()
     world.net.settle()
     assert producer.ask(RequestCode.SEND_MESSAGE_V2, send_header("new"), b"hello").code == 0
 
 
-def test_a_send_that_makes_a_topic_waits_a_second_for_a_name_server_that_says_nothing(world: World) -> None:
+def test_send_that_creates_a_topic_waits_at_most_a_second(world: World) -> None:
     producer = making(world)
     for pair in world.net.pairs:
         pair.server.stuck = pair.server.host.port == NAME_SERVER
@@ -696,7 +696,7 @@ ACCESS: dict[str, Any] = {
 }
 
 
-def test_with_access_control_both_ports_ask_who_is_there() -> None:
+def test_access_control_guards_both_ports() -> None:
     world = World(**ACCESS).start()
     assert world.started == [None]
     for port in (MAIN, FAST):
@@ -708,7 +708,7 @@ def test_with_access_control_both_ports_ask_who_is_there() -> None:
         client.consume("G", "TBW102", "c1")
 
 
-def test_users_are_there_again_after_a_restart() -> None:
+def test_users_survive_a_restart() -> None:
     world = World(**ACCESS).start()
     client = world.connect()
     client.credentials = Credentials("root", "root's")
@@ -723,7 +723,7 @@ def test_users_are_there_again_after_a_restart() -> None:
     assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 0
 
 
-def test_the_broker_signs_what_it_asks_others() -> None:
+def test_broker_signs_its_requests() -> None:
     seen: list[RemotingCommand] = []
     world = World(**ACCESS)
 
@@ -736,7 +736,7 @@ def test_the_broker_signs_what_it_asks_others() -> None:
     assert seen and all(is_signed(command, "inner's") for command in seen)
 
 
-def test_settings_that_contradict_each_other_are_no_broker() -> None:
+def test_contradictory_settings_are_refused() -> None:
     with pytest.raises(ConfigError, match="authorizationEnabled without authenticationEnabled"):
         World(authorization_enabled=True)
 
@@ -756,7 +756,7 @@ def disk_with(path: str, content: bytes) -> CrashDisk:
     return disk
 
 
-def test_with_accounts_of_version_4_both_ports_ask_who_is_there() -> None:
+def test_version_4_accounts_guard_both_ports() -> None:
     world = World(disk_with(PLAIN_FILE, ACCOUNTS), **PLAIN).start()
     assert world.started == [None]
     for port in (MAIN, FAST):
@@ -769,7 +769,7 @@ def test_with_accounts_of_version_4_both_ports_ask_who_is_there() -> None:
         assert "group:other" in (client.ask(RequestCode.HEART_BEAT, body=body).remark or "")
 
 
-def test_accounts_by_request_last_and_those_in_files_are_looked_after() -> None:
+def test_version_4_accounts_change_by_request_and_by_file() -> None:
     disk = disk_with(PLAIN_FILE, ACCOUNTS)
     world = World(disk, **PLAIN).start()
     client = world.connect()
@@ -799,7 +799,7 @@ def test_accounts_of_version_4_become_users() -> None:
     assert client.ask(RequestCode.GET_BROKER_CONFIG).code == 0
 
 
-def test_a_broker_does_not_start_with_both_kinds_or_with_a_file_it_cannot_read() -> None:
+def test_both_kinds_of_accounts_or_a_bad_file_fail_the_start() -> None:
     with pytest.raises(ConfigError, match="there can be only one"):
         World(**ACCESS, **PLAIN)
     world = World(disk_with(PLAIN_FILE, b"accounts:\n- {accessKey: abc}\n"), **PLAIN).start()
@@ -811,7 +811,7 @@ def test_without_access_control_accounts_are_unknown_requests(world: World) -> N
     assert [world.connect().ask(code).code for code in AclRequestCode] == [3] * 5
 
 
-def test_without_access_control_nothing_stands_in_the_way(world: World) -> None:
+def test_requests_pass_without_access_control(world: World) -> None:
     assert world.service.broker.access is None
     assert world.connect().ask(RequestCode.GET_BROKER_CONFIG).code == 0
     assert not [name for name in world.disk.listdir("/store/config") if name.startswith(("users", "acls"))]

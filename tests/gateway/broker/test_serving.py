@@ -24,14 +24,14 @@ def answer(port: Dispatcher, code: int) -> RemotingCommand:
     return decode_command(frame[4:])
 
 
-def test_every_code_is_served_or_refused_with_a_reason_somewhere() -> None:
+def test_every_code_is_served_or_refused_with_a_reason() -> None:
     for code in RequestCode:
         places = [code in table for table in (REQUESTS, UNSUPPORTED)]
         assert places.count(True) == 1, code
         assert code in REQUESTS or code in namesrv.REQUESTS or UNSUPPORTED[code]
 
 
-def test_both_ports_count_what_they_refuse_and_one_serves_no_pulls() -> None:
+def test_both_ports_count_refusals_and_the_fast_port_serves_no_pulls() -> None:
     made = MemoryBroker()
     _, table, _ = guarded(made.broker, None, None, waits)
     main, fast = dispatchers(made.context, table, RemotingOptions(), made.clock, [])
@@ -43,7 +43,7 @@ def test_both_ports_count_what_they_refuse_and_one_serves_no_pulls() -> None:
         assert answer(fast, code).code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
-def test_guards_are_those_of_the_settings() -> None:
+def test_guards_follow_the_settings() -> None:
     made = MemoryBroker(options={"authentication_enabled": True})
     on = made.broker.environment
     settings = AccessSettings.of(on.options, on.disk, "c")
@@ -56,7 +56,7 @@ def test_guards_are_those_of_the_settings() -> None:
     assert access_control(on, off, waits) is None
 
 
-def test_accounts_of_version_4_come_with_their_requests() -> None:
+def test_version_4_accounts_add_their_requests() -> None:
     made = MemoryBroker()
     on = made.broker.environment
     plain = Keeper(on.options, on.disk, on.worker, on.clock)
@@ -65,7 +65,7 @@ def test_accounts_of_version_4_come_with_their_requests() -> None:
     assert AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG in table
 
 
-def test_acknowledgements_are_stored_before_what_is_stored_is_dispatched() -> None:
+def test_acknowledgements_are_stored_before_the_dispatch() -> None:
     made = MemoryBroker()
     notes: list[str] = []
     made.broker.pop.gathered.settle = lambda: notes.append("settled")  # type: ignore[method-assign]

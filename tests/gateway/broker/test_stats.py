@@ -80,7 +80,7 @@ def test_counts_by_name_and_key(stats: BrokerStats, name: str, key: str, value: 
         (TOPIC_PUT_SIZE, "SCHEDULE_TOPIC_XXXX", 50),
     ],
 )
-def test_counts_of_the_schedule(stats: BrokerStats, name: str, key: str, value: int) -> None:
+def test_delayed_messages_are_counted(stats: BrokerStats, name: str, key: str, value: int) -> None:
     """A message sent back waits, then is delivered: only that is one of the broker's puts."""
     stats.delayed_again(50)
     stats.delivered("T", 100)
@@ -116,14 +116,14 @@ def test_a_minute_is_six_steps_of_ten_seconds(stats: BrokerStats) -> None:
     assert stats.put_tps("T") == 10.0
 
 
-def test_the_first_step_counts_from_zero(stats: BrokerStats) -> None:
+def test_first_sample_counts_from_zero(stats: BrokerStats) -> None:
     stats.put("T", 50, 1000)
     run(stats.tick(NOON + 10_000, 10_000))
     assert stats.put_tps("T") == 5.0
 
 
 @given(st.lists(st.integers(0, 2), max_size=40).map(lambda grown: [*grown, *[0] * 9, 1]))
-def test_a_count_that_stood_still_goes_on_as_if_it_had_been_noted(grown: list[int]) -> None:
+def test_skipped_samples_do_not_change_the_rate(grown: list[int]) -> None:
     past, value = Samples(SECONDS_STEP, 7), 0
     notes = [(0, 0)]
     for step, more in enumerate(grown, 1):
@@ -135,7 +135,7 @@ def test_a_count_that_stood_still_goes_on_as_if_it_had_been_noted(grown: list[in
         assert (rate.sum, rate.tps) == (after - before, (after - before) * 1000 / (last - first))
 
 
-def test_very_many_counts_are_noted_in_steps() -> None:
+def test_many_counts_are_sampled_cooperatively() -> None:
     stats = BrokerStats(BrokerOptions(), NOON)
     for number in range(1000):
         stats.put(f"T{number}", 1, 1)
@@ -147,7 +147,7 @@ def test_very_many_counts_are_noted_in_steps() -> None:
 
 
 @pytest.mark.parametrize(("past", "step"), [("minute", 10_000), ("hour", 600_000), ("day", 3_600_000)])
-def test_each_past_has_its_own_step(stats: BrokerStats, past: str, step: int) -> None:
+def test_each_span_has_its_own_step(stats: BrokerStats, past: str, step: int) -> None:
     run(stats.tick(NOON, 0))
     stats.put("T", 7, 1)
     count = stats.item(TOPIC_PUT_NUMS, "T")
@@ -158,7 +158,7 @@ def test_each_past_has_its_own_step(stats: BrokerStats, past: str, step: int) ->
     assert getattr(count, past).rate().sum == 7
 
 
-def test_mornings_are_noted_when_the_day_changes(stats: BrokerStats) -> None:
+def test_totals_of_the_morning_are_noted_at_midnight(stats: BrokerStats) -> None:
     stats.put("T", 5, 1)
     stats.got("G", "T", 2, 1)
     run(stats.tick(NOON + 24 * 3_600_000, 24 * 3_600_000))
@@ -169,7 +169,7 @@ def test_mornings_are_noted_when_the_day_changes(stats: BrokerStats) -> None:
     assert (stats.put_total_yesterday_morning, stats.put_total_today_morning) == (5, 9)
 
 
-def test_a_deleted_topic_takes_its_counts_along(stats: BrokerStats) -> None:
+def test_deleted_topic_loses_its_counts(stats: BrokerStats) -> None:
     for topic in ("T", "TT"):
         stats.put(topic, 1, 1)
         stats.got("G", topic, 1, 1)
@@ -186,7 +186,7 @@ def test_a_deleted_topic_takes_its_counts_along(stats: BrokerStats) -> None:
     assert stats.put_total == 4
 
 
-def test_a_deleted_group_takes_its_counts_along(stats: BrokerStats) -> None:
+def test_deleted_group_loses_its_counts(stats: BrokerStats) -> None:
     stats.got("G", "T", 1, 1)
     stats.got("GG", "T", 1, 1)
     stats.group_deleted("G")
@@ -241,14 +241,14 @@ def test_read_settles_the_counts(stats: BrokerStats, read: Callable[[BrokerStats
         assert read(stats) == number
 
 
-def test_a_sample_has_what_was_only_noted(stats: BrokerStats) -> None:
+def test_sample_includes_noted_messages(stats: BrokerStats) -> None:
     for _ in range(20):
         stats.put_plain("T", 100)
     run(stats.tick(NOON, SECONDS_STEP))
     assert stats.put_tps("T") == 2
 
 
-def test_details_may_come_and_go_while_counts_are_sampled(stats: BrokerStats) -> None:
+def test_details_can_change_while_counts_are_sampled(stats: BrokerStats) -> None:
     stats.put("T", 1, 100)
     steps = stats.tick(NOON, SECONDS_STEP)
     next(steps)
@@ -271,7 +271,7 @@ SENDS = st.tuples(
 
 
 @given(st.lists(SENDS), st.integers(1, 3))
-def test_metrics_are_told_of_each_send(sends: list[tuple[Any, ...]], keys: int) -> None:
+def test_metrics_count_each_send(sends: list[tuple[Any, ...]], keys: int) -> None:
     """As if each had been counted by itself, whatever is kept to do it quickly."""
     stats, told, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
     stats.meters = told
@@ -294,7 +294,7 @@ def test_metrics_are_told_of_each_send(sends: list[tuple[Any, ...]], keys: int) 
         assert not found.sizes
 
 
-def test_a_count_that_stands_says_so() -> None:
+def test_unchanged_count_is_marked() -> None:
     samples = Samples(1000, 3)
     stood = [samples.stands]
     for second, value in enumerate((5, 5, 5, 5, 6, 6)):

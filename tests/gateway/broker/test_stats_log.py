@@ -27,7 +27,7 @@ def counted(*topics: str) -> BrokerStats:
     return stats
 
 
-def test_the_standards_form() -> None:
+def test_line_has_rocketmqs_form() -> None:
     assert stats_log.line("TOPIC_PUT_NUMS", "T", "Minute", Rate(785717, 15714.344, 8.1351)) == (
         "[TOPIC_PUT_NUMS] [T] Stats In One Minute, SUM: 785717 TPS: 15714.34 AVGPT: 8.14"
     )
@@ -46,7 +46,7 @@ def test_spans_that_end_at_a_time(time: datetime, spans: list[str]) -> None:
     assert stats_log.spans_that_end(int(time.timestamp() * 1000)) == spans
 
 
-def test_every_count_has_a_line_with_every_full_minute(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_count_is_logged_each_minute(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, LOGGER)
     loop, clock = Clock(), ManualClock(TEN_O_CLOCK - 5_000)
     stats_log.StatsLog(counted("T"), clock, Schedule(loop)).start()
@@ -69,12 +69,12 @@ def test_every_count_has_a_line_with_every_full_minute(caplog: pytest.LogCapture
     assert not [message for message in caplog.messages if "One Hour" in message]
 
 
-def test_many_lines_let_others_have_their_turn() -> None:
+def test_many_lines_yield_to_other_work() -> None:
     steps = stats_log.write(counted(*(f"T{number}" for number in range(500))), TEN_O_CLOCK + MINUTE)
     assert sum(1 for _ in steps) >= 500 * 2 / 50
 
 
-def test_nothing_is_put_together_where_nobody_reads_it(
+def test_disabled_log_builds_no_lines(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.WARNING, LOGGER)

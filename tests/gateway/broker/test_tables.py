@@ -31,7 +31,7 @@ def filled(disk: CrashDisk, **store_options: bool) -> Tables:
     return kept
 
 
-def test_a_restart_finds_everything() -> None:
+def test_tables_survive_a_restart() -> None:
     disk = CrashDisk()
     before = filled(disk)
     before.persist()
@@ -42,7 +42,7 @@ def test_a_restart_finds_everything() -> None:
     assert after.request_modes.get("T", "G") == Mode(RequestMode.POP, 0)
 
 
-def test_offsets_are_written_now_and_then_only() -> None:
+def test_offsets_are_written_periodically() -> None:
     disk = CrashDisk()
     filled(disk)
     assert tables(disk).offsets.query("G", "T", 0) == -1
@@ -51,7 +51,7 @@ def test_offsets_are_written_now_and_then_only() -> None:
 @pytest.mark.parametrize(
     ("enable_lmq", "name"), [(False, "consumerOffset.json"), (True, "lmqConsumerOffset.json")]
 )
-def test_with_light_queues_offsets_have_another_file(name: str, *, enable_lmq: bool) -> None:
+def test_lmq_offsets_have_their_own_file(name: str, *, enable_lmq: bool) -> None:
     disk = CrashDisk()
     filled(disk, enable_lmq=enable_lmq).persist()
     assert name in disk.listdir("/store/config")

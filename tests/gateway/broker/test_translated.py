@@ -7,7 +7,7 @@ from mqgateway.gateway.broker.translated import Translated
 from mqgateway.gateway.codec.codes import RequestCode
 
 
-def test_a_translated_request_needs_what_its_use_needs() -> None:
+def test_translated_request_has_the_need_of_its_use() -> None:
     entry = OF_ROOMS[RequestCode.POP_MESSAGE]
     assert isinstance(entry, Translated)
     assert (entry.use, entry.needs) == (Use.RECEIVE, Needs.MASTER_OR_ACTING)

@@ -65,14 +65,14 @@ class Bench:
         return stored
 
 
-def test_queues_of_other_brokers_in_turn() -> None:
+def test_queues_of_other_brokers_are_used_round_robin() -> None:
     bench = Bench()
     assert all(bench.send() for _ in range(4))
     assert sorted(bench.went) == [("b2", 0), ("b2", 1), ("b3", 0), ("b3", 1)]
     assert bench.looked_up == 1
 
 
-def test_a_message_is_sent_as_it_is() -> None:
+def test_message_is_sent_unchanged() -> None:
     bench = Bench()
     bench.send(KEYS="k", PGROUP="g")
     bench.send()
@@ -90,14 +90,14 @@ def test_a_message_is_sent_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 10, 11, 12])
-def test_stored_less_safely_is_stored(code: int) -> None:
+def test_less_durable_store_counts_as_stored(code: int) -> None:
     bench = Bench()
     bench.answers = [code]
     assert bench.send()
 
 
 @pytest.mark.parametrize("answer", [1, 14, PeerGone("refused")])
-def test_a_broker_that_does_not_take_it_is_looked_up_anew(answer: int | Exception) -> None:
+def test_refusal_evicts_the_route(answer: int | Exception) -> None:
     bench = Bench()
     bench.answers = [answer]
     assert not bench.send()
@@ -106,13 +106,13 @@ def test_a_broker_that_does_not_take_it_is_looked_up_anew(answer: int | Exceptio
 
 
 @pytest.mark.parametrize("known", [{}, brokers("b1"), brokers("b2", perm=4)])
-def test_without_another_broker_that_takes_it_nothing_is_sent(known: dict[str, tuple[int, int]]) -> None:
+def test_topic_of_no_other_broker_fails(known: dict[str, tuple[int, int]]) -> None:
     bench = Bench(known)
     assert not bench.send()
     assert bench.went == []
 
 
-def test_routes_grow_old() -> None:
+def test_cached_routes_expire() -> None:
     bench = Bench()
     bench.send()
     bench.clock.advance(int(FRESH_SECONDS * 1000))
@@ -120,14 +120,14 @@ def test_routes_grow_old() -> None:
     assert bench.looked_up == 2
 
 
-def test_check_points_of_a_broker_stay_together() -> None:
+def test_checkpoints_of_a_group_are_sent_to_one_queue() -> None:
     bench = Bench()
     for _ in range(5):
         bench.send("rmq_sys_REVIVE_LOG_c")
     assert len(set(bench.went)) == 1
 
 
-def test_routes_are_bounded() -> None:
+def test_cached_routes_are_limited() -> None:
     bench = Bench()
     for number in range(ROUTES_MAX + 5):
         bench.send(f"T{number}")

@@ -70,15 +70,15 @@ def test_the_member_with_the_smallest_id_is_asked() -> None:
         (PeerGone("refused"), Missing.FAILED),
     ],
 )
-def test_why_there_is_none(answer: RemotingCommand | Exception, wanted: Missing) -> None:
+def test_missing_message_has_a_reason(answer: RemotingCommand | Exception, wanted: Missing) -> None:
     assert read(answer)[0] is wanted
 
 
-def test_a_later_message_says_that_it_is_gone() -> None:
+def test_later_message_means_it_is_gone() -> None:
     place = PLACE._replace(offset=-1)
     assert read(RemotingCommand.response(0, body=record()), place)[0] is Missing.GONE
 
 
-def test_a_group_that_is_gone_cannot_be_asked() -> None:
+def test_lost_group_fails_the_read() -> None:
     found, asked = read(RemotingCommand.response(0), groups={})
     assert (found, asked) == (Missing.FAILED, [])

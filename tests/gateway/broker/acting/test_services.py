@@ -41,7 +41,7 @@ def test_nothing_is_written_to_a_slave_that_acts_or_has_acted() -> None:
     assert store.gate.elsewhere is None
 
 
-def test_a_slave_acts_again_and_again() -> None:
+def test_slave_acts_repeatedly() -> None:
     scene = Scene()
     for turn in range(3):
         scene.send(b"%d" % turn, DELAY="3")
@@ -110,7 +110,7 @@ def test_takeover_yields_to_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(scene.other.bodies()) == 20
 
 
-def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_returned_master_ends_the_takeover(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ha_services, "TAKE_OVER_SECONDS", 0)
     scene = Scene()
     scene.send(b"a", DELAY="4")
@@ -123,7 +123,7 @@ def test_a_master_that_is_back_meanwhile_ends_the_taking_over(monkeypatch: pytes
     assert (services.is_behind, services.is_on) == (False, False)
 
 
-def test_a_role_that_changes_while_taking_over_leaves_nothing_running(
+def test_role_change_during_a_takeover_stops_all_services(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However far it had come."""
@@ -149,7 +149,7 @@ def test_a_role_that_changes_while_taking_over_leaves_nothing_running(
     assert broker.store.gate is None
 
 
-def test_a_new_master_that_cannot_go_on_yet_tries_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_takeover_of_a_new_master_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene()
     scene.lose_master()
     broker = scene.slave.service.broker
@@ -173,7 +173,7 @@ def epochs_of(member: Member) -> list[tuple[int, int]]:
     return list(parse_epochs(member.disk.read_bytes(path))) if member.disk.exists(path) else []
 
 
-def test_a_broker_that_nobody_gives_an_epoch_writes_none() -> None:
+def test_broker_without_an_epoch_writes_none() -> None:
     scene = Scene()
     scene.send(b"a")
     scene.lose_master()
@@ -186,7 +186,7 @@ def test_a_broker_that_nobody_gives_an_epoch_writes_none() -> None:
     )
 
 
-def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> None:
+def test_epoch_starts_at_the_end_of_the_log() -> None:
     group = Group()
     master = group.master()
     master.send(2)
@@ -207,7 +207,7 @@ def test_an_epoch_begins_where_the_log_ends_before_the_first_record_of_it() -> N
 
 
 @pytest.mark.parametrize("kind", [RoleKind.FENCED, RoleKind.MASTER])
-def test_nothing_is_taken_before_the_beginning_of_the_epoch_is_on_disk(kind: RoleKind) -> None:
+def test_sends_wait_until_the_start_of_the_epoch_is_on_disk(kind: RoleKind) -> None:
     """Neither by a new master nor by one that continues in another epoch."""
     group = Group()
     master = group.master()
@@ -226,7 +226,7 @@ def test_nothing_is_taken_before_the_beginning_of_the_epoch_is_on_disk(kind: Rol
     assert len(master.bodies()) == 2
 
 
-def test_an_epoch_outlives_a_restart_and_an_older_one_is_refused() -> None:
+def test_epoch_survives_a_restart_and_older_ones_are_refused() -> None:
     group = Group()
     master = group.master()
     master.service.broker.role.become(RoleKind.MASTER, epoch=7)
@@ -238,7 +238,7 @@ def test_an_epoch_outlives_a_restart_and_an_older_one_is_refused() -> None:
         role.become(RoleKind.FENCED, epoch=6)
 
 
-def test_an_epoch_whose_beginning_the_log_lost_is_not_known_after_a_restart() -> None:
+def test_epoch_whose_start_was_lost_is_dropped_on_restart() -> None:
     group = Group()
     master = group.master()
     master.send()
@@ -257,7 +257,7 @@ def test_an_epoch_whose_beginning_the_log_lost_is_not_known_after_a_restart() ->
     assert epochs_of(master) == [(1, end)]
 
 
-def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
+def test_malformed_epochs_fail_the_start() -> None:
     group = Group()
     master = group.master()
     master.service.broker.role.become(RoleKind.MASTER, epoch=7)
@@ -267,7 +267,7 @@ def test_epochs_that_cannot_be_understood_are_not_passed_over() -> None:
         master.service.group.services.load()
 
 
-def test_steps_that_fail_are_begun_again_from_where_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_takeover_restarts_from_stopped_services(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever they fail with: a master that has not found out everything takes nothing."""
     group = Group()
     master = group.master()

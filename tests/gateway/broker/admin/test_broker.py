@@ -25,7 +25,7 @@ def test_settings_are_changed_and_counted(memory: AdminBroker) -> None:
     ("key", "reason"),
     [("rocketmqHome", Reason.NO_PERMISSION), ("storePathRootDir", Reason.INVALID_PARAMETER)],
 )
-def test_some_settings_stay(memory: AdminBroker, key: str, reason: Reason) -> None:
+def test_some_settings_cannot_be_changed(memory: AdminBroker, key: str, reason: Reason) -> None:
     with pytest.raises(OperationError) as refused:
         operations.update_settings(memory.broker, [Setting(key, "x")], 5)
     assert refused.value.reason is reason
@@ -38,7 +38,7 @@ def test_figures_are_texts(memory: AdminBroker) -> None:
     assert (figures["msgPutTotalTodayNow"], figures["brokerActive"]) == ("3", "true")
 
 
-def test_the_role_is_shown_as_it_is_now(memory: AdminBroker) -> None:
+def test_current_role_is_shown(memory: AdminBroker) -> None:
     for kind, broker_id, shown in (
         (RoleKind.MASTER, 0, ("ASYNC_MASTER", "0")),
         (RoleKind.SLAVE, 3, ("SLAVE", "3")),
@@ -54,7 +54,7 @@ def test_the_role_is_shown_as_it_is_now(memory: AdminBroker) -> None:
         ]
 
 
-def test_a_count(memory: AdminBroker) -> None:
+def test_count_is_returned_by_name_and_key(memory: AdminBroker) -> None:
     memory.add_topic("T")
     memory.fill("T", 2)
     assert operations.count(memory.broker, "TOPIC_PUT_NUMS", "T").value == 2
@@ -63,7 +63,7 @@ def test_a_count(memory: AdminBroker) -> None:
     assert refused.value.message == "The stats <TOPIC_PUT_NUMS> <U> not exist"
 
 
-def test_queues_of_topics_that_are_gone_are_cleaned(memory: AdminBroker) -> None:
+def test_queues_of_deleted_topics_are_removed(memory: AdminBroker) -> None:
     memory.add_topic("T")
     memory.fill("T", 1)
     memory.broker.tables.topics.delete("T")
@@ -71,7 +71,7 @@ def test_queues_of_topics_that_are_gone_are_cleaned(memory: AdminBroker) -> None
     assert memory.broker.store.queues() == {}
 
 
-def test_old_files_go_whatever_the_hour() -> None:
+def test_expired_files_are_deleted_at_any_hour() -> None:
     memory = AdminBroker(store_options={"mapped_file_size_commit_log": 4096, "delete_when": "99"})
     memory.add_topic("T", queues=1)
     memory.fill("T", 40)

@@ -41,11 +41,11 @@ def figures(broker: AdminBroker) -> dict[str, str]:
     return table
 
 
-def test_the_figures_are_the_standards_letter_for_letter(broker: AdminBroker) -> None:
+def test_figures_have_rocketmqs_names(broker: AdminBroker) -> None:
     assert set(figures(broker)) == set(STANDARD_KEYS.split())
 
 
-def test_the_figures_tell_of_messages(broker: AdminBroker) -> None:
+def test_figures_count_messages(broker: AdminBroker) -> None:
     broker.add_topic("T")
     broker.fill("T", 3)
     broker.subscribe("g", "T")
@@ -64,7 +64,7 @@ def test_refusals_are_shown_by_their_cause(broker: AdminBroker) -> None:
     assert figures(broker)["flowControl_cold_data"] == "1"
 
 
-def test_groups_whose_members_disagree_are_shown_and_counted(broker: AdminBroker) -> None:
+def test_inconsistent_groups_are_shown_and_counted(broker: AdminBroker) -> None:
     """They lose messages without any error; there is no such figure while all agree."""
     broker.subscribe("g", "T", "a")
     broker.subscribe("g", "T", "b", peer=FakePeer("10.0.0.9:1"))
@@ -77,7 +77,7 @@ def test_groups_whose_members_disagree_are_shown_and_counted(broker: AdminBroker
     assert broker.broker.stats.item("INCONSISTENT_SUBSCRIPTION_NUMS", "g") is None
 
 
-def test_delay_levels_that_were_used_show_how_far_they_are(broker: AdminBroker) -> None:
+def test_used_delay_levels_show_their_offsets(broker: AdminBroker) -> None:
     broker.add_topic("T")
     for _ in range(2):
         broker.send("T", properties={"DELAY": "1"})
@@ -122,7 +122,7 @@ def test_settings_read_at_start_only_are_refused(broker: AdminBroker) -> None:
     assert broker.store_options.store_path_root_dir == "/store"
 
 
-def test_text_of_another_encoding_is_refused_with_a_remedy(broker: AdminBroker) -> None:
+def test_text_in_another_encoding_is_refused_with_a_remedy(broker: AdminBroker) -> None:
     code, remark = broker.refusal(UPDATE, body=b"\xff\xfea\0=\0")
     assert code == ResponseCode.INVALID_PARAMETER and "save it as UTF-8" in str(remark)
 
@@ -162,7 +162,7 @@ def test_announced_address_is_taken_live_and_the_listeners_stay(
     assert told == [1]
 
 
-def test_another_permission_is_told_to_the_name_servers(broker: AdminBroker) -> None:
+def test_changed_permission_is_announced(broker: AdminBroker) -> None:
     told: list[int] = []
     broker.broker.cluster.registration.soon = lambda: told.append(1)
     before = broker.broker.tables.topics.data_version.counter
@@ -187,7 +187,7 @@ def test_a_count_is_shown_over_a_minute_an_hour_and_a_day(broker: AdminBroker) -
     assert found["statsMinute"]["avgpt"] == 1.0
 
 
-def test_queues_of_topics_that_are_gone_are_cleaned(broker: AdminBroker) -> None:
+def test_queues_of_deleted_topics_are_removed(broker: AdminBroker) -> None:
     broker.add_topic("T")
     broker.add_topic("U")
     broker.fill("T", 1)
@@ -200,7 +200,7 @@ def test_queues_of_topics_that_are_gone_are_cleaned(broker: AdminBroker) -> None
 @pytest.mark.parametrize(
     "code", [RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, RequestCode.DELETE_EXPIRED_COMMITLOG]
 )
-def test_old_files_go_whatever_the_hour(code: RequestCode) -> None:
+def test_expired_files_are_deleted_at_any_hour(code: RequestCode) -> None:
     broker = AdminBroker(store_options={"mapped_file_size_commit_log": 4096, "delete_when": "99"})
     broker.add_topic("T", queues=1)
     broker.fill("T", 40)

@@ -22,7 +22,7 @@ def test_names_and_numbers_of_groups_have_limits(thresholds: dict[str, int]) -> 
     assert refused.value.reason is Reason.SYSTEM_ERROR
 
 
-def test_reading_ahead_is_switched() -> None:
+def test_read_ahead_is_switched() -> None:
     memory = AdminBroker()
     for is_on in (False, True):
         cold_data.set_read_ahead(memory.broker, is_on)

@@ -42,12 +42,12 @@ def test_invalid_threshold_is_refused_and_not_set(broker: AdminBroker, text: byt
     assert broker.json(SHOW)["configTable"] == {}
 
 
-def test_only_so_many_thresholds_are_kept(broker: AdminBroker) -> None:
+def test_thresholds_are_limited(broker: AdminBroker) -> None:
     broker.options.max_groups = 1
     assert broker.ask(SET, body=b"g=1\nh=2").code == ResponseCode.SYSTEM_ERROR
 
 
-def test_reading_ahead_is_switched(broker: AdminBroker) -> None:
+def test_read_ahead_is_switched(broker: AdminBroker) -> None:
     """By the numbers of madvise: 1 is random, 0 normal."""
     off = broker.ask(MODE, ext={"READ_AHEAD_MODE": "1"})
     assert (off.code, off.remark) == (0, "set commitlog readahead mode success, mode: 1")
@@ -66,7 +66,7 @@ def test_reading_ahead_is_switched(broker: AdminBroker) -> None:
         ({"READ_AHEAD_MODE": "-1"}, (29, "set commitlog readahead mode param value error")),
     ],
 )
-def test_modes_are_refused_in_the_standards_words(
+def test_refusals_of_modes_have_rocketmqs_texts(
     broker: AdminBroker, fields: dict[str, str], refusal: tuple[int, str]
 ) -> None:
     answer = broker.ask(MODE, ext=fields)

@@ -1,4 +1,4 @@
-"""Connected clients as administration sees them, and what it asks them through the broker."""
+"""Requests of administration about connected clients, and those forwarded to them."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def test_the_subscription_of_a_group(broker: AdminBroker) -> None:
 RUNNING = GetConsumerRunningInfoRequestHeader(consumer_group="g", client_id="me", jstack_enable=True)
 
 
-def test_a_question_is_passed_on_and_the_answer_back(broker: AdminBroker) -> None:
+def test_request_and_answer_are_forwarded(broker: AdminBroker) -> None:
     peer = connected(broker, RemotingCommand.response(0, body=b"running", remark="well", ext={"a": "b"}))
     answer = broker.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING, ext={"newer": "field"})
     assert (answer.code, answer.remark, answer.ext, answer.arrived.body) == (
@@ -117,7 +117,7 @@ def test_a_question_is_passed_on_and_the_answer_back(broker: AdminBroker) -> Non
     assert asked.ext_fields["newer"] == "field"
 
 
-def test_a_refusal_is_passed_back_too(broker: AdminBroker) -> None:
+def test_refusal_is_forwarded(broker: AdminBroker) -> None:
     connected(broker, RemotingCommand.response(1, remark="no such group here"))
     assert broker.refusal(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING) == (1, "no such group here")
 
@@ -133,14 +133,14 @@ def test_a_refusal_is_passed_back_too(broker: AdminBroker) -> None:
         (PeerGone("gone"), SYSTEM, "invoke consumer <g> <me> Exception: PeerGone, gone"),
     ],
 )
-def test_a_consumer_that_does_not_answer(
+def test_unresponsive_consumer_is_reported(
     broker: AdminBroker, error: Exception, code: int, remark: str
 ) -> None:
     connected(broker, error)
     assert broker.refusal(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING) == (code, remark)
 
 
-def test_a_consumer_that_is_not_there_or_too_old(broker: AdminBroker) -> None:
+def test_offline_or_old_consumer_is_refused(broker: AdminBroker) -> None:
     assert broker.refusal(RequestCode.GET_CONSUMER_RUNNING_INFO, RUNNING) == (
         SYSTEM,
         "The Consumer <g> <me> not online",
@@ -159,7 +159,7 @@ def direct(message_id: str) -> ConsumeMessageDirectlyResultRequestHeader:
     )
 
 
-def test_a_consumer_is_given_a_stored_message(broker: AdminBroker) -> None:
+def test_stored_message_is_consumed_directly(broker: AdminBroker) -> None:
     broker.add_topic("T", topic_sys_flag=1)
     message_id = broker.send("T", body=b"again").ext["msgId"]
     peer = connected(broker, RemotingCommand.response(0, body=b"done"))
@@ -175,9 +175,7 @@ def test_a_consumer_is_given_a_stored_message(broker: AdminBroker) -> None:
     ("message_id", "words"),
     [("short", "32 or 56 characters"), ("7F0000010000" + "2A9F" + "0" * 12 + "FFFF", "can not find message")],
 )
-def test_a_message_that_is_not_stored_is_given_to_nobody(
-    broker: AdminBroker, message_id: str, words: str
-) -> None:
+def test_missing_message_is_not_consumed(broker: AdminBroker, message_id: str, words: str) -> None:
     peer = connected(broker, PeerGone("never asked"))
     code, remark = broker.refusal(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct(message_id))
     assert code == SYSTEM and words in str(remark)
@@ -193,7 +191,7 @@ def status(broker: AdminBroker, client: str | None = None) -> dict[str, Any]:
     return {client_id: keyed(offsets) for client_id, offsets in table.items()}
 
 
-def test_all_members_are_asked_for_their_offsets_and_the_silent_left_out(broker: AdminBroker) -> None:
+def test_silent_members_are_left_out_of_the_offsets(broker: AdminBroker) -> None:
     said = GetConsumerStatusBody(message_queue_table={MessageQueue("T", "broker-a", 0): 5}).encode()
     connected(broker, RemotingCommand.response(0, body=said), "one")
     broker.heart_beat(AnsweringPeer("10.0.0.9:1", PeerGone("gone")), consumer("g", "T"), client_id="two")
@@ -202,6 +200,6 @@ def test_all_members_are_asked_for_their_offsets_and_the_silent_left_out(broker:
     assert status(broker, "two") == {}
 
 
-def test_a_group_nobody_is_in_has_no_status(broker: AdminBroker) -> None:
+def test_offline_group_has_no_status(broker: AdminBroker) -> None:
     header = GetConsumerStatusRequestHeader(topic="T", group="g")
     assert broker.refusal(STATUS, header) == (SYSTEM, "No Any Consumer online in the consumer group: [g]")

@@ -1,4 +1,4 @@
-"""Connected clients, and what is asked of them through the way that their door has."""
+"""Connected clients, and requests to them through their front end."""
 
 from collections.abc import Mapping
 
@@ -93,7 +93,7 @@ def test_connected_clients_of_groups(memory: AdminBroker) -> None:
     assert none.value.reason is Reason.SYSTEM_ERROR
 
 
-def test_a_client_is_asked_what_it_does(memory: AdminBroker) -> None:
+def test_running_info_is_requested(memory: AdminBroker) -> None:
     client = Told()
     join(memory, client)
     answers: list[ClientAnswer] = []
@@ -123,7 +123,7 @@ def test_client_without_an_answer_is_named(
     assert (refused.reason, refused.message) == (reason, message)
 
 
-def test_a_client_is_given_a_message_with_what_is_known_of_its_topic(memory: AdminBroker) -> None:
+def test_message_is_consumed_directly_with_its_topics_flags(memory: AdminBroker) -> None:
     memory.add_topic("T", topic_sys_flag=1)
     message_id = memory.send("T", body=b"again").ext["msgId"]
     client = Told()

@@ -47,7 +47,7 @@ def test_group_update_without_a_name_is_an_invalid_parameter(broker: AdminBroker
     assert (answer.code, answer.remark) == (INVALID, "The specified group is blank.")
 
 
-def test_a_group_is_created_as_asked(broker: AdminBroker) -> None:
+def test_group_is_created_as_requested(broker: AdminBroker) -> None:
     assert update(broker, retryMaxTimes=3, consumeBroadcastEnable=False) == (0, None)
     assert config(broker, "g") == {
         "attributes": {},
@@ -99,7 +99,7 @@ def test_invalid_group_is_refused(broker: AdminBroker, value: dict[str, Any], co
     assert "g" not in broker.broker.tables.groups
 
 
-def test_a_body_that_is_no_json_is_refused(broker: AdminBroker) -> None:
+def test_malformed_body_is_refused(broker: AdminBroker) -> None:
     code, _ = broker.refusal(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=b"{oh")
     assert code == ResponseCode.SYSTEM_ERROR
 
@@ -135,9 +135,7 @@ def test_an_unknown_group_cannot_be_shown(broker: AdminBroker) -> None:
 
 
 @pytest.mark.parametrize(("clean", "left"), [(True, -1), (False, 7)])
-def test_a_deleted_group_keeps_its_offsets_unless_told_otherwise(
-    broker: AdminBroker, clean: bool, left: int
-) -> None:
+def test_deleted_group_keeps_its_offsets_by_default(broker: AdminBroker, clean: bool, left: int) -> None:
     update(broker)
     broker.broker.tables.offsets.commit("g", "T", 0, 7)
     broker.broker.stats.got("g", "T", 1, 1)
@@ -148,12 +146,12 @@ def test_a_deleted_group_keeps_its_offsets_unless_told_otherwise(
     assert broker.broker.stats.item("GROUP_GET_NUMS", "T@g") is None
 
 
-def test_an_unknown_group_is_deleted_without_complaint(broker: AdminBroker) -> None:
+def test_deletion_of_an_unknown_group_succeeds(broker: AdminBroker) -> None:
     header = DeleteSubscriptionGroupRequestHeader(group_name="g")
     assert broker.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header).code == 0
 
 
-def test_a_group_is_kept_from_a_topic_and_let_in_again(broker: AdminBroker) -> None:
+def test_group_is_forbidden_a_topic_and_allowed_again(broker: AdminBroker) -> None:
     def readable(change: bool | None) -> bool:
         header = UpdateGroupForbiddenRequestHeader(group="g", topic="T", readable=change)
         found = broker.json(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN, header)

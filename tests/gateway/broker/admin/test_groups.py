@@ -15,7 +15,7 @@ def memory() -> AdminBroker:
     return AdminBroker(options={"auto_create_subscription_group": False})
 
 
-def test_a_group_is_made_shown_and_deleted(memory: AdminBroker) -> None:
+def test_group_is_created_shown_and_deleted(memory: AdminBroker) -> None:
     groups.update_group(memory.broker, SubscriptionGroupConfig("g", retry_max_times=3))
     assert groups.group_config(memory.broker, "g").retry_max_times == 3
     memory.broker.tables.offsets.commit("g", "T", 0, 7)
@@ -28,7 +28,7 @@ def test_a_group_is_made_shown_and_deleted(memory: AdminBroker) -> None:
     assert refused.value.reason is Reason.SUBSCRIPTION_GROUP_NOT_EXIST
 
 
-def test_of_a_list_all_groups_are_made_or_none(memory: AdminBroker) -> None:
+def test_list_of_groups_is_created_whole_or_not_at_all(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         run(
             groups.update_groups(memory.broker, [SubscriptionGroupConfig("g"), SubscriptionGroupConfig("h!")])
@@ -37,7 +37,7 @@ def test_of_a_list_all_groups_are_made_or_none(memory: AdminBroker) -> None:
     assert "g" not in memory.broker.tables.groups
 
 
-def test_a_bad_attribute_is_told_from_other_refusals(memory: AdminBroker) -> None:
+def test_bad_attribute_has_its_own_error(memory: AdminBroker) -> None:
     with pytest.raises(groups.BadAttribute) as refused:
         groups.update_group(memory.broker, SubscriptionGroupConfig("g", attributes={"+colour": "red"}))
     assert (refused.value.reason, refused.value.message) == (Reason.SYSTEM_ERROR, "unsupported key: colour")
@@ -49,7 +49,7 @@ def test_a_retry_topic_has_no_more_queues_than_topics_have(memory: AdminBroker) 
     assert refused.value.message == "a retry topic may not have more than 16384 queues"
 
 
-def test_a_group_is_kept_from_a_topic(memory: AdminBroker) -> None:
+def test_group_is_forbidden_a_topic(memory: AdminBroker) -> None:
     assert groups.is_readable(memory.broker, "g", "T")
     groups.set_readable(memory.broker, "g", "T", False)
     assert not groups.is_readable(memory.broker, "g", "T")

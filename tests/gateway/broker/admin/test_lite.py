@@ -27,7 +27,7 @@ def test_counts_and_parents(memory: LiteBroker) -> None:
     assert (parent.ttl, parent.lite_topic_count, parent.groups) == (20, 1, {"G"})
 
 
-def test_a_lite_topic_and_who_reads_it(memory: LiteBroker) -> None:
+def test_lite_topic_is_shown_with_its_subscribers(memory: LiteBroker) -> None:
     found: list[GetLiteTopicInfoResponseBody] = []
     lite.topic_info(memory.broker, "chat", "a").addCallback(found.append)
     assert found[0].topic_offset is not None and found[0].topic_offset.max_offset == 2
@@ -37,7 +37,7 @@ def test_a_lite_topic_and_who_reads_it(memory: LiteBroker) -> None:
     assert lite.group_info(memory.broker, "G", "a").total_lag_count == 1
 
 
-def test_a_group_hears_of_all_messages_again(memory: LiteBroker) -> None:
+def test_group_is_notified_of_all_messages_again(memory: LiteBroker) -> None:
     memory.pop(max_msg_num=0)
     list(memory.broker.lite.events.take("c1", "chat"))
     lite.trigger_dispatch(memory.broker, "G", "c1")

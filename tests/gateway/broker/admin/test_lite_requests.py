@@ -92,7 +92,7 @@ def test_a_group(broker: LiteBroker) -> None:
     assert asked("")["lagCountTopK"] == []
 
 
-def test_clients_are_told_of_all_there_is(broker: LiteBroker) -> None:
+def test_clients_are_notified_of_all_messages(broker: LiteBroker) -> None:
     assert broker.pop(max_msg_num=32) == [b"2"]
     broker.wait(10_000)
     broker.pop(max_msg_num=0)

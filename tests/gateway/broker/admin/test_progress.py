@@ -33,14 +33,14 @@ def test_progress_of_a_group_and_of_all(memory: AdminBroker) -> None:
     assert progress.all_consume_stats(memory.broker, only_ordered=True).total_diff == 0
 
 
-def test_the_least_offset_of_all_groups_but_some(memory: AdminBroker) -> None:
+def test_least_offset_excludes_groups(memory: AdminBroker) -> None:
     for group, offset in (("a", 3), ("b", 2), ("c", 1)):
         memory.broker.tables.offsets.commit(group, "T", 0, offset)
     assert progress.correction_offsets(memory.broker, "T", "a") == {0: 1}
     assert progress.correction_offsets(memory.broker, "T", "c", {"c"}) == {0: LONG_MAX}
 
 
-def test_a_group_starts_again_at_its_next_pull(memory: AdminBroker) -> None:
+def test_reset_applies_at_the_next_pull(memory: AdminBroker) -> None:
     restart = Restart("g", "T", timestamp=-1)
     assert by_id(progress.reset_offset(memory.broker, restart)) == {0: 4, 1: 2}
     assert memory.broker.tables.offsets.has_reset("g", "T", 0)
@@ -54,7 +54,7 @@ def test_a_group_starts_again_at_its_next_pull(memory: AdminBroker) -> None:
         assert refused.value.reason is reason
 
 
-def test_or_its_members_are_told(memory: AdminBroker) -> None:
+def test_reset_is_notified_to_members(memory: AdminBroker) -> None:
     memory.options.use_server_side_reset_offset = False
     for queue_id in (0, 1):
         memory.broker.tables.offsets.commit("g", "T", queue_id, 1)

@@ -59,7 +59,7 @@ def test_progress_on_all_topics_a_group_has_offsets_in(broker: AdminBroker) -> N
     assert set(stats(broker, topic_list="T;U")) == {queue("T", 0), queue("T", 1), queue("U", 0)}
 
 
-def test_topics_a_connected_group_has_left_are_left_out(broker: AdminBroker) -> None:
+def test_unsubscribed_topics_of_a_connected_group_are_left_out(broker: AdminBroker) -> None:
     broker.broker.tables.offsets.commit("g", "T", 0, 0)
     broker.subscribe("g", "U")
     assert stats(broker) == {}
@@ -120,7 +120,7 @@ def test_offsets_after_a_reset(broker: AdminBroker, fields: dict[str, int], expe
     assert offsets_of(broker.json(RESET, reset(**fields))) == expected
 
 
-def test_a_reset_to_a_time_leads_to_the_first_message_from_then_on(broker: AdminBroker) -> None:
+def test_reset_to_a_time_selects_the_first_message_at_or_after_it(broker: AdminBroker) -> None:
     third = broker.stored("T", 0, 2, 1)[0].store_timestamp
     assert offsets_of(broker.json(RESET, reset(timestamp=third, queue_id=0))) == {0: 2}
 
@@ -137,11 +137,13 @@ def test_a_reset_to_a_time_leads_to_the_first_message_from_then_on(broker: Admin
         ),
     ],
 )
-def test_resets_that_are_refused(broker: AdminBroker, fields: dict[str, Any], code: int, remark: str) -> None:
+def test_impossible_resets_are_refused(
+    broker: AdminBroker, fields: dict[str, Any], code: int, remark: str
+) -> None:
     assert broker.refusal(RESET, reset(**fields)) == (code, remark)
 
 
-def test_a_topic_without_queues_has_none_to_reset(broker: AdminBroker) -> None:
+def test_topic_without_queues_cannot_be_reset(broker: AdminBroker) -> None:
     broker.add_topic("E", queues=0)
     assert broker.refusal(RESET, reset(topic="E")) == (ResponseCode.SYSTEM_ERROR, "No queues to reset.")
 
@@ -156,7 +158,7 @@ class TestInTheClients:
             broker.broker.tables.offsets.commit("g", "T", queue_id, offset)
         return broker
 
-    def test_members_get_the_table(self, broker: AdminBroker) -> None:
+    def test_members_are_notified_of_offsets(self, broker: AdminBroker) -> None:
         broker.subscribe("g", "T")
         assert offsets_of(broker.json(RESET, reset(timestamp=-1))) == {0: 4, 1: 2}
         (told,) = broker.consumer.sent
@@ -165,12 +167,12 @@ class TestInTheClients:
         assert offsets_of(loads(told.body)) == {0: 4, 1: 2}
         assert not broker.broker.tables.offsets.has_reset("g", "T", 0)
 
-    def test_without_force_nobody_is_sent_forward(self, broker: AdminBroker) -> None:
+    def test_reset_without_force_never_moves_forward(self, broker: AdminBroker) -> None:
         broker.subscribe("g", "T")
         assert offsets_of(broker.json(RESET, reset(timestamp=-1, is_force=False))) == {0: 3, 1: 1}
         assert offsets_of(broker.json(RESET, reset(timestamp=0, is_force=False))) == {0: 0, 1: 0}
 
-    def test_clients_in_cpp_get_a_list(self, broker: AdminBroker) -> None:
+    def test_cpp_clients_get_a_list(self, broker: AdminBroker) -> None:
         broker.subscribe("g", "T")
         command = RemotingCommand.request(RESET, reset())
         command.language = LanguageCode.CPP

@@ -14,7 +14,7 @@ from mqgateway.gateway.broker.admin import (
 )
 
 
-def test_no_code_is_answered_twice() -> None:
+def test_every_code_is_served_once() -> None:
     subjects = (
         broker_requests,
         cold_data_requests,

@@ -22,7 +22,7 @@ from tests.support.gateway.broker.clusters import TOPIC, Cluster
 GOOD = TopicMapping(TOPIC, "a", 1, 5, queues={0: [Piece(0, 0, "a", 0)]}).to_json()
 
 
-def test_a_topic_and_its_mapping_are_taken_over_together() -> None:
+def test_topic_and_mapping_are_stored_together() -> None:
     brokers = Cluster("a")
     told: list[Any] = []
     brokers["a"].broker.tables.topics.on_change = told.append
@@ -35,7 +35,7 @@ def test_a_topic_and_its_mapping_are_taken_over_together() -> None:
     assert broker.tables.mappings.table[TOPIC].to_json() == GOOD
 
 
-def test_without_a_command_too() -> None:
+def test_operation_updates_a_static_topic() -> None:
     broker = Cluster("a")["a"].broker
     mapping = TopicMapping.from_json(GOOD)
     for config, reason in (
@@ -80,14 +80,14 @@ def test_refused_mapping_changes_nothing(
     assert not brokers["a"].broker.tables.mappings.table
 
 
-def test_an_old_mapping_is_taken_by_force_only() -> None:
+def test_old_mapping_requires_force() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
     assert brokers.update("a", GOOD | {"epoch": 4}).code == 1
     assert brokers.update("a", GOOD | {"epoch": 4}, force=True).code == 0
 
 
-def test_topics_and_pieces_have_limits() -> None:
+def test_topics_and_mapping_items_are_limited() -> None:
     full = Cluster("a", max_topics=1)
     assert "maxTopics" in (full.update("a", GOOD).remark or "")
     small = Cluster("a", max_queue_pieces=1)
@@ -95,7 +95,7 @@ def test_topics_and_pieces_have_limits() -> None:
     assert "maxQueuePieces" in (small.update("a", two).remark or "")
 
 
-def test_the_mapping_is_shown_to_who_asks_for_it() -> None:
+def test_mapping_is_shown_on_request() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
     shown = []
@@ -108,7 +108,7 @@ def test_the_mapping_is_shown_to_who_asks_for_it() -> None:
     assert b'"hostedQueues":{0:[{"bname":"a"' in shown[2]
 
 
-def test_slaves_get_the_mappings_too() -> None:
+def test_slaves_receive_the_mappings() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
     body = brokers["a"].ask(RequestCode.GET_ALL_TOPIC_CONFIG).arrived.body
@@ -126,7 +126,7 @@ def test_a_deleted_topic_has_no_mapping() -> None:
     assert not brokers["a"].broker.tables.mappings.table
 
 
-def test_tools_see_where_nothing_was_committed() -> None:
+def test_uncommitted_queues_are_shown_to_tools() -> None:
     brokers = Cluster("a")
     brokers.update("a", GOOD)
     brokers["a"].broker.tables.offsets.commit("G", TOPIC, 1, 3)
@@ -135,7 +135,7 @@ def test_tools_see_where_nothing_was_committed() -> None:
     assert sorted(one.consumer_offset for one in stats.offset_table.values()) == [-1] * 7 + [3]
 
 
-def test_json_of_the_standards_kind_is_read() -> None:
+def test_fastjson_mapping_is_parsed() -> None:
     text = json.dumps(GOOD).replace('"0": [', "0: [")
     assert "0: [" in text
     assert Cluster("a").update("a", text.encode()).code == 0

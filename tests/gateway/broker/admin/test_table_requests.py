@@ -1,4 +1,4 @@
-"""Whole tables: everything to who asks for everything, page by page to who asks for pages."""
+"""Requests of whole tables, and of their pages."""
 
 from typing import Any
 
@@ -77,14 +77,14 @@ def test_a_page_of_another_version_starts_at_the_first_name(broker: AdminBroker)
         assert names(broker, TOPICS, header)[0] == sorted(broker.broker.tables.topics.names())[:3]
 
 
-def test_the_asker_may_want_smaller_pages(broker: AdminBroker) -> None:
+def test_caller_can_request_smaller_pages(broker: AdminBroker) -> None:
     header = GetAllTopicConfigRequestHeader(topic_seq=0, max_topic_num=2)
     assert len(names(broker, TOPICS, header)[0]) == 2
     other = GetAllSubscriptionGroupRequestHeader(group_seq=0, max_group_num=1)
     assert len(names(broker, GROUPS, other)[0]) == 1
 
 
-def test_pages_may_be_switched_off(broker: AdminBroker) -> None:
+def test_pages_can_be_disabled(broker: AdminBroker) -> None:
     broker.options.enable_split_metadata = False
     header = GetAllTopicConfigRequestHeader(topic_seq=2, max_topic_num=1)
     assert len(names(broker, TOPICS, header)[0]) == len(broker.broker.tables.topics)
@@ -118,6 +118,6 @@ def test_forbidden_topics_are_returned_with_their_groups(broker: AdminBroker) ->
     assert broker.json(GROUPS)["forbiddenTable"] == {"GTa": {"Ta": 4}}
 
 
-def test_delay_offsets_are_the_file(broker: AdminBroker) -> None:
+def test_delay_offsets_are_the_content_of_the_file(broker: AdminBroker) -> None:
     found = broker.json(RequestCode.GET_ALL_DELAY_OFFSET)
     assert found == {"dataVersion": broker.broker.delays.data_version.to_json(), "offsetTable": {}}

@@ -16,14 +16,14 @@ def memory() -> AdminBroker:
     return memory
 
 
-def test_the_whole_table(memory: AdminBroker) -> None:
+def test_whole_table_is_returned(memory: AdminBroker) -> None:
     found = tables.all_topics(memory.broker)
     assert set(found.configs) == set(memory.broker.tables.topics.names())
     assert (found.total, found.version) == (len(found.configs), memory.broker.tables.topics.data_version)
 
 
 @pytest.mark.parametrize(("start", "size", "taken"), [(0, None, 3), (0, 2, 2), (2, 9, 3), (-5, 1, 1)])
-def test_a_page_is_no_longer_than_both_sides_wish(
+def test_page_size_is_the_smaller_limit(
     memory: AdminBroker, start: int, size: int | None, taken: int
 ) -> None:
     names = sorted(memory.broker.tables.groups.names())
@@ -41,7 +41,7 @@ def test_a_page_of_another_version_starts_at_the_first_name(
     assert list(found.configs) == sorted(memory.broker.tables.topics.names())[:3]
 
 
-def test_groups_come_with_what_they_may_not_read(memory: AdminBroker) -> None:
+def test_groups_are_returned_with_forbidden_topics(memory: AdminBroker) -> None:
     memory.broker.tables.groups.forbid("GTa", "Ta", 2, True)
     assert tables.all_groups(memory.broker).forbidden == {"GTa": {"Ta": 4}}
 

@@ -40,7 +40,7 @@ def config(broker: AdminBroker, topic: str) -> Any:
     return broker.json(RequestCode.GET_TOPIC_CONFIG, GetTopicConfigRequestHeader(topic=topic))
 
 
-def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
+def test_topic_is_created_as_requested(broker: AdminBroker) -> None:
     told: list[str] = []
     broker.broker.tables.topics.on_change = lambda configs: told.extend(one.topic_name for one in configs)
     answer = broker.ask(
@@ -61,7 +61,7 @@ def test_a_topic_is_created_as_asked(broker: AdminBroker) -> None:
     assert told == ["T"]
 
 
-def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker) -> None:
+def test_new_topic_is_answered_once_it_is_registered(broker: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
     broker.broker.cluster.registration.heard = lambda: known
     header = create("T")
@@ -74,7 +74,7 @@ def test_a_new_topic_is_answered_once_the_name_servers_know(broker: AdminBroker)
     assert answer.called
 
 
-def test_a_topic_that_is_as_asked_stays_untouched(broker: AdminBroker) -> None:
+def test_unchanged_topic_is_not_written(broker: AdminBroker) -> None:
     broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T"))
     before = broker.broker.tables.topics.data_version.counter
     assert broker.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, create("T")).code == 0
@@ -141,14 +141,14 @@ def test_a_list_is_created_whole(broker: AdminBroker) -> None:
     assert config(broker, "B")["attributes"] == {"message.type": "DELAY"}
 
 
-def test_one_bad_topic_stops_the_whole_list(broker: AdminBroker) -> None:
+def test_bad_topic_refuses_the_whole_list(broker: AdminBroker) -> None:
     body = CreateTopicListRequestBody(topic_config_list=[{"topicName": "A"}, {"topicName": "b!"}])
     code, _ = broker.refusal(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, body=body.encode())
     assert code == INVALID
     assert "A" not in broker.broker.tables.topics
 
 
-def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
+def test_deleted_topic_loses_all_its_state(broker: AdminBroker) -> None:
     broker.add_topic("T")
     broker.fill("T", 2)
     broker.broker.tables.offsets.commit("g", "T", 0, 1)
@@ -163,7 +163,7 @@ def test_a_deleted_topic_leaves_nothing(broker: AdminBroker) -> None:
 
 
 @pytest.mark.parametrize("is_kept", [False, True])
-def test_a_deleted_topic_takes_its_retry_topics_along(broker: AdminBroker, is_kept: bool) -> None:
+def test_deleted_topic_deletes_its_retry_topics(broker: AdminBroker, is_kept: bool) -> None:
     broker.options.clear_retry_topic_when_delete_topic = not is_kept
     names = ["%RETRY%g_T", "%RETRY%g+T", "%RETRY%h_T"]
     for name in ("T", *names):
@@ -187,7 +187,7 @@ def test_some_topics_cannot_be_deleted(broker: AdminBroker, topic: str, remark: 
     assert broker.refusal(RequestCode.DELETE_TOPIC_IN_BROKER, header) == (INVALID, remark)
 
 
-def test_an_unknown_topic_is_deleted_without_complaint(broker: AdminBroker) -> None:
+def test_deletion_of_an_unknown_topic_succeeds(broker: AdminBroker) -> None:
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic="T")).code == 0
 
 
@@ -198,7 +198,7 @@ def test_an_unknown_topic_cannot_be_shown(broker: AdminBroker) -> None:
     )
 
 
-def test_stats_tell_both_ends_of_each_queue(broker: AdminBroker) -> None:
+def test_stats_have_both_ends_of_each_queue(broker: AdminBroker) -> None:
     broker.add_topic("T", queues=3)
     broker.fill("T", 2, 1)
     last = broker.clock.millis()
@@ -213,7 +213,7 @@ def test_stats_tell_both_ends_of_each_queue(broker: AdminBroker) -> None:
     assert broker.refusal(RequestCode.GET_TOPIC_STATS_INFO, unknown) == (17, "topic[U] not exist")
 
 
-def test_time_spans_tell_when_messages_were_stored_and_how_late_the_group_is(broker: AdminBroker) -> None:
+def test_time_spans_have_store_times_and_the_delay_of_the_group(broker: AdminBroker) -> None:
     broker.add_topic("T", queues=2)
     broker.fill("T", 3)
     broker.broker.tables.offsets.commit("g", "T", 0, 1)
@@ -233,7 +233,7 @@ def test_time_spans_tell_when_messages_were_stored_and_how_late_the_group_is(bro
     assert broker.refusal(RequestCode.QUERY_CONSUME_TIME_SPAN, unknown) == (17, "topic[U] not exist")
 
 
-def test_a_topic_is_consumed_by_who_subscribes_and_who_has_offsets(broker: AdminBroker) -> None:
+def test_groups_of_a_topic_subscribe_or_have_offsets(broker: AdminBroker) -> None:
     broker.subscribe("online", "T")
     broker.broker.tables.offsets.commit("offline", "T", 0, 1)
     broker.broker.tables.offsets.commit("elsewhere", "U", 0, 1)

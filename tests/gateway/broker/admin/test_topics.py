@@ -18,7 +18,7 @@ def memory() -> AdminBroker:
     return AdminBroker()
 
 
-def test_a_topic_is_there_once_the_name_servers_know(memory: AdminBroker) -> None:
+def test_topic_update_waits_for_name_servers(memory: AdminBroker) -> None:
     known: Deferred[None] = Deferred()
     memory.broker.cluster.registration.heard = lambda within=None: known
     done = topics.update_topic(memory.broker, TopicConfig("T", 4, 3, attributes={"+message.type": "FIFO"}))
@@ -30,7 +30,7 @@ def test_a_topic_is_there_once_the_name_servers_know(memory: AdminBroker) -> Non
     assert done.called
 
 
-def test_of_a_list_all_topics_are_made_or_none(memory: AdminBroker) -> None:
+def test_list_of_topics_is_created_whole_or_not_at_all(memory: AdminBroker) -> None:
     with pytest.raises(OperationError) as refused:
         run(topics.update_topics(memory.broker, [TopicConfig("A"), TopicConfig("b!")]))
     assert refused.value.reason is Reason.INVALID_PARAMETER
@@ -45,7 +45,7 @@ def test_a_bad_attribute_is_refused(memory: AdminBroker) -> None:
     assert (refused.value.reason, refused.value.message) == (Reason.SYSTEM_ERROR, "unsupported key: colour")
 
 
-def test_a_topic_goes_with_all_that_is_known_of_it(memory: AdminBroker) -> None:
+def test_deleted_topic_loses_all_its_state(memory: AdminBroker) -> None:
     memory.add_topic("T")
     memory.fill("T", 1)
     topics.delete_topic(memory.broker, "T")
@@ -140,7 +140,7 @@ def test_offsets_written_before_deletion_do_not_come_back_after_kill(popping: Po
     assert again.broker.tables.offsets.query("G", "T", 0) == -1
 
 
-def test_order_of_deleted_topic_blocks_nobody(popping: PopBroker) -> None:
+def test_order_of_deleted_topic_blocks_no_client(popping: PopBroker) -> None:
     popping.send("T", b"old")
     popping.pop(order=True)
     make_anew(popping)
@@ -192,7 +192,7 @@ def test_retry_of_deleted_topic_is_discarded(popping: PopBroker) -> None:
     assert popping.broker.tables.topics.left_out == {"T": 3}
 
 
-def test_half_message_of_deleted_topic_is_neither_committed_nor_asked_about(popping: PopBroker) -> None:
+def test_half_message_of_deleted_topic_is_neither_committed_nor_checked(popping: PopBroker) -> None:
     log = popping.broker.transactions
     popping.send("T", b"old", properties={"TRAN_MSG": "true", "PGROUP": "P"}, sys_flag=4)
     (half,) = popping.stored("RMQ_SYS_TRANS_HALF_TOPIC")

@@ -73,7 +73,7 @@ def test_unknown_value_leaves_the_client_its_queues(world: AdminBroker, members:
     assert ask(world, **members) is None
 
 
-def test_a_topic_without_readable_queues_leaves_them_too(world: AdminBroker) -> None:
+def test_topic_without_readable_queues_leaves_the_client_its_queues(world: AdminBroker) -> None:
     world.add_topic("W", perm=2)
     assert ask(world, topic="W") is None
     choose(world, "POP", 1, topic="W")
@@ -91,7 +91,7 @@ def test_without_balancing_all_clients_get_all_queues(world: AdminBroker) -> Non
     assert queue_ids(ask(world)) == list(range(8))
 
 
-def test_a_message_model_that_is_none_is_refused(world: AdminBroker) -> None:
+def test_unknown_message_model_is_refused(world: AdminBroker) -> None:
     body = json.dumps({"topic": "T", "consumerGroup": "G", "clientId": "c"}).encode()
     assert world.refusal(QUERY, body=body) == (1, "there is no message model None")
 
@@ -112,7 +112,7 @@ def test_popping_client_is_assigned_all_queues(world: AdminBroker) -> None:
     assert ask(world)[0]["mode"] == "PULL"
 
 
-def test_retry_topics_are_pulled_whatever_the_default(world: AdminBroker) -> None:
+def test_retry_topics_are_always_pulled(world: AdminBroker) -> None:
     world.options.default_message_request_mode = RequestMode.POP
     world.options.default_pop_share_queue_num = 1
     world.add_topic("%RETRY%G", queues=1)
@@ -144,21 +144,21 @@ def test_chosen_mode_is_shown_and_deleted_with_its_topic_or_group(world: AdminBr
         (("T", "G", "PUSH"), (ResponseCode.SYSTEM_ERROR, "there is no such mode")),
     ],
 )
-def test_modes_are_refused_in_the_standards_words(
+def test_refusals_of_modes_have_rocketmqs_texts(
     world: AdminBroker, told: tuple[str, ...], refusal: tuple[int, str]
 ) -> None:
     body = SetMessageRequestModeRequestBody(told[0], told[1], *told[2:])  # type: ignore[arg-type]
     assert world.refusal(SET, body=body.encode()) == refusal
 
 
-def test_only_so_many_modes_are_kept(world: AdminBroker) -> None:
+def test_modes_are_limited(world: AdminBroker) -> None:
     world.options.max_request_modes = 1
     choose(world, "POP")
     body = SetMessageRequestModeRequestBody("T", "H", "POP")
     assert world.refusal(SET, body=body.encode())[0] == ResponseCode.SYSTEM_ERROR
 
 
-def test_without_a_command_too(world: AdminBroker) -> None:
+def test_operation_assigns_queues(world: AdminBroker) -> None:
     found: list[assignment.Assignment] = []
     query = assignment.AssignmentQuery("T", "G", CLIENTS[0], "AVG", "CLUSTERING")
     assignment.query_assignment(world.broker, query).addCallback(found.append)

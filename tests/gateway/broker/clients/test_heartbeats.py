@@ -1,4 +1,4 @@
-"""Heartbeats and farewells: who gets into the tables, what is created, what is answered and refused."""
+"""Heartbeats and unregistrations: entries of the tables, created groups and topics, answers and refusals."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def members(broker: AdminBroker, group: str) -> list[str]:
     return found
 
 
-def test_a_heartbeat_brings_its_groups_and_is_told_to_be_full(broker: AdminBroker) -> None:
+def test_heartbeat_registers_its_groups_and_requests_a_full_one(broker: AdminBroker) -> None:
     answer = broker.heart_beat(FakePeer(ONE), consumer("g", "t"), producers=("p",), client_id="me@1")
     assert answer.code == 0
     assert answer.ext == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
@@ -71,7 +71,7 @@ def test_clients_in_cpp_consume(broker: AdminBroker) -> None:
     assert (code, remark) == (1, "the member messageModel of ConsumerData has a wrong type")
 
 
-def test_a_heartbeat_makes_the_group_and_its_retry_topic(broker: AdminBroker) -> None:
+def test_heartbeat_creates_the_group_and_its_retry_topic(broker: AdminBroker) -> None:
     broker.heart_beat(FakePeer(ONE), consumer("g", "t", unit_mode=True))
     assert broker.broker.tables.groups.get("g") is not None
     topic = broker.broker.tables.topics.get("%RETRY%g")
@@ -79,26 +79,26 @@ def test_a_heartbeat_makes_the_group_and_its_retry_topic(broker: AdminBroker) ->
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm, topic.topic_sys_flag) == (1, 1, 6, 2)
 
 
-def test_a_group_that_may_not_be_made_is_passed_over() -> None:
+def test_group_that_may_not_be_created_is_skipped() -> None:
     broker = AdminBroker(options={"auto_create_subscription_group": False})
     assert broker.heart_beat(FakePeer(ONE), consumer("g", "t"), producers=("p",)).code == 0
     assert broker.broker.clients.consumer_groups == {}
     assert "p" in broker.broker.clients.producer_groups
 
 
-def test_consumers_that_pull_by_themselves_may_be_kept_out() -> None:
+def test_pull_consumers_are_rejected_if_configured() -> None:
     broker = AdminBroker(options={"reject_pull_consumer_enable": True})
     broker.heart_beat(FakePeer(ONE), consumer("g", "t", consume_type="CONSUME_ACTIVELY"), consumer("h", "t"))
     assert set(broker.broker.clients.consumer_groups) == {"h"}
 
 
-def test_producers_are_left_out_where_transactions_are_refused_and_nobody_wants_the_table() -> None:
+def test_producers_are_not_registered_without_transactions_and_table() -> None:
     broker = AdminBroker(options={"enable_register_producer": False, "reject_transaction_message": True})
     broker.heart_beat(FakePeer(ONE), producers=("p",))
     assert broker.broker.clients.producer_groups == {}
 
 
-def test_the_second_kind_of_heartbeat_leaves_subscriptions_out(broker: AdminBroker) -> None:
+def test_heartbeat_v2_omits_subscriptions(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     full = broker.heart_beat(peer, consumer("g", "t"), heartbeat_fingerprint=7)
     assert full.ext["IS_SUB_CHANGE"] == "false"
@@ -109,7 +109,7 @@ def test_the_second_kind_of_heartbeat_leaves_subscriptions_out(broker: AdminBrok
     assert other.ext["IS_SUB_CHANGE"] == "true"
 
 
-def test_a_lost_connection_takes_its_memberships_with_it_and_its_locks_later(broker: AdminBroker) -> None:
+def test_lost_connection_ends_memberships_at_once_and_locks_later(broker: AdminBroker) -> None:
     """Its client may still process pulled messages; no other client may lock the queue for a while."""
     peer = FakePeer(ONE)
     broker.heart_beat(peer, consumer("g", "t"), producers=("p",), client_id="me")
@@ -122,7 +122,7 @@ def test_a_lost_connection_takes_its_memberships_with_it_and_its_locks_later(bro
     assert broker.broker.clients.producer_groups == {}
 
 
-def test_a_farewell_ends_memberships_and_frees_queue_locks(broker: AdminBroker) -> None:
+def test_unregistration_ends_memberships_and_releases_queue_locks(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     broker.heart_beat(peer, consumer("g", "t"), consumer("h", "t"), producers=("p",), client_id="me")
     now = broker.clock.millis()
@@ -136,7 +136,7 @@ def test_a_farewell_ends_memberships_and_frees_queue_locks(broker: AdminBroker) 
     assert broker.ask(RequestCode.UNREGISTER_CLIENT, again, peer=peer).code == 0
 
 
-def test_a_group_nobody_is_in_has_no_list(broker: AdminBroker) -> None:
+def test_group_without_members_has_no_list(broker: AdminBroker) -> None:
     header = GetConsumerListByGroupRequestHeader(consumer_group="g")
     assert broker.refusal(RequestCode.GET_CONSUMER_LIST_BY_GROUP, header) == (
         ResponseCode.SYSTEM_ERROR,
@@ -169,20 +169,20 @@ def test_tags_of_a_subscription_are_limited() -> None:
         assert broker.heart_beat(FakePeer(ONE), told).code == code
 
 
-def test_a_heartbeat_that_is_no_json_is_refused(broker: AdminBroker) -> None:
+def test_malformed_heartbeat_is_refused(broker: AdminBroker) -> None:
     answer = broker.ask(RequestCode.HEART_BEAT, body=b"{oh", peer=FakePeer(ONE))
     assert answer.code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize("expression_type", ["TAG", None])
-def test_tags_are_understood(broker: AdminBroker, expression_type: str | None) -> None:
+def test_tag_subscription_is_accepted(broker: AdminBroker, expression_type: str | None) -> None:
     wanted = SubscriptionData(topic="t", sub_string="a || b", expression_type=expression_type)
     body = CheckClientRequestBody(client_id="me", group="g", subscription_data=wanted).encode()
     assert broker.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body).code == 0
     assert broker.ask(RequestCode.CHECK_CLIENT_CONFIG, body=CheckClientRequestBody().encode()).code == 0
 
 
-def test_other_expressions_are_not(broker: AdminBroker) -> None:
+def test_other_expression_types_are_refused(broker: AdminBroker) -> None:
     wanted = SubscriptionData(topic="t", sub_string="a > 1", expression_type="SQL92")
     body = CheckClientRequestBody(client_id="me", group="g", subscription_data=wanted).encode()
     assert broker.refusal(RequestCode.CHECK_CLIENT_CONFIG, body=body) == (
@@ -200,9 +200,7 @@ def test_other_expressions_are_not(broker: AdminBroker) -> None:
         (None, "SQL92", "there is no expression"),
     ],
 )
-def test_an_expression_is_tried_where_they_are_allowed(
-    expression: str | None, kind: str, remark: str | None
-) -> None:
+def test_expression_is_compiled_if_allowed(expression: str | None, kind: str, remark: str | None) -> None:
     broker = AdminBroker(options={"enable_property_filter": True})
     wanted = SubscriptionData(topic="t", sub_string=expression, expression_type=kind)
     body = CheckClientRequestBody(client_id="me", group="g", subscription_data=wanted).encode()
@@ -211,7 +209,7 @@ def test_an_expression_is_tried_where_they_are_allowed(
     assert (answer.remark or "").startswith(remark or "")
 
 
-def test_expressions_live_and_die_with_their_group(broker: AdminBroker) -> None:
+def test_expressions_are_removed_with_their_group(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     by_expression = consumer("g", subscription_data_set=[subscription("t", "a > 1", 1, "SQL92")])
     broker.heart_beat(peer, by_expression, heartbeat_fingerprint=7)
@@ -224,18 +222,18 @@ def test_expressions_live_and_die_with_their_group(broker: AdminBroker) -> None:
     assert data.is_dead
 
 
-def test_a_bad_expression_does_not_spoil_the_rest_of_a_heartbeat(broker: AdminBroker) -> None:
+def test_bad_expression_does_not_invalidate_the_heartbeat(broker: AdminBroker) -> None:
     bad = consumer("g", subscription_data_set=[subscription("t", "a >", 1, "SQL92")])
     assert broker.heart_beat(FakePeer(ONE), bad, consumer("h", "t"), producers=("p",)).code == 0
     assert broker.broker.tables.filters.get("t", "g") is None
     assert members(broker, "g") and members(broker, "h")
 
 
-def test_a_heartbeat_of_a_client_in_no_group_is_fine(broker: AdminBroker) -> None:
+def test_heartbeat_of_a_client_in_no_group_is_accepted(broker: AdminBroker) -> None:
     assert broker.ask(RequestCode.HEART_BEAT, body=HeartbeatData(client_id="me").encode()).code == 0
 
 
-def test_without_a_command_too(broker: AdminBroker) -> None:
+def test_operations_need_no_command(broker: AdminBroker) -> None:
     peer = FakePeer(ONE)
     heartbeat = HeartbeatData("me", [ProducerData("p")], [consumer("g", "t")], heartbeat_fingerprint=7)
     steps = heartbeats.heart_beat(
@@ -264,7 +262,7 @@ def test_client_lost_during_its_heartbeat_is_not_registered(broker: AdminBroker)
     assert broker.broker.clients.consumer_groups == {}
 
 
-def test_a_subscription_is_tried(broker: AdminBroker) -> None:
+def test_subscription_is_checked(broker: AdminBroker) -> None:
     heartbeats.check_subscription(broker.broker, subscription("t", "a || b"))
     with pytest.raises(OperationError) as refused:
         heartbeats.check_subscription(broker.broker, SubscriptionData("t", "a > 1", expression_type="SQL92"))

@@ -1,4 +1,4 @@
-"""Queues are locked and let go by operation."""
+"""Lock and unlock operations of queues."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.gateway.broker.helpers import MemoryBroker
 Q0, Q1 = MessageQueue("T", "b", 0), MessageQueue("T", "b", 1)
 
 
-def test_a_queue_is_one_clients_until_it_lets_go_or_renews_no_more() -> None:
+def test_queue_is_locked_until_its_client_unlocks_or_stops_renewing() -> None:
     memory = MemoryBroker()
     broker = memory.broker
     assert lock_queues(broker, "G", "one", [Q0, Q1]) == {Q0, Q1}
@@ -23,7 +23,7 @@ def test_a_queue_is_one_clients_until_it_lets_go_or_renews_no_more() -> None:
     assert lock_queues(broker, "G", "two", [Q0]) == {Q0}
 
 
-def test_names_have_a_sane_length() -> None:
+def test_length_of_names_is_limited() -> None:
     broker = MemoryBroker(options={"max_name_length": 20}).broker
     with pytest.raises(OperationError) as refused:
         lock_queues(broker, "G" * 21, "one", [Q0])

@@ -19,12 +19,12 @@ def test_a_free_queue_is_locked(locks: QueueLocks) -> None:
     assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0, Q1]
 
 
-def test_another_client_is_kept_out(locks: QueueLocks) -> None:
+def test_other_client_is_excluded(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0], NOW)
     assert locks.lock("G", "two", [Q0, Q1], NOW + 1) == [Q1]
 
 
-def test_groups_do_not_meet(locks: QueueLocks) -> None:
+def test_locks_of_groups_are_independent(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0], NOW)
     assert locks.lock("H", "two", [Q0], NOW) == [Q0]
 
@@ -44,13 +44,13 @@ def test_only_the_owner_unlocks(locks: QueueLocks) -> None:
     assert locks.lock("G", "two", [Q0], NOW) == [Q0]
 
 
-def test_a_client_that_leaves_lets_go(locks: QueueLocks) -> None:
+def test_client_that_leaves_releases_its_locks(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0, Q1], NOW)
     locks.release_client("G", "one")
     assert locks.lock("G", "two", [Q0, Q1], NOW) == [Q0, Q1]
 
 
-def test_a_client_whose_connection_broke_is_waited_for_as_long_as_it_may_work(locks: QueueLocks) -> None:
+def test_lost_client_keeps_its_lock_while_it_may_work(locks: QueueLocks) -> None:
     """Its own certainty ends thirty seconds after it renewed the lock; what others hold is left alone."""
     locks.lock("G", "one", [Q0], NOW)
     locks.lock("G", "two", [Q1], NOW)
@@ -60,7 +60,7 @@ def test_a_client_whose_connection_broke_is_waited_for_as_long_as_it_may_work(lo
     assert locks.lock("G", "three", [Q0, Q1], NOW + ORPHAN_LIFE_MILLIS + 1) == [Q0]
 
 
-def test_a_client_that_comes_back_keeps_its_lock(locks: QueueLocks) -> None:
+def test_reconnected_client_keeps_its_lock(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0], NOW)
     locks.orphan("G", "one")
     assert locks.lock("G", "one", [Q0], NOW + 20_000) == [Q0]
@@ -74,7 +74,7 @@ def test_a_group_consumes_in_order_while_a_lock_lives(locks: QueueLocks) -> None
     assert not locks.any_live("G", NOW + LOCK_LIFE_MILLIS + 1)
 
 
-def test_dead_locks_cost_no_memory(locks: QueueLocks) -> None:
+def test_expired_locks_are_removed(locks: QueueLocks) -> None:
     locks.lock("G", "one", [Q0], NOW)
     locks.lock("G", "two", [Q1], NOW + 10_000)
     locks.expire(NOW + LOCK_LIFE_MILLIS + 1)
@@ -83,12 +83,12 @@ def test_dead_locks_cost_no_memory(locks: QueueLocks) -> None:
     assert locks._groups == {}
 
 
-def test_a_group_may_lock_so_many_queues_only() -> None:
+def test_locks_of_a_group_are_limited() -> None:
     locks = QueueLocks(BrokerOptions(max_queue_locks_per_group=1))
     assert locks.lock("G", "one", [Q0, Q1], NOW) == [Q0]
 
 
-def test_so_many_groups_may_lock_only() -> None:
+def test_groups_with_locks_are_limited() -> None:
     locks = QueueLocks(BrokerOptions(max_groups_online=1))
     locks.lock("G", "one", [Q0], NOW)
     assert locks.lock("H", "one", [Q0], NOW) == []

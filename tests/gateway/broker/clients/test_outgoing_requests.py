@@ -39,7 +39,7 @@ def outgoing(peer: FakePeer, version: int = CURRENT_VERSION) -> RemotingOutgoing
     return RemotingOutgoing(peer, version)
 
 
-def test_it_hears_that_members_changed() -> None:
+def test_client_is_notified_of_changed_members() -> None:
     peer = FakePeer(ONE)
     outgoing(peer).members_changed("g")
     (told,) = peer.sent
@@ -54,7 +54,7 @@ def test_it_hears_that_members_changed() -> None:
         (True, b'{"offsetTable":[{"brokerName":"broker-a","offset":5,"queueId":0,"topic":"T"}]}'),
     ],
 )
-def test_it_hears_from_where_to_go_on(as_list: bool, body: bytes) -> None:
+def test_client_is_notified_of_reset_offsets(as_list: bool, body: bytes) -> None:
     peer = FakePeer(ONE)
     outgoing(peer).reset_offsets(OffsetReset("g", "T", 7, {QUEUE: 5}, as_list))
     (told,) = peer.sent
@@ -62,7 +62,7 @@ def test_it_hears_from_where_to_go_on(as_list: bool, body: bytes) -> None:
     assert (told.ext_fields["timestamp"], told.ext_fields["isForce"]) == ("7", "false")
 
 
-def test_it_says_how_far_it_is() -> None:
+def test_client_returns_its_offsets() -> None:
     said = GetConsumerStatusBody(message_queue_table={QUEUE: 5}).encode()
     found: list[dict[MessageQueue, int]] = []
     peer = AnsweringPeer(ONE, RemotingCommand.response(0, body=said))
@@ -73,7 +73,7 @@ def test_it_says_how_far_it_is() -> None:
 SAID = {"brokerName": "elsewhere", "topicSysFlag": "9", "groupSysFlag": "3"}
 
 
-def test_it_is_asked_what_the_asker_said_and_its_answer_is_handed_back_as_it_is() -> None:
+def test_request_and_answer_are_forwarded_unchanged() -> None:
     peer = AnsweringPeer(ONE, RemotingCommand.response(1, body=b"b", remark="r", ext={"a": "b"}))
     found: list[ClientAnswer] = []
     outgoing(peer).running_info("g", "me", True, {"x": "1", "clientId": "?"}).addCallback(found.append)
@@ -92,7 +92,7 @@ def test_it_is_asked_what_the_asker_said_and_its_answer_is_handed_back_as_it_is(
         (PeerGone("gone"), "PeerGone, gone", False),
     ],
 )
-def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> None:
+def test_missing_answer_has_a_reason(error: Exception, why: str, is_late: bool) -> None:
     failed: list[BaseException] = []
     asked = outgoing(AnsweringPeer(ONE, error)).running_info("g", "me", False, {})
     asked.addErrback(lambda failure: failed.append(failure.value))
@@ -101,7 +101,7 @@ def test_why_it_does_not_answer(error: Exception, why: str, is_late: bool) -> No
     assert (str(refused), refused.is_late) == (why, is_late)
 
 
-def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
+def test_old_client_gets_no_unknown_request() -> None:
     peer = FakePeer(ONE)
     old = outgoing(peer, version=26)
     for ask in (lambda: old.running_info("g", "me", False, {}), lambda: old.consume(MESSAGE)):
@@ -112,7 +112,7 @@ def test_old_clients_are_not_asked_what_they_do_not_know() -> None:
 
 
 @pytest.mark.parametrize(("code", "error"), [(0, None), (1, "it answers 1 busy")])
-def test_a_reply_is_taken_when_the_requester_says_so(code: int, error: str | None) -> None:
+def test_reply_is_accepted_when_the_requester_confirms_it(code: int, error: str | None) -> None:
     store_host = pack_host("10.0.0.9", 5)
     reply = PushedReply(new_message("T", b"here", properties={"TTL": "1"}), "10.0.0.1:4", store_host, 77)
     peer = AnsweringPeer(ONE, RemotingCommand.response(code, remark="busy"))
@@ -127,7 +127,7 @@ def test_a_reply_is_taken_when_the_requester_says_so(code: int, error: str | Non
     assert (None if result is None else str(result.value)) == error
 
 
-def test_a_check_names_the_half_message() -> None:
+def test_check_contains_the_half_message() -> None:
     peer = FakePeer(ONE)
     check = CheckBack(0, "PG", 7, 1234, "K1", "ID", b"record", "T")
     outgoing(peer).check_transaction(check, "broker-a")

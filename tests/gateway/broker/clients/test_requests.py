@@ -21,7 +21,7 @@ def ask(memory: MemoryBroker, code: int, body: Body) -> RemotingCommand:
 
 
 def test_locks_over_the_wire() -> None:
-    """41 tells which queues the client holds now, 42 lets go and always succeeds."""
+    """41 returns the queues the client holds now, 42 unlocks and always succeeds."""
     memory = MemoryBroker()
     wanted = {Q0, Q1}
     first = ask(memory, RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody("G", "one", wanted))
@@ -36,13 +36,13 @@ def test_locks_over_the_wire() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b'""'])
-def test_client_config_that_is_null_is_right(body: bytes) -> None:
+def test_null_client_config_is_accepted(body: bytes) -> None:
     memory = MemoryBroker()
     answer = memory.ask(RequestCode.CHECK_CLIENT_CONFIG, body=body, peer=memory.consumer).arrived
     assert answer.code == 0
 
 
-def test_names_that_are_locked_have_a_sane_length() -> None:
+def test_length_of_locked_names_is_limited() -> None:
     memory = MemoryBroker(options={"max_name_length": 20})
     for body in (LockBatchRequestBody("G" * 21, "one", {Q0}), LockBatchRequestBody("G", "o" * 21, {Q0})):
         assert ask(memory, RequestCode.LOCK_BATCH_MQ, body).code == 1
@@ -51,6 +51,6 @@ def test_names_that_are_locked_have_a_sane_length() -> None:
     assert LockBatchResponseBody.decode(answer.body).lock_ok_mq_set == {Q0}
 
 
-def test_a_body_that_is_no_json_is_refused() -> None:
+def test_malformed_body_is_refused() -> None:
     memory = MemoryBroker()
     assert memory.ask(RequestCode.LOCK_BATCH_MQ, body=b"not json").code == 1

@@ -91,7 +91,7 @@ def test_a_new_consumer_is_found_by_group_topic_and_id(tables: Tables) -> None:
     assert tables.table.groups_subscribed_to("other") == set()
 
 
-def test_every_member_is_told_of_a_new_one_and_only_once(tables: Tables) -> None:
+def test_new_member_is_notified_once_to_every_member(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"))
     tables.consumer(two, data("g", "t"))
@@ -99,7 +99,7 @@ def test_every_member_is_told_of_a_new_one_and_only_once(tables: Tables) -> None
     assert tables.notices() == []
 
 
-def test_a_heartbeat_that_says_nothing_new_tells_nobody(tables: Tables) -> None:
+def test_unchanged_heartbeat_notifies_no_client(tables: Tables) -> None:
     (peer,) = peers(1)
     tables.consumer(peer, data("g", "t"))
     tables.notices()
@@ -108,7 +108,7 @@ def test_a_heartbeat_that_says_nothing_new_tells_nobody(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize("topics", [("t", "u"), (), ("u",)])
-def test_topics_that_come_or_go_are_told(tables: Tables, topics: tuple[str, ...]) -> None:
+def test_added_and_removed_topics_are_notified(tables: Tables, topics: tuple[str, ...]) -> None:
     (peer,) = peers(1)
     tables.consumer(peer, data("g", "t"))
     tables.notices()
@@ -118,7 +118,7 @@ def test_topics_that_come_or_go_are_told(tables: Tables, topics: tuple[str, ...]
     assert group is not None and set(group.subscriptions) == set(topics)
 
 
-def test_a_newer_expression_replaces_the_older_one_and_not_the_other_way_round(tables: Tables) -> None:
+def test_newer_expression_replaces_an_older_one_only(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t", version=5, expression="new"))
     tables.consumer(two, data("g", "t", version=4, expression="old"))
@@ -129,7 +129,7 @@ def test_a_newer_expression_replaces_the_older_one_and_not_the_other_way_round(t
     assert found is not None and found.sub_string == "newest"
 
 
-def test_the_first_change_calls_for_sending_and_later_ones_wait_for_it(tables: Tables) -> None:
+def test_first_change_requests_a_notification_round(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"))
     tables.consumer(two, data("g", "t"))
@@ -140,7 +140,7 @@ def test_the_first_change_calls_for_sending_and_later_ones_wait_for_it(tables: T
     assert tables.calls == [1, 1]
 
 
-def test_all_groups_that_share_queues_are_told_of_a_succession(tables: Tables) -> None:
+def test_succession_is_notified_to_all_clustering_groups(tables: Tables) -> None:
     one, two, three = peers(3)
     tables.consumer(one, data("g", "t"))
     tables.consumer(two, data("h", "t"))
@@ -152,7 +152,7 @@ def test_all_groups_that_share_queues_are_told_of_a_succession(tables: Tables) -
     assert tables.calls == [1]
 
 
-def test_broadcast_groups_are_not_told(tables: Tables) -> None:
+def test_broadcasting_groups_are_not_notified(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t", model=BROADCASTING))
     tables.consumer(two, data("g", "t", model=BROADCASTING))
@@ -160,7 +160,7 @@ def test_broadcast_groups_are_not_told(tables: Tables) -> None:
     assert tables.notices() == []
 
 
-def test_a_group_may_wish_not_to_be_told(tables: Tables) -> None:
+def test_group_can_disable_notifications(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"), notify=False)
     tables.consumer(two, data("g", "t"), notify=False)
@@ -168,14 +168,14 @@ def test_a_group_may_wish_not_to_be_told(tables: Tables) -> None:
     assert tables.notices() == []
 
 
-def test_the_broker_may_be_set_not_to_tell(tables: Tables) -> None:
+def test_broker_can_disable_notifications(tables: Tables) -> None:
     (peer,) = peers(1)
     tables.options.notify_consumer_ids_changed_enable = False
     tables.consumer(peer, data("g", "t"))
     assert tables.notices() == []
 
 
-def test_the_rest_of_a_group_is_told_of_a_lost_channel(tables: Tables) -> None:
+def test_lost_channel_is_notified_to_other_members(tables: Tables) -> None:
     one, two = peers(2)
     for peer in (one, two):
         tables.consumer(peer, data("g", "t"))
@@ -185,7 +185,7 @@ def test_the_rest_of_a_group_is_told_of_a_lost_channel(tables: Tables) -> None:
     assert tables.table.consumer_ids("g") == [two.address]
 
 
-def test_the_last_member_takes_the_group_with_it(tables: Tables) -> None:
+def test_group_is_removed_with_its_last_member(tables: Tables) -> None:
     peer, other = peers(2)
     for member in (peer, other):
         tables.consumer(member, data("g", "t"))
@@ -199,7 +199,7 @@ def test_the_last_member_takes_the_group_with_it(tables: Tables) -> None:
     assert not tables.table.unregister_consumer("g", peer)
 
 
-def test_one_channel_may_serve_many_groups_and_loses_them_all(tables: Tables) -> None:
+def test_lost_channel_leaves_all_its_groups(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"))
     tables.consumer(one, data("h", "u"))
@@ -214,7 +214,7 @@ def test_one_channel_may_serve_many_groups_and_loses_them_all(tables: Tables) ->
     tables.table.lost(one)
 
 
-def test_a_channel_that_changes_its_client_id_goes_by_the_new_one(tables: Tables) -> None:
+def test_channel_can_change_its_client_id(tables: Tables) -> None:
     (peer,) = peers(1)
     table = tables.table
     table.register_consumer(data("g", "t"), client(peer, "old"))
@@ -222,7 +222,7 @@ def test_a_channel_that_changes_its_client_id_goes_by_the_new_one(tables: Tables
     assert table.consumer_ids("g") == ["new"]
 
 
-def test_client_silent_for_the_time_allowed_is_dropped_and_closed(tables: Tables) -> None:
+def test_silent_client_is_removed_and_closed(tables: Tables) -> None:
     one, two, three = peers(3)
     tables.consumer(one, data("g", "t"))
     tables.table.register_producer("p", client(three))
@@ -238,7 +238,7 @@ def test_client_silent_for_the_time_allowed_is_dropped_and_closed(tables: Tables
     assert tables.table.producer_groups == {}
 
 
-def test_a_clock_that_is_set_drops_nobody_and_keeps_nobody(tables: Tables) -> None:
+def test_clock_changes_do_not_affect_expiry(tables: Tables) -> None:
     (peer,) = peers(1)
     tables.consumer(peer, data("g", "t"))
     tables.clock.set_wall(tables.clock.millis() + 3_600_000)
@@ -248,7 +248,7 @@ def test_a_clock_that_is_set_drops_nobody_and_keeps_nobody(tables: Tables) -> No
     assert tables.table.expire() == [peer]
 
 
-def test_a_heartbeat_renews_the_time_allowed(tables: Tables) -> None:
+def test_heartbeat_postpones_expiry(tables: Tables) -> None:
     (peer,) = peers(1)
     for _ in range(3):
         tables.consumer(peer, data("g", "t"))
@@ -291,27 +291,27 @@ def test_unregistering_a_producer(tables: Tables) -> None:
     assert not tables.table.unregister_producer("p", two)
 
 
-def test_subscriptions_left_out_keep_the_known_ones(tables: Tables) -> None:
+def test_omitted_subscriptions_keep_the_known_ones(tables: Tables) -> None:
     (peer,) = peers(1)
     assert not tables.consumer(peer, data("g", "t"), fingerprint=7)
     assert not tables.consumer(peer, data("g"), fingerprint=7, subscriptions_left_out=True)
     assert tables.table.subscription("g", "t") is not None
 
 
-def test_another_fingerprint_asks_for_a_full_heartbeat(tables: Tables) -> None:
+def test_changed_fingerprint_requests_a_full_heartbeat(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"), fingerprint=7)
     assert tables.consumer(two, data("g"), fingerprint=8, subscriptions_left_out=True)
 
 
-def test_subscriptions_left_out_where_none_are_known_asks_for_a_full_heartbeat(tables: Tables) -> None:
-    """A broker that was restarted knows nothing, whatever the client thinks it has told before."""
+def test_omitted_unknown_subscriptions_request_a_full_heartbeat(tables: Tables) -> None:
+    """A restarted broker has no subscriptions, whatever the client sent before."""
     (peer,) = peers(1)
     assert tables.consumer(peer, data("g"), fingerprint=7, subscriptions_left_out=True)
 
 
 def test_members_that_disagree_are_reported_once(tables: Tables, caplog: pytest.LogCaptureFixture) -> None:
-    """However often they tell it, and whatever they wish for instead."""
+    """Also with repeated and changed heartbeats."""
     one, two, three = peers(3)
     caplog.set_level(logging.WARNING)
     tables.consumer(one, data("g", "t"))
@@ -347,7 +347,7 @@ def test_members_may_agree_again(tables: Tables, caplog: pytest.LogCaptureFixtur
     assert tables.disagreeing == ["g"] * 3
 
 
-def test_a_member_that_changes_its_id_keeps_its_wish(tables: Tables) -> None:
+def test_member_that_changes_its_id_keeps_its_subscription(tables: Tables) -> None:
     one, two = peers(2)
     tables.consumer(one, data("g", "t"))
     tables.consumer(two, data("g", "t", expression="a"))
@@ -357,7 +357,7 @@ def test_a_member_that_changes_its_id_keeps_its_wish(tables: Tables) -> None:
     assert not tables.table.inconsistent_groups
 
 
-def test_locks_live_shorter_once_the_connection_broke(tables: Tables) -> None:
+def test_lost_connection_shortens_locks(tables: Tables) -> None:
     """In each of its groups, but not in one that it has left cleanly."""
     queue, now = MessageQueue("t", "b", 0), elapsed_millis(tables.clock)
     (one,) = peers(1)
@@ -440,7 +440,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_nothing_stays_behind_when_all_are_gone(steps: list[tuple[str, int, str, set[str]]]) -> None:
+def test_tables_are_empty_without_clients(steps: list[tuple[str, int, str, set[str]]]) -> None:
     """Whatever happened: no empty group is kept, and when every channel is lost the tables are empty."""
     tables = Tables()
     table = tables.table

@@ -14,7 +14,7 @@ from mqgateway.gateway.broker.cluster import announcement
 from tests.support.gateway.broker.name_servers import World
 
 
-def test_a_topic_that_is_gone_again_is_not_told() -> None:
+def test_deleted_topic_is_not_announced() -> None:
     world = World().started()
     world.registration.soon("never made")
     world.time.advance(0.01)
@@ -23,7 +23,7 @@ def test_a_topic_that_is_gone_again_is_not_told() -> None:
     assert set(world.one().topics) == {"A"}
 
 
-def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
+def test_permission_of_topics_is_limited_by_the_broker() -> None:
     world = World(broker_permission=4)
     world.registration.start()
     topics = world.one().topics
@@ -33,7 +33,7 @@ def test_a_broker_that_may_do_less_says_so_of_its_topics() -> None:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_static_topics_are_told_with_the_queues_that_are_led_here(compressed: bool) -> None:
+def test_static_topics_are_announced_with_queues_led_here(compressed: bool) -> None:
     world = World(compressed_register=compressed)
     queues = {0: [Piece(0, 1, "b", 0)], 1: [Piece(0, 0, "b", 0, 0, 5), Piece(1, 0, "c", 10)]}
     world.mappings.update(TopicMapping("static", "b", 2, 7, queues=queues))
@@ -44,7 +44,7 @@ def test_static_topics_are_told_with_the_queues_that_are_led_here(compressed: bo
     assert {int(number): queue for number, queue in told["currIdMap"].items()} == {0: 1}
 
 
-def test_the_body_may_be_compressed() -> None:
+def test_body_can_be_compressed() -> None:
     world = World(compressed_register=True)
     world.registration.start()
     asked = world.one()
@@ -53,7 +53,7 @@ def test_the_body_may_be_compressed() -> None:
     assert set(asked.topics) == set(world.topics.names())
 
 
-def test_many_topics_may_be_told_in_several_requests() -> None:
+def test_registration_can_be_split() -> None:
     world = World(enable_split_registration=True, split_registration_size=5)
     world.registration.start()
     asked = world.agreed()
@@ -61,7 +61,7 @@ def test_many_topics_may_be_told_in_several_requests() -> None:
     assert sorted(name for one in asked for name in one.topics) == sorted(world.topics.names())
 
 
-def test_very_many_topics_are_told_in_parts_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_many_topics_are_announced_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(announcement, "TOPICS_A_REQUEST", 30)
     monkeypatch.setattr(announcement, "TOPICS_A_PART", 10)
     world = World().started()
@@ -78,7 +78,7 @@ def test_very_many_topics_are_told_in_parts_one_after_another(monkeypatch: pytes
     assert others[-1].version != world.topics.data_version
 
 
-def test_every_part_of_a_split_registration_is_news() -> None:
+def test_every_part_of_a_split_registration_has_a_new_version() -> None:
     """A name server skips known topics that come with the version it received last."""
     world = World(enable_split_registration=True, split_registration_size=5)
     world.registration.start()

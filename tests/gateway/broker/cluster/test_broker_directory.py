@@ -68,7 +68,7 @@ AGAIN = ("n2:1", int(RequestCode.GET_BROKER_CLUSTER_INFO))
 ASK = ("b:1", int(QUESTION))
 
 
-def test_the_master_of_a_broker_is_looked_up_once_for_all_who_ask() -> None:
+def test_concurrent_callers_share_one_lookup() -> None:
     world = World()
     for _ in range(3):
         world.ask("b")
@@ -81,7 +81,7 @@ def test_the_master_of_a_broker_is_looked_up_once_for_all_who_ask() -> None:
     assert set(world.timeouts) == {3.0, 1.5}
 
 
-def test_an_address_grows_old() -> None:
+def test_address_expires() -> None:
     world = World()
     world.ask("b")
     world.answer(LOOK_UP)
@@ -92,7 +92,7 @@ def test_an_address_grows_old() -> None:
     world.answer(ASK)
 
 
-def test_an_old_address_is_better_than_none() -> None:
+def test_stale_address_is_used_if_the_lookup_fails() -> None:
     world = World()
     world.ask("b")
     world.answer(LOOK_UP)
@@ -105,7 +105,7 @@ def test_an_old_address_is_better_than_none() -> None:
     assert len(world.found) == 2
 
 
-def test_a_name_server_that_is_down_is_passed_over() -> None:
+def test_unreachable_name_server_is_skipped() -> None:
     world = World()
     world.ask("b")
     world.refuse()
@@ -114,7 +114,7 @@ def test_a_name_server_that_is_down_is_passed_over() -> None:
     assert len(world.found) == 1
 
 
-def test_an_answer_that_cannot_be_read_is_passed_over() -> None:
+def test_malformed_answer_is_skipped() -> None:
     world = World()
     world.ask("b")
     [(_, _, answer)] = world.waiting
@@ -139,7 +139,7 @@ def test_unreachable_broker_is_named() -> None:
     ]
 
 
-def test_without_name_servers_nobody_is_known() -> None:
+def test_no_broker_is_found_without_name_servers() -> None:
     world = World("")
     world.ask("b")
     assert world.failed == ["cannot find addr for broker b"]

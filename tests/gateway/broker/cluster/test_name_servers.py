@@ -40,29 +40,29 @@ class World:
         return one.remark or ""
 
 
-def test_the_first_success_counts() -> None:
+def test_first_successful_answer_is_returned() -> None:
     world = World(a=None, b=1, c=0, d=0)
     assert world.ask() == "c"
     assert world.asked == [(name, LOOKUP_SECONDS) for name in "abc"]
 
 
-def test_when_none_knows_the_last_says_why() -> None:
+def test_last_error_is_reported() -> None:
     assert World(a=None, b=17).ask() == "the name server answers 17, b"
     assert World(a=17, b=None).ask() == "b is gone"
 
 
-def test_there_may_be_none() -> None:
+def test_missing_name_servers_fail() -> None:
     assert "namesrvAddr" in World().ask()
 
 
-def test_the_setting_may_change_while_the_broker_runs() -> None:
+def test_setting_can_change_at_run_time() -> None:
     world = World(a=0)
     world.answers["z"] = 0
     world.options.namesrv_addr = "z"
     assert (world.servers.addresses, world.ask()) == (["z"], "z")
 
 
-def test_an_answer_that_cannot_be_read_is_none() -> None:
+def test_malformed_answer_is_skipped() -> None:
     """Another name server may be a better one."""
     world, found = World(a=0, b=0), list[str]()
 
@@ -75,7 +75,7 @@ def test_an_answer_that_cannot_be_read_is_none() -> None:
     assert found == ["read"]
 
 
-def test_a_request_that_cannot_be_made_is_passed_over() -> None:
+def test_failed_request_is_skipped() -> None:
     world, found = World(a=0, b=0), list[RemotingCommand]()
 
     def refuse(address: str, command: RemotingCommand, timeout: float = 0) -> Deferred[RemotingCommand]:

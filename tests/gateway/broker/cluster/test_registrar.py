@@ -26,7 +26,7 @@ def test_changes_during_a_request_are_sent_by_the_next() -> None:
     assert set(world.one().topics) == {"B", "C"}
 
 
-def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_or_stop_ends_a_split_registration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(announcement, "TOPICS_A_REQUEST", 5)
     monkeypatch.setattr(announcement, "TOPICS_A_PART", 5)
     world = World()
@@ -45,7 +45,7 @@ def test_parts_end_when_one_is_not_taken_or_the_broker_stops(monkeypatch: pytest
 
 
 class TestWithoutForce:
-    """With `forceRegister` off the name server is asked first whether it is behind."""
+    """With `forceRegister` off the name server is queried first whether its topics are stale."""
 
     @pytest.fixture
     def world(self) -> World:
@@ -77,7 +77,7 @@ class TestVeryManyTopics:
         monkeypatch.setattr(announcement, "TOPICS_A_PERIOD", len(world.topics))
         return world
 
-    def test_all_are_told_only_now_and_then(self, world: World) -> None:
+    def test_very_many_topics_are_announced_rarely(self, world: World) -> None:
         codes = []
         for _ in range(4):
             world.time.advance(30)
@@ -86,7 +86,7 @@ class TestVeryManyTopics:
             asked.answer.callback(TestWithoutForce.said(False))
         assert codes == [QUERY, REGISTER, QUERY, REGISTER]
 
-    def test_a_server_is_asked_about_what_it_was_told(self, world: World) -> None:
+    def test_version_query_has_the_announced_version(self, world: World) -> None:
         """Not about the current change, which is sent next: that is no reason to send all topics."""
         told = world.topics.data_version.encode()
         world.time.advance(29.995)
@@ -99,7 +99,7 @@ class TestVeryManyTopics:
         world.time.advance(0.01)
         assert list(world.one().topics) == ["A"]
 
-    def test_one_that_began_anew_is_told_all(self, world: World) -> None:
+    def test_restarted_server_gets_all_topics(self, world: World) -> None:
         world.time.advance(30)
         world.one(QUERY).answer.callback(TestWithoutForce.said(True))
         assert len(world.one().topics) == len(world.topics)
@@ -108,7 +108,7 @@ class TestVeryManyTopics:
 class TestAway:
     """A name server that cannot be reached."""
 
-    def test_it_is_tried_again_and_then_told_everything(self) -> None:
+    def test_unreachable_server_is_retried_with_all_topics(self) -> None:
         world = World().started()
         world.change("A")
         world.one().answer.errback(PeerGone("refused"))
@@ -121,7 +121,7 @@ class TestAway:
         world.change("B")
         assert set(world.one().topics) == {"B"}
 
-    def test_going_and_coming_back_is_one_log_line_each(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_loss_and_return_are_logged_once(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO, "mqgateway.gateway.broker.cluster.registrar")
         world = World()
         world.registration.start()
@@ -136,7 +136,7 @@ class TestAway:
             f"Registered with name server {ONE}",
         ]
 
-    def test_a_refusal_counts_as_away(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_refusal_counts_as_unreachable(self, caplog: pytest.LogCaptureFixture) -> None:
         world = World()
         world.registration.start()
         world.one().agree(code=1)
@@ -144,7 +144,7 @@ class TestAway:
         world.time.advance(RETRY_SECONDS)
         world.one()
 
-    def test_the_others_are_told_all_the_same(self) -> None:
+    def test_other_servers_are_still_registered(self) -> None:
         world = World(f"{ONE};{TWO}")
         world.registration.start()
         first, second = world.take()
@@ -156,7 +156,7 @@ class TestAway:
 
 
 class TestOneThatIsDown:
-    """However much changes meanwhile, it is tried now and then, by one timer, and told everything once."""
+    """However much changes meanwhile, it is retried by one timer, and receives everything once."""
 
     @pytest.fixture
     def world(self) -> World:
@@ -167,14 +167,14 @@ class TestOneThatIsDown:
         two.answer.errback(PeerGone("refused"))
         return world
 
-    def test_changes_try_it_no_more_often(self, world: World) -> None:
+    def test_changes_do_not_shorten_the_retry(self, world: World) -> None:
         for number in range(50):
             world.change(f"t{number}")
             assert [asked.address for asked in world.agreed()] == [ONE]
         world.time.advance(RETRY_SECONDS)
         assert world.one().address == TWO
 
-    def test_failures_do_not_add_up(self, world: World) -> None:
+    def test_failures_keep_one_retry_timer(self, world: World) -> None:
         tried = 0
         for _ in range(8):
             world.change("again")
@@ -187,14 +187,14 @@ class TestOneThatIsDown:
                     asked.answer.errback(PeerGone("refused"))
         assert tried <= 10, "one attempt in five seconds, and those of the period"
 
-    def test_one_that_is_left_out_is_tried_no_more(self, world: World) -> None:
+    def test_removed_server_is_not_retried(self, world: World) -> None:
         world.options.namesrv_addr = ONE
         world.registration._follow_name_servers()
         world.time.advance(RETRY_SECONDS)
         assert world.take() == []
 
 
-def test_old_address_is_taken_off_before_the_new_one_is_registered() -> None:
+def test_old_address_is_unregistered_before_the_new_one_is_registered() -> None:
     """Name servers of RocketMQ 4 remove the broker with the id, which would be the new address."""
     world = World().started()
     world.address = "10.0.0.9:40000"
@@ -208,7 +208,7 @@ def test_old_address_is_taken_off_before_the_new_one_is_registered() -> None:
     assert [asked.command.code for asked in world.agreed()] == [REGISTER]
 
 
-def test_old_name_is_taken_off_before_the_new_one_is_registered() -> None:
+def test_old_name_is_unregistered_before_the_new_one_is_registered() -> None:
     """A name server knows a broker by its address: the farewell would take the new name off."""
     world = World().started()
     world.options.broker_name = "renamed"
@@ -219,7 +219,7 @@ def test_old_name_is_taken_off_before_the_new_one_is_registered() -> None:
     assert (register.command.code, register.fields["brokerName"]) == (REGISTER, "renamed")
 
 
-def test_refused_farewell_of_an_old_identity_does_not_end_the_registration() -> None:
+def test_refused_unregistration_of_an_old_identity_is_ignored() -> None:
     world = World().started()
     world.options.broker_cluster_name = "other"
     world.registration.soon()
@@ -229,7 +229,7 @@ def test_refused_farewell_of_an_old_identity_does_not_end_the_registration() -> 
     assert world.registration.registered == {ONE: True}
 
 
-def test_stop_takes_off_what_the_name_server_knows() -> None:
+def test_stop_unregisters_the_known_identity() -> None:
     world = World().started()
     world.address = "10.0.0.9:40000"
     world.registration.stop()

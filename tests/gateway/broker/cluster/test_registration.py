@@ -17,7 +17,7 @@ from mqgateway.gateway.remoting.exchange import PeerGone
 from tests.support.gateway.broker.name_servers import ONE, REGISTER, TWO, UNREGISTER, World
 
 
-def test_a_start_tells_every_name_server_everything() -> None:
+def test_start_registers_with_every_name_server() -> None:
     world = World(f"{ONE}; {TWO};")
     done: list[object] = []
     world.registration.start().addCallback(done.append)
@@ -43,7 +43,7 @@ def test_a_start_tells_every_name_server_everything() -> None:
     assert done == [None], "who does not answer is not waited for"
 
 
-def test_withdrawn_topic_is_removed_from_name_servers_that_are_there() -> None:
+def test_withdrawn_topic_is_removed_from_reachable_name_servers() -> None:
     world = World(f"{ONE};{TWO}")
     world.registration.start()
     first, second = world.take()
@@ -66,14 +66,14 @@ def test_withdrawn_topic_of_a_fenced_broker_is_left_to_name_servers() -> None:
     assert world.take() == []
 
 
-def test_no_name_server_is_no_hindrance() -> None:
+def test_start_without_name_servers_succeeds() -> None:
     world = World("")
     done: list[object] = []
     world.registration.start().addCallback(done.append)
     assert done == [None] and world.take() == []
 
 
-def test_everything_is_told_again_each_period() -> None:
+def test_registration_is_repeated_each_period() -> None:
     world = World().started()
     world.time.advance(29.9)
     assert world.take() == []
@@ -82,7 +82,7 @@ def test_everything_is_told_again_each_period() -> None:
 
 
 @pytest.mark.parametrize(("wished", "seconds"), [(1, 10), (20_000, 20), (600_000, 60)])
-def test_the_period_has_bounds(wished: int, seconds: int) -> None:
+def test_period_is_limited(wished: int, seconds: int) -> None:
     world = World(register_name_server_period=wished).started()
     world.time.advance(seconds - 0.1)
     assert world.take() == []
@@ -90,13 +90,13 @@ def test_the_period_has_bounds(wished: int, seconds: int) -> None:
     world.one()
 
 
-def test_changed_topics_are_told_alone_and_together() -> None:
+def test_changed_topics_are_announced_together() -> None:
     world = World().started()
     world.change("A", "B")
     assert set(world.one().topics) == {"A", "B"}
 
 
-def test_a_call_without_a_topic_tells_everything() -> None:
+def test_call_without_a_topic_announces_everything() -> None:
     world = World().started()
     world.registration.soon("A")
     world.registration.soon()
@@ -105,7 +105,7 @@ def test_a_call_without_a_topic_tells_everything() -> None:
     assert len(world.one().topics) == len(world.topics)
 
 
-def test_ordered_topics_are_taken_over_from_the_name_server() -> None:
+def test_ordered_topics_are_applied_from_the_name_server() -> None:
     world = World()
     world.topics.put(TopicConfig("A"), TopicConfig("B", order=True))
     world.registration.start()
@@ -116,7 +116,7 @@ def test_ordered_topics_are_taken_over_from_the_name_server() -> None:
     }
 
 
-def test_name_servers_may_be_changed_while_running() -> None:
+def test_name_servers_can_change_at_run_time() -> None:
     world = World().started()
     world.options.namesrv_addr = f"{TWO}"
     world.time.advance(30)
@@ -125,7 +125,7 @@ def test_name_servers_may_be_changed_while_running() -> None:
     assert world.take() == [], "the new one has not answered yet"
 
 
-def test_a_stop_takes_the_broker_off_every_name_server_that_is_there() -> None:
+def test_stop_unregisters_from_reachable_name_servers() -> None:
     world = World(f"{ONE};{TWO}")
     world.registration.start()
     first, second = world.take()
@@ -176,7 +176,7 @@ def test_stopped_registration_releases_waiting_callers() -> None:
     assert done == [None]
 
 
-def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
+def test_stop_resolves_waits_for_pending_changes() -> None:
     world = World().started()
     world.registration.soon("new")
     world.registration.stop()
@@ -185,7 +185,7 @@ def test_after_a_stop_nobody_waits_for_what_was_gathered_before() -> None:
     assert done == [None]
 
 
-def test_a_new_role_is_told_at_once() -> None:
+def test_new_role_is_announced_at_once() -> None:
     world = World(broker_id=1).started()
     world.role.become(RoleKind.MASTER, epoch=1)
     world.time.advance(0.01)
@@ -197,7 +197,7 @@ def test_a_new_role_is_told_at_once() -> None:
     assert world.one().fields["brokerId"] == "2"
 
 
-def test_a_slave_that_acts_is_told_of_by_nobody() -> None:
+def test_acting_slave_is_not_announced() -> None:
     world = World(broker_id=1)
     world.role.become(RoleKind.SLAVE)
     world.started()
@@ -206,7 +206,7 @@ def test_a_slave_that_acts_is_told_of_by_nobody() -> None:
     assert world.take() == []
 
 
-def test_a_fenced_broker_leaves_and_comes_back_when_it_is_something_again() -> None:
+def test_fenced_broker_unregisters_and_registers_in_its_next_role() -> None:
     world = World().started()
     told: list[None] = []
     world.change("T")
@@ -222,7 +222,7 @@ def test_a_fenced_broker_leaves_and_comes_back_when_it_is_something_again() -> N
     assert {"T", "T2"} <= world.one().topics.keys()
 
 
-def test_parts_end_when_the_broker_is_fenced_and_all_are_told_when_it_comes_back(
+def test_fencing_ends_a_split_registration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = World().started()
@@ -251,7 +251,7 @@ def test_failed_registration_is_not_retried_while_fenced() -> None:
     assert world.take() == []
 
 
-def test_changes_meanwhile_are_sent_together_and_each_waits_for_its_own() -> None:
+def test_changes_during_a_registration_are_sent_together() -> None:
     world = World().started()
     done: list[str] = []
 
@@ -272,7 +272,7 @@ def test_changes_meanwhile_are_sent_together_and_each_waits_for_its_own() -> Non
     assert world.take() == []
 
 
-def test_a_name_server_that_says_nothing_is_waited_for_no_longer_than_was_said() -> None:
+def test_wait_for_a_silent_name_server_is_limited() -> None:
     world = World().started()
     done: list[object] = []
     world.change("new")
@@ -313,7 +313,7 @@ class Sends:
             answer.addCallback(lambda _, topic=topic: self.answered.append(topic))
 
 
-def test_sends_of_one_turn_cost_one_registration_and_a_lone_one_waits_for_no_other() -> None:
+def test_sends_of_one_turn_share_one_registration() -> None:
     world = World().started()
     sends = Sends(world)
     for topics in (["lone"], [f"t{number}" for number in range(32)]):
@@ -348,7 +348,7 @@ def test_changes_during_a_registration_are_sent_when_it_ends() -> None:
     assert len(sends.answered) == 21
 
 
-def test_a_change_that_nobody_waits_for_is_gathered_even_after_a_conversation() -> None:
+def test_change_without_a_waiting_caller_is_gathered() -> None:
     world = World().started()
     world.change("first")
     conversation = world.one()
@@ -360,7 +360,7 @@ def test_a_change_that_nobody_waits_for_is_gathered_even_after_a_conversation() 
     assert list(world.one().topics) == ["second"]
 
 
-def test_the_slowest_name_server_is_waited_for_and_the_quick_one_for_nobody() -> None:
+def test_slowest_name_server_is_waited_for() -> None:
     world = World(f"{ONE};{TWO}").started()
     sends = Sends(world)
     sends.send("A")
@@ -381,7 +381,7 @@ def test_the_slowest_name_server_is_waited_for_and_the_quick_one_for_nobody() ->
     assert sends.answered == ["A", "B"]
 
 
-def test_a_registration_that_is_refused_keeps_nobody_waiting_and_all_is_told_again() -> None:
+def test_refused_registration_releases_callers_and_is_repeated() -> None:
     world = World().started()
     sends = Sends(world)
     sends.send("A")
@@ -403,7 +403,7 @@ def test_a_registration_that_is_refused_keeps_nobody_waiting_and_all_is_told_aga
     assert list(world.one().topics) == ["D"]
 
 
-def test_a_name_server_that_comes_to_be_there_is_waited_for_from_then_on() -> None:
+def test_new_name_server_is_waited_for() -> None:
     world = World().started()
     world.change("before")
     world.one().agree()
@@ -424,7 +424,7 @@ def test_a_name_server_that_comes_to_be_there_is_waited_for_from_then_on() -> No
     two.agree()
 
 
-def test_only_those_go_on_who_have_waited_long_enough() -> None:
+def test_only_expired_waits_are_resolved() -> None:
     world = World().started()
     sends = Sends(world)
     sends.send("A", within=1.0)

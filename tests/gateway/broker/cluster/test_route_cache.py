@@ -1,4 +1,4 @@
-"""The queues of topics in the whole cluster: looked up once, kept for a while, asked of who answers."""
+"""The queues of topics in the whole cluster: looked up once, cached for a while, with failover."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_concurrent_callers_share_one_request() -> None:
     assert cluster.asked == [(ONE, "T")]
 
 
-def test_an_unknown_topic_is_asked_for_again_each_time() -> None:
+def test_unknown_topic_is_queried_each_time() -> None:
     cluster = Cluster()
     told = cluster.of("T")
     cluster.answer(None, ResponseCode.TOPIC_NOT_EXIST)
@@ -87,7 +87,7 @@ def test_an_unknown_topic_is_asked_for_again_each_time() -> None:
     assert again == [QUEUES]
 
 
-def test_the_next_name_server_is_asked_when_one_fails() -> None:
+def test_next_name_server_is_queried_if_one_fails() -> None:
     cluster = Cluster(f"{ONE};{TWO}")
     told = cluster.of("T")
     cluster.fail()
@@ -97,7 +97,7 @@ def test_the_next_name_server_is_asked_when_one_fails() -> None:
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_ERROR, ResponseCode.SUCCESS])
-def test_an_answer_that_says_nothing_counts_as_none(code: int) -> None:
+def test_refused_or_malformed_answer_counts_as_no_route(code: int) -> None:
     """A refusal, or a body that is no route."""
     cluster = Cluster()
     told = cluster.of("T")
@@ -115,7 +115,7 @@ def test_requested_route_is_refreshed() -> None:
     assert len(cluster.asked) == 2
 
 
-def test_the_last_known_queues_count_while_nobody_answers() -> None:
+def test_cached_queues_are_used_without_answers() -> None:
     cluster = Cluster()
     cluster.of("T")
     cluster.answer()
@@ -126,7 +126,7 @@ def test_the_last_known_queues_count_while_nobody_answers() -> None:
     assert cluster.of("T") == [QUEUES]
 
 
-def test_a_topic_that_is_gone_is_forgotten_but_a_retry_topic_is_not() -> None:
+def test_deleted_topic_is_evicted_except_a_retry_topic() -> None:
     cluster = Cluster()
     for topic in ("T", "%RETRY%G"):
         cluster.of(topic)
@@ -161,7 +161,7 @@ def test_topics_are_refreshed_one_after_another() -> None:
     cluster.answer()
 
 
-def test_a_broker_without_name_servers_knows_its_own_queues() -> None:
+def test_broker_without_name_servers_has_its_own_queues() -> None:
     cluster = Cluster("")
     cluster.topics.put(TopicConfig("T", 2, 3), TopicConfig("W", 1, 1, 2))
     assert cluster.of("T") == [[MessageQueue("T", "own", 0), MessageQueue("T", "own", 1)]]
@@ -169,7 +169,7 @@ def test_a_broker_without_name_servers_knows_its_own_queues() -> None:
     assert cluster.of("U") == [None]
 
 
-def test_queues_that_are_written_to_are_counted_apart() -> None:
+def test_writable_queues_are_cached_separately() -> None:
     cluster = Cluster("")
     cluster.topics.put(TopicConfig("T", 3, 1))
     options = BrokerOptions()

@@ -17,7 +17,7 @@ from mqgateway.gateway.codec.command import RemotingCommand
 
 
 class Scene:
-    """A broker's part in a cluster; what it asks is in `asked`, what is to be answered in `answers`."""
+    """Cluster state of a broker; its requests are in `asked`, the answers to give in `answers`."""
 
     def __init__(self, namesrv_addr: str = "names:9876") -> None:
         options = BrokerOptions(namesrv_addr=namesrv_addr, broker_name="b", broker_ip1="10.0.0.1")
@@ -40,7 +40,7 @@ class Scene:
         return self.answers[-1]
 
 
-def test_a_topic_that_changes_is_registered_soon() -> None:
+def test_changed_topic_is_registered_soon() -> None:
     scene = Scene()
     scene.cluster.registration.start()
     scene.answers[0].callback(RemotingCommand.response(0))
@@ -52,7 +52,7 @@ def test_a_topic_that_changes_is_registered_soon() -> None:
     assert (told.code, b'"T"' in told.body) == (RequestCode.REGISTER_BROKER, True)
 
 
-def test_queues_that_are_read_and_written_are_looked_up_apart() -> None:
+def test_readable_and_writable_queues_are_looked_up_separately() -> None:
     scene = Scene(namesrv_addr="")
     scene.tables.topics.put(TopicConfig("T", read_queue_nums=2, write_queue_nums=3))
     found: list[int] = []
@@ -62,7 +62,7 @@ def test_queues_that_are_read_and_written_are_looked_up_apart() -> None:
     assert (PERM_READ, PERM_WRITE) == (4, 2)
 
 
-def test_both_are_refreshed() -> None:
+def test_both_caches_are_refreshed() -> None:
     scene = Scene()
     for routes in (scene.cluster.route_cache, scene.cluster.writable_routes):
         routes._known["T"], routes._wanted = [], {"T"}

@@ -1,4 +1,4 @@
-"""Parked pulls: who is woken by what, and that nothing is left behind."""
+"""Parked pulls: events that wake them, and their removal."""
 
 from collections.abc import Callable
 

@@ -18,7 +18,7 @@ HEADER = GetReplicaInfoRequestHeader(broker_name="b1")
 
 
 class Peers:
-    """Controllers by address, each of which says who leads; None does not answer."""
+    """Controllers by address, each with the leader it returns; None does not answer."""
 
     def __init__(self, **leaders: str | None) -> None:
         self.leaders = leaders
@@ -71,7 +71,7 @@ def test_leader_without_an_answer_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("leaders", [{}, {"a": None}, {"a": ""}])
-def test_without_a_leader_nothing_is_asked(leaders: dict[str, str | None]) -> None:
+def test_request_without_a_leader_fails(leaders: dict[str, str | None]) -> None:
     peers = Peers(**leaders)
     assert isinstance(peers.outcome().value, RemotingError)
     assert RequestCode.CONTROLLER_GET_REPLICA_INFO not in {code for _, code in peers.asked}

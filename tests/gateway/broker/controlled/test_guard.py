@@ -9,7 +9,7 @@ from tests.support.gateway.broker.controlled import BrokerSet
 
 
 class Watched:
-    """Counts how often it is asked."""
+    """Counts the checks of its authority."""
 
     asked = 0
 
@@ -18,14 +18,14 @@ class Watched:
         return False
 
 
-def test_authority_is_looked_at_before_each_request() -> None:
+def test_authority_is_checked_before_each_request() -> None:
     watched = Watched()
     guard = AuthorityGuard(cast(Any, watched))
     guard.before(cast(Any, None))
     assert watched.asked == 1
 
 
-def test_a_master_in_doubt_refuses_the_request_that_finds_it_so() -> None:
+def test_master_in_doubt_refuses_the_request() -> None:
     brokers = BrokerSet()
     master, _ = brokers.pair()
     assert master.try_to_send() == 0

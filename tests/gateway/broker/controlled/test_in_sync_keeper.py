@@ -16,7 +16,7 @@ def test_joining_slave_is_in_sync_within_seconds() -> None:
     assert master.in_sync == {1, 2}
 
 
-def test_a_learner_stays_outside() -> None:
+def test_learner_is_never_in_sync() -> None:
     brokers = BrokerSet()
     master, _ = brokers.pair()
     third = brokers.join(3, async_learner=True)
@@ -26,7 +26,7 @@ def test_a_learner_stays_outside() -> None:
     assert len(third.bodies()) == 2
 
 
-def test_an_answer_that_was_lost_is_found_out() -> None:
+def test_lost_answer_is_recovered() -> None:
     """The controller has agreed, and its answer was lost: the set is queried, and no replica is dropped
     meanwhile."""
     brokers = BrokerSet()
@@ -49,7 +49,7 @@ def test_an_answer_that_was_lost_is_found_out() -> None:
     master.send(1)
 
 
-def test_the_smallest_number_in_sync_is_kept() -> None:
+def test_minimum_in_sync_number_is_kept() -> None:
     brokers = BrokerSet(min_in_sync_replicas=2)
     master = brokers.join(1)
     master.create("T")
@@ -61,7 +61,7 @@ def test_the_smallest_number_in_sync_is_kept() -> None:
     assert master.try_to_send() == 1
 
 
-def test_a_set_under_load_takes_a_replica_in() -> None:
+def test_replica_joins_the_set_under_load() -> None:
     brokers = BrokerSet()
     master = brokers.join(1)
     master.create("T")

@@ -8,7 +8,7 @@ from mqgateway.gateway.codec.headers import CleanControllerBrokerDataRequestHead
 from tests.support.gateway.broker.controlled import BrokerSet
 
 
-def test_each_broker_gets_an_id_and_keeps_it() -> None:
+def test_broker_gets_an_id_and_keeps_it() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     third = brokers.join(3)
@@ -20,7 +20,7 @@ def test_each_broker_gets_an_id_and_keeps_it() -> None:
     assert not third.disk.exists("/store/brokerIdentity-temp")
 
 
-def test_an_id_that_was_asked_for_before_a_crash_is_asked_for_again() -> None:
+def test_application_for_an_id_is_repeated_after_a_crash() -> None:
     brokers = BrokerSet()
     first = brokers.join(1)
     first.kill()
@@ -37,7 +37,7 @@ def test_an_id_that_was_asked_for_before_a_crash_is_asked_for_again() -> None:
     assert first.leads
 
 
-def test_an_id_that_another_has_is_given_up() -> None:
+def test_id_of_another_broker_is_given_up() -> None:
     brokers = BrokerSet()
     brokers.join(1)
     second = brokers.join(2)
@@ -60,7 +60,7 @@ def test_the_identity_of_another_broker_is_not_used() -> None:
     assert first.kind is RoleKind.FENCED
 
 
-def test_a_broker_that_was_cleaned_away_stays_outside() -> None:
+def test_removed_broker_does_not_rejoin() -> None:
     brokers = BrokerSet()
     _, slave = brokers.pair()
     slave.kill()

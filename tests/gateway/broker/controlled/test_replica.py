@@ -38,7 +38,7 @@ def same_logs(*replicas: Replica) -> bool:
     return all(other == first for other in others)
 
 
-def test_the_first_becomes_master_and_others_follow() -> None:
+def test_first_replica_becomes_master_and_others_follow() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     master.send(5)
@@ -51,7 +51,7 @@ def test_the_first_becomes_master_and_others_follow() -> None:
     assert slave.disk.read_bytes("/store/epochFileCheckpoint").endswith(b"\n1-0\n")
 
 
-def test_a_broker_without_a_controller_serves_nobody() -> None:
+def test_broker_without_its_controller_serves_no_client() -> None:
     brokers = BrokerSet()
     brokers.stop_controller()
     replica = brokers.join(1)
@@ -81,7 +81,7 @@ def consumer_of(replica: Replica) -> Talker:
     return talker
 
 
-def test_consumers_are_told_of_a_succession() -> None:
+def test_succession_is_notified_to_consumers() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     consumer = consumer_of(slave)
@@ -95,7 +95,7 @@ def test_consumers_are_told_of_a_succession() -> None:
     assert told.ext_fields == {"consumerGroup": "g"}
 
 
-def test_a_dead_master_is_succeeded_and_follows_when_it_is_back() -> None:
+def test_dead_master_is_replaced_and_follows_on_return() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     master.send(5)
@@ -159,7 +159,7 @@ def test_unconfirmed_message_is_not_read_after_a_start() -> None:
     assert master.bodies() == slave.bodies()
 
 
-def test_a_master_that_died_unnoticed_waits_for_an_election() -> None:
+def test_restarted_master_waits_for_an_election() -> None:
     """The controller was away: what others have of the epoch may not be in this log any more."""
     brokers = BrokerSet()
     master, slave = brokers.pair()
@@ -188,7 +188,7 @@ def test_an_operator_changes_the_master() -> None:
     assert addresses(brokers) == {0: "10.0.0.1:12911", 1: "10.0.0.1:11911"}
 
 
-def test_a_slave_that_is_gone_is_waited_for_until_the_controller_agrees() -> None:
+def test_sends_wait_for_a_lost_slave_until_the_set_shrinks() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     brokers.kill_controller()
@@ -203,7 +203,7 @@ def test_a_slave_that_is_gone_is_waited_for_until_the_controller_agrees() -> Non
     assert master.try_to_send() == 0
 
 
-def test_with_all_controllers_lost_a_whole_set_works_on() -> None:
+def test_complete_set_survives_the_loss_of_all_controllers() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     brokers.stop_controller()
@@ -212,7 +212,7 @@ def test_with_all_controllers_lost_a_whole_set_works_on() -> None:
     assert (master.kind, slave.kind) == (MASTER, SLAVE)
 
 
-def test_a_master_cut_off_from_everybody_acknowledges_nothing_before_another_is_elected() -> None:
+def test_isolated_master_acknowledges_nothing_before_an_election() -> None:
     """Not even a send that waits for no slave."""
     brokers = BrokerSet(all_ack_in_sync_state_set=False)
     master, slave = brokers.pair()
@@ -230,7 +230,7 @@ def test_a_master_cut_off_from_everybody_acknowledges_nothing_before_another_is_
     assert master.kind is SLAVE
 
 
-def test_a_master_that_was_frozen_acknowledges_nothing() -> None:
+def test_frozen_master_acknowledges_nothing() -> None:
     """Its sockets are full of sends when it wakes up; another one is elected."""
     brokers = BrokerSet(all_ack_in_sync_state_set=False)
     master, slave = brokers.pair()
@@ -246,7 +246,7 @@ def test_a_master_that_was_frozen_acknowledges_nothing() -> None:
     assert same_logs(master, slave)
 
 
-def test_a_frozen_slave_leaves_the_set() -> None:
+def test_frozen_slave_is_removed_from_the_set() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     with slave.host.frozen():
@@ -266,7 +266,7 @@ def told(replica: Replica) -> int:
     return next(liveness.said(key).timeout for key in liveness if key.broker_id == number)
 
 
-def test_a_frozen_master_soon_has_a_successor() -> None:
+def test_frozen_master_is_replaced_soon() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     assert (told(master), told(slave)) == (2500, 2500)
@@ -280,7 +280,7 @@ def test_a_frozen_master_soon_has_a_successor() -> None:
     assert master.kind is SLAVE
 
 
-def test_a_frozen_slave_is_left_out_as_soon() -> None:
+def test_frozen_slave_is_removed_within_seconds() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     with slave.host.frozen():
@@ -290,7 +290,7 @@ def test_a_frozen_slave_is_left_out_as_soon() -> None:
         assert master.in_sync == {1}
 
 
-def test_a_master_of_the_standards_replicas_is_given_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_master_of_rocketmq_replicas_has_a_longer_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """They show up each 5 s, and it must know from them alone that it is master still."""
     monkeypatch.setattr(epoch_follow, "REPORT_MILLIS", 5000)
     monkeypatch.setattr(epoch_feed, "PROMPT_MILLIS", -1)
@@ -309,14 +309,14 @@ def test_a_master_of_the_standards_replicas_is_given_more_time(monkeypatch: pyte
         assert slave.leads
 
 
-def test_the_standards_time_can_be_had() -> None:
+def test_rocketmqs_timeout_can_be_configured() -> None:
     brokers = BrokerSet(prompt_heart_beat_timeout_mills=10_000)
     master, _ = brokers.pair()
     assert told(master) == 10_000
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_log_that_had_no_controller_goes_on(is_first: bool) -> None:
+def test_log_without_a_controller_is_continued(is_first: bool) -> None:
     """A master and a slave of old come under a controller: their logs are one, and stay so."""
     brokers = BrokerSet()
     master, slave = brokers.pair()

@@ -18,7 +18,7 @@ def test_without_a_controller_there_are_no_epochs() -> None:
     assert broker.ask(RequestCode.NOTIFY_BROKER_ROLE_CHANGED).code == 0
 
 
-def test_epochs_are_told() -> None:
+def test_epochs_are_returned() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     master.send(2)
@@ -34,7 +34,7 @@ def test_epochs_are_told() -> None:
     assert EpochEntryCache.decode(answer.body).broker_id == 2
 
 
-def test_a_notice_of_an_old_epoch_changes_nothing() -> None:
+def test_notification_of_an_old_epoch_is_ignored() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair()
     for epoch in (0, 1):
@@ -46,7 +46,7 @@ def test_a_notice_of_an_old_epoch_changes_nothing() -> None:
     assert slave.kind is RoleKind.SLAVE
 
 
-def test_a_notice_of_a_new_epoch_counts_at_once() -> None:
+def test_notification_of_a_new_epoch_applies_at_once() -> None:
     brokers = BrokerSet()
     master, _ = brokers.pair()
     header = NotifyBrokerRoleChangedRequestHeader(

@@ -22,7 +22,7 @@ def answer(ext: dict[str, str], body: bytes = b"") -> RemotingCommand:
     return command
 
 
-def test_every_answer_says_the_same() -> None:
+def test_all_answers_are_read_alike() -> None:
     assert by_registration(answer(MASTER, SET)) == EXPECTED
     assert by_election(answer(MASTER, b'{"syncStateSet":[1,2]}')) == EXPECTED
     assert by_question(answer({**MASTER, "syncStateSetEpoch": "0"}, SET)) == EXPECTED

@@ -130,7 +130,7 @@ def test_files_that_are_full_and_starts_in_good_order() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_power_cuts_everywhere_take_nothing_that_was_acknowledged(seed: int) -> None:
+def test_power_cuts_lose_no_acknowledged_message(seed: int) -> None:
     group = LedgerGroup()
     leader = group.wait_for_leader()
     leader.create("T")
@@ -149,7 +149,7 @@ def test_power_cuts_everywhere_take_nothing_that_was_acknowledged(seed: int) -> 
     assert all(one.bodies() == [*bodies, b"next"] for one in group.brokers.values())
 
 
-def test_the_messages_of_a_batch_are_entries_of_their_own() -> None:
+def test_messages_of_a_batch_are_single_entries() -> None:
     group = LedgerGroup()
     leader = group.wait_for_leader()
     leader.create("T")
@@ -167,7 +167,7 @@ def test_the_messages_of_a_batch_are_entries_of_their_own() -> None:
     assert all(one.log() == leader.log() and one.bodies() == leader.bodies() for one in group.others)
 
 
-def test_a_message_that_wants_no_replica_waits_for_the_majority_all_the_same() -> None:
+def test_message_that_opts_out_still_waits_for_the_majority() -> None:
     group = LedgerGroup()
     leader = group.wait_for_leader()
     leader.create("T")
@@ -176,7 +176,7 @@ def test_a_message_that_wants_no_replica_waits_for_the_majority_all_the_same() -
     assert leader.ask(RequestCode.SEND_MESSAGE_V2, header, b"alone", 1) is None
 
 
-def test_a_leader_opens_its_term_for_what_was_not_committed() -> None:
+def test_leader_opens_its_term_to_commit_older_entries() -> None:
     """A record that no queue gets: what came before it is committed with it."""
     group = LedgerGroup()
     first = group.wait_for_leader()
@@ -240,7 +240,7 @@ def test_followers_take_over_tables() -> None:
     assert all(one.service.broker.tables.topics.get("T") for one in group.brokers.values())
 
 
-def test_old_files_go_and_who_lacks_them_begins_with_the_rest() -> None:
+def test_member_without_deleted_files_starts_with_the_rest() -> None:
     group = LedgerGroup(file_reserved_time=0, delete_when="99")
     leader = group.wait_for_leader()
     leader.create("T")
@@ -265,7 +265,7 @@ def test_old_files_go_and_who_lacks_them_begins_with_the_rest() -> None:
     assert late.log() == leader.log()
 
 
-def test_only_a_broker_appends() -> None:
+def test_foreign_appends_are_refused() -> None:
     group = LedgerGroup()
     leader = group.wait_for_leader()
     talker = Talker()
@@ -298,7 +298,7 @@ def test_a_delayed_message_is_delivered_by_the_successor() -> None:
     assert third.bodies() == [b"later"]
 
 
-def test_a_member_whose_disk_does_not_sync_is_nobody() -> None:
+def test_member_whose_disk_does_not_sync_is_fenced() -> None:
     group = LedgerGroup()
     first = group.wait_for_leader()
     first.create("T")

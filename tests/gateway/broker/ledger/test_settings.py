@@ -14,7 +14,7 @@ PEERS = "n0-10.0.0.1:40911;n1-10.0.0.2:40911;n2-10.0.0.3:40911"
 SAID: dict[str, Any] = {"d_leger_peers": PEERS, "d_leger_self_id": "n1"}
 
 
-def test_a_group_as_the_settings_have_it() -> None:
+def test_group_is_read_from_the_settings() -> None:
     store_options = StoreOptions(**SAID, preferred_leader_id="n2;n0", enable_batch_push=True)
     settings = member_settings(BrokerOptions(broker_name="b1"), store_options)
     assert (settings.group, settings.self_id, settings.preferred_leaders) == ("b1", "n1", ("n2", "n0"))

@@ -22,7 +22,7 @@ def committed(broker: LiteBroker) -> int:
     return broker.broker.tables.offsets.query("G", queue("a"), 0)
 
 
-def test_the_group_moves_on_with_what_is_acknowledged_without_gaps() -> None:
+def test_group_advances_over_acknowledged_messages_without_gaps() -> None:
     broker, answer, (first, second) = popped(b"1", b"2")
     assert broker.ack(answer, second).code == 0
     assert committed(broker) == 0
@@ -53,7 +53,7 @@ def test_ack_of_a_message_not_in_flight_is_refused() -> None:
     assert (refused.code, refused.remark) == (13, "ack offset illegal.")
 
 
-def test_a_message_may_come_sooner() -> None:
+def test_message_can_be_made_visible_sooner() -> None:
     broker, answer, (first,) = popped(b"1")
     changed = broker.change(answer, first, 3_000)
     assert (changed.code, changed.ext["invisibleTime"], changed.ext["reviveQid"]) == (0, "3000", "999")
@@ -64,7 +64,7 @@ def test_a_message_may_come_sooner() -> None:
     assert (again.ext["orderCountInfo"], len(again.messages)) == ("0 qo0%0 1", 1)
 
 
-def test_a_lite_topic_may_be_put_off_without_counting_the_turn() -> None:
+def test_lite_topic_can_be_suspended_without_counting_the_delivery() -> None:
     broker, answer, (first, _) = popped(b"1", b"2")
     broker.wait(10_000)
     answer = broker.ask_pop()
@@ -75,7 +75,7 @@ def test_a_lite_topic_may_be_put_off_without_counting_the_turn() -> None:
     assert broker.ask_pop().ext["orderCountInfo"] == "0 qo0%0 1;0 qo0%1 1"
 
 
-def test_changes_that_come_too_late_or_for_nothing_change_nothing() -> None:
+def test_late_or_unknown_changes_have_no_effect() -> None:
     broker, answer, (first,) = popped(b"1")
     assert broker.change(answer, first, 1, offset=2).code == 208
     broker.ack(answer, first)

@@ -1,4 +1,4 @@
-"""Lite topics without a command: what a door of any protocol may do."""
+"""Operations of lite topics, called without a command, as front ends of any protocol do."""
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -59,7 +59,7 @@ def subscribed(*names: str) -> LiteBroker:
     return broker
 
 
-def test_a_pop_says_topic_by_topic_what_it_found() -> None:
+def test_pop_returns_messages_by_topic() -> None:
     broker = subscribed("a", "b")
     broker.post("a", b"1", b"2")
     broker.post("b", b"3")
@@ -71,7 +71,7 @@ def test_a_pop_says_topic_by_topic_what_it_found() -> None:
     assert popped(broker).status is PollingStatus.POLLING_TIMEOUT
 
 
-def test_a_pop_waits_for_its_client_and_is_refused_for_a_reason() -> None:
+def test_pop_waits_and_refusal_has_a_reason() -> None:
     broker = subscribed("a")
     outcomes: list[PopLiteOutcome] = []
     waiting = pop_lite(broker.broker, receive_lite(max_wait=1000), broker.consumer)
@@ -116,7 +116,7 @@ def test_client_that_loses_a_lite_topic_is_notified_by_its_own_method() -> None:
     assert (first.lost, second.lost) == ([(Subscriber("c1", "E"), "a")], [])
 
 
-def test_subscriptions_are_refused_for_a_reason() -> None:
+def test_refusal_of_a_subscription_has_a_reason() -> None:
     broker = LiteBroker(options={"max_lite_subscription_count": 1})
     broker.bind("W", wildcard="true")
     reasons = []

@@ -16,7 +16,7 @@ def subscribed(*names: str, **given: Any) -> LiteBroker:
     return broker
 
 
-def test_messages_come_in_order_and_hold_their_lite_topic_back() -> None:
+def test_messages_in_flight_block_their_lite_topic() -> None:
     broker = subscribed("a", "b")
     broker.post("a", b"1", b"2", b"3")
     broker.post("b", b"x")
@@ -43,7 +43,7 @@ def test_unacknowledged_messages_are_redelivered_and_counted() -> None:
     assert answer.ext["orderCountInfo"] == "0 qo0%0 1;0 qo0%1 1"
 
 
-def test_an_attempt_that_is_made_again_gets_the_same() -> None:
+def test_repeated_attempt_gets_the_same_messages() -> None:
     broker = subscribed("a")
     broker.post("a", b"1")
     assert broker.pop(attempt_id="x") == [b"1"]
@@ -51,7 +51,7 @@ def test_an_attempt_that_is_made_again_gets_the_same() -> None:
     assert broker.pop(attempt_id="x") == [b"1"]
 
 
-def test_a_client_waits_for_messages_of_what_it_reads() -> None:
+def test_client_waits_for_messages_of_its_subscriptions() -> None:
     broker = subscribed("a")
     waiting = broker.ask_pop(poll_time=5_000)
     broker.post("b", b"no")
@@ -60,7 +60,7 @@ def test_a_client_waits_for_messages_of_what_it_reads() -> None:
     assert [message.body for message in waiting.messages] == [b"yes"]
 
 
-def test_a_client_waits_no_longer_than_it_will() -> None:
+def test_wait_ends_at_its_deadline() -> None:
     broker = subscribed("a")
     waiting = broker.ask_pop(poll_time=5_000)
     broker.wait(4_900)
@@ -69,7 +69,7 @@ def test_a_client_waits_no_longer_than_it_will() -> None:
     assert (waiting.code, waiting.remark) == (210, "NO_MESSAGE_IN_QUEUE")
 
 
-def test_no_more_wait_than_there_is_room_for() -> None:
+def test_parked_pops_are_limited() -> None:
     broker = subscribed("a", options={"pop_polling_size": 1})
     assert broker.ask_pop(poll_time=5_000).waits
     assert broker.ask_pop(poll_time=5_000).code == 209
@@ -92,7 +92,7 @@ def test_one_client_of_a_group_gets_a_message() -> None:
         (("TAIL_N", 1), [b"2", b"3"]),
     ],
 )
-def test_a_subscription_says_where_to_begin(option: tuple[str, int], expected: list[bytes]) -> None:
+def test_subscription_sets_the_initial_offset(option: tuple[str, int], expected: list[bytes]) -> None:
     broker = LiteBroker()
     broker.post("a", b"1", b"2", b"3")
     broker.broker.tables.offsets.commit("G", queue("a"), 0, 2)
@@ -100,7 +100,7 @@ def test_a_subscription_says_where_to_begin(option: tuple[str, int], expected: l
     assert broker.pop() == expected
 
 
-def test_a_subscription_may_begin_with_what_comes() -> None:
+def test_subscription_can_begin_at_the_end() -> None:
     broker = LiteBroker()
     broker.post("a", b"1")
     broker.control("PARTIAL_ADD", "a", option=("POLICY", 2))
@@ -109,7 +109,7 @@ def test_a_subscription_may_begin_with_what_comes() -> None:
     assert broker.pop() == [b"2"]
 
 
-def test_an_offset_that_is_not_there_is_put_right() -> None:
+def test_missing_offset_is_corrected() -> None:
     broker = LiteBroker()
     broker.post("a", b"1")
     broker.broker.tables.offsets.commit("G", queue("a"), 0, 99)
@@ -143,12 +143,12 @@ def test_refusals(fields: dict[str, Any], code: int, remark: str) -> None:
     assert answer.ext == {"popTime": "0", "invisibleTime": "0", "reviveQid": "0"}
 
 
-def test_a_broker_that_may_not_be_read_gives_nothing() -> None:
+def test_unreadable_broker_refuses_pops() -> None:
     answer = LiteBroker(options={"broker_permission": 2}).ask_pop()
     assert (answer.code, answer.remark) == (16, "the broker[127.0.0.1] pop message is forbidden")
 
 
-def test_a_killed_broker_gives_again_what_was_not_acknowledged() -> None:
+def test_kill_redelivers_unacknowledged_messages() -> None:
     broker = subscribed("a")
     broker.post("a", b"1", b"2")
     answer = broker.ask_pop()
@@ -160,7 +160,7 @@ def test_a_killed_broker_gives_again_what_was_not_acknowledged() -> None:
     assert again.pop() == [b"2"]
 
 
-def test_messages_that_are_not_in_memory_come_when_a_worker_has_brought_them(
+def test_messages_not_in_memory_are_loaded_by_a_worker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broker = subscribed("a", "b")

@@ -11,7 +11,7 @@ def test_the_codes_of_lite_topics_are_answered() -> None:
     assert set(REQUESTS) == {RequestCode.POP_LITE_MESSAGE, RequestCode.LITE_SUBSCRIPTION_CTL}
 
 
-def test_every_answer_to_a_pop_says_what_was_popped() -> None:
+def test_every_answer_to_a_pop_has_a_header() -> None:
     broker = LiteBroker(options={"pop_polling_size": 1})
     now = str(broker.broker.store.steady.now())
     answers = [broker.ask_pop(poll_time=poll) for poll in (0, 1000, 1000)]
@@ -33,7 +33,7 @@ def test_counts_are_of_each_message_or_none() -> None:
     assert broker.ask_pop().ext["orderCountInfo"] == "0 qo0%0 1;0 qo0%1 1"
 
 
-def test_a_client_is_told_by_a_command_that_wants_no_answer() -> None:
+def test_client_is_notified_by_a_oneway_command() -> None:
     peer = FakePeer()
     RemotingLiteClient(peer).unsubscribed(Subscriber("c1", "G"), "a")
     (command,) = peer.sent

@@ -28,7 +28,7 @@ def is_known(broker: LiteBroker) -> list[bool]:
     ]
 
 
-def test_a_lite_topic_ends_with_all_that_is_known_of_it() -> None:
+def test_deleted_lite_topic_loses_all_its_state() -> None:
     broker = started()
     assert is_known(broker) == [True] * 4
     broker.wait(900_000)
@@ -41,21 +41,21 @@ def test_a_lite_topic_ends_with_all_that_is_known_of_it() -> None:
     assert broker.pop() == [b"2"]
 
 
-def test_with_its_parent_a_lite_topic_is_deleted() -> None:
+def test_lite_topic_is_deleted_with_its_parent() -> None:
     broker = started()
     header = DeleteTopicRequestHeader(topic="chat")
     assert broker.ask(RequestCode.DELETE_TOPIC_IN_BROKER, header).code == 0
     assert is_known(broker) == [False] * 4
 
 
-def test_the_offsets_of_a_group_of_lite_topics_go_with_it() -> None:
+def test_offsets_are_deleted_with_their_group() -> None:
     broker = started()
     header = DeleteSubscriptionGroupRequestHeader(group_name="G", clean_offset=False)
     assert broker.ask(RequestCode.DELETE_SUBSCRIPTIONGROUP, header).code == 0
     assert broker.broker.tables.offsets.query("G", queue("a"), 0) == -1
 
 
-def test_a_lite_topic_is_at_home_where_the_hash_says() -> None:
+def test_home_of_a_lite_topic_is_chosen_by_hash() -> None:
     state = LiteBroker().broker.lite
     own = state.route_cache._own("chat")
     assert own is not None and len(own) == 4

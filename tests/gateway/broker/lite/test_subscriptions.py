@@ -44,7 +44,7 @@ def test_the_four_actions() -> None:
         ),
     ],
 )
-def test_bodies_that_say_too_little(body: bytes, code: int, remark: str | None) -> None:
+def test_incomplete_bodies_are_refused(body: bytes, code: int, remark: str | None) -> None:
     answer = LiteBroker().ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
     assert (answer.code, answer.remark) == (code, remark)
 
@@ -72,7 +72,7 @@ def test_the_quota_and_names_that_are_too_long() -> None:
     assert broker.control("PARTIAL_ADD", "x" * 99_999).code == 1
 
 
-def test_lite_topics_of_other_brokers_are_passed_over_unless_they_are_here() -> None:
+def test_lite_topics_of_other_brokers_are_skipped_unless_stored_here() -> None:
     broker = LiteBroker()
     route_cache = broker.broker.lite.route_cache
     broker.post("far", b"1")

@@ -34,7 +34,7 @@ def revived(broker: PopBroker) -> list[bytes]:
     return [message.body for message in broker.pop()]
 
 
-def test_many_are_acknowledged_at_once(broker: PopBroker) -> None:
+def test_batch_is_acknowledged(broker: PopBroker) -> None:
     messages = pop_some(broker, 4)
     assert broker.batch_ack(messages[0], messages[2], messages[3]).code == 0
     assert revived(broker) == [b"1"]
@@ -55,7 +55,7 @@ def test_redelivered_messages_are_acknowledged_in_a_batch(broker: PopBroker) -> 
     assert revived(broker) == []
 
 
-def test_an_acknowledgement_that_comes_late_still_counts_before_the_message_is_given_out(
+def test_late_acknowledgement_counts_before_redelivery(
     broker: PopBroker,
 ) -> None:
     (message,) = pop_some(broker)
@@ -64,7 +64,7 @@ def test_an_acknowledgement_that_comes_late_still_counts_before_the_message_is_g
     assert revived(broker) == []
 
 
-def test_a_changed_time_counts_from_now(broker: PopBroker) -> None:
+def test_changed_time_starts_now(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     broker.pass_time(5000)
     changed = broker.changed(message, 20_000)
@@ -120,14 +120,14 @@ def test_in_order_the_time_of_one_message_is_changed_in_place(broker: PopBroker)
     assert [one.body for one in broker.pop(order=True)] == [b"1"]
 
 
-def test_in_order_what_was_consumed_is_left_alone(broker: PopBroker) -> None:
+def test_in_order_consumed_message_is_not_changed(broker: PopBroker) -> None:
     one, _ = pop_some(broker, 2, order=True)
     broker.ack(one)
     assert broker.ack(one).code == 0
     assert broker.change(one, 1000).code == ResponseCode.NO_MESSAGE
 
 
-def test_in_order_a_message_that_is_not_out_is_refused(broker: PopBroker) -> None:
+def test_in_order_message_not_in_flight_is_refused(broker: PopBroker) -> None:
     broker.send("T", b"other", properties={"UNIQ_KEY": "K", "TAGS": "y"})
     one, _ = pop_some(broker, 2, order=True, exp="x", exp_type="TAG")
     answer = broker.ack(one._replace(offset=3))
@@ -135,7 +135,7 @@ def test_in_order_a_message_that_is_not_out_is_refused(broker: PopBroker) -> Non
     assert answer.remark == "offset is illegal, key:T@G@0, old:0, commit:3, next:-1, 10.0.0.2:4002"
 
 
-def test_in_order_many_are_acknowledged_at_once(broker: PopBroker) -> None:
+def test_in_order_batch_is_acknowledged(broker: PopBroker) -> None:
     messages = pop_some(broker, 3, order=True)
     assert broker.batch_ack(*messages).code == 0
     assert broker.broker.tables.offsets.query("G", "T", 0) == 3
@@ -171,7 +171,7 @@ def test_invalid_receipt_is_refused(
     assert broker.change(wrong, 1000).code == change_code
 
 
-def test_the_remarks_of_refusals(broker: PopBroker) -> None:
+def test_refusals_have_remarks(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     assert broker.ack(message._replace(offset=5)).remark == "offset is illegal, key:T@0, commit:5, store:0~1"
     remark = broker.ack(message._replace(queue_id=7)).remark or ""
@@ -179,13 +179,13 @@ def test_the_remarks_of_refusals(broker: PopBroker) -> None:
     assert broker.change(message._replace(offset=5), 1).remark is None
 
 
-def test_a_group_with_an_impossible_name_acknowledges_nothing(broker: PopBroker) -> None:
+def test_invalid_group_name_acknowledges_nothing(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     assert broker.ack(message, "a\x02TAGS\x01x").code == 0
     assert broker.broker.store.max_offset("rmq_sys_wheel_timer", 0) == 1
 
 
-def test_a_group_with_an_impossible_name_changes_no_time(broker: PopBroker) -> None:
+def test_invalid_group_name_changes_no_time(broker: PopBroker) -> None:
     """The answer is the one to a change; the message stays hidden as long as it was."""
     (message,) = pop_some(broker)
     answer = broker.change(message, 60_000, group="a\x02TAGS\x01x")
@@ -194,7 +194,7 @@ def test_a_group_with_an_impossible_name_changes_no_time(broker: PopBroker) -> N
     assert broker.broker.store.max_offset("rmq_sys_wheel_timer", 0) == 1
 
 
-def test_an_empty_batch_is_none(broker: PopBroker) -> None:
+def test_empty_batch_is_refused(broker: PopBroker) -> None:
     assert broker.ask(RequestCode.BATCH_ACK_MESSAGE).code == ResponseCode.NO_MESSAGE
     body = BatchAckMessageRequestBody(broker_name="b", acks=[]).encode()
     assert broker.ask(RequestCode.BATCH_ACK_MESSAGE, None, body).code == ResponseCode.NO_MESSAGE
@@ -228,7 +228,7 @@ def batch(**fields: object) -> bytes:
         ({"consumer_group": "a b"}, 0),
     ],
 )
-def test_batches_that_mean_nothing_store_nothing(
+def test_batch_without_valid_offsets_stores_nothing(
     broker: PopBroker, fields: dict[str, object], code: int
 ) -> None:
     pop_some(broker)
@@ -237,7 +237,7 @@ def test_batches_that_mean_nothing_store_nothing(
     assert broker.broker.store.max_physical_offset == before
 
 
-def test_an_acknowledgement_that_cannot_be_stored_is_no_success(broker: PopBroker) -> None:
+def test_acknowledgement_that_is_not_stored_fails(broker: PopBroker) -> None:
     one, _ = pop_some(broker, 2)
     broker.disk.fail_next("write", "/commitlog/", 28, times=1 << 30, part=0)  # type: ignore[attr-defined]
     assert broker.ack(one).code == ResponseCode.SYSTEM_ERROR
@@ -323,7 +323,7 @@ def test_change_of_an_acknowledged_message_does_not_bring_it_back(broker: PopBro
     assert broker.pop() == []
 
 
-def test_batch_acknowledges_what_is_current_and_is_refused_for_the_rest(broker: PopBroker) -> None:
+def test_batch_acknowledges_current_receipts_and_refuses_stale_ones(broker: PopBroker) -> None:
     one, two = pop_some(broker, 2)
     broker.changed(one, 30_000)
     assert broker.batch_ack(one, two).code == ResponseCode.NO_MESSAGE
@@ -331,7 +331,7 @@ def test_batch_acknowledges_what_is_current_and_is_refused_for_the_rest(broker: 
     assert [each.body for each in broker.pop()] == [b"0"]
 
 
-def test_receipts_of_one_turn_see_one_another(broker: PopBroker) -> None:
+def test_receipts_of_one_turn_affect_each_other(broker: PopBroker) -> None:
     (message,) = pop_some(broker)
     gathered = broker.broker.pop.gathered
     gathered.is_turn = lambda: True

@@ -82,7 +82,7 @@ def again(scene: Scene) -> list[bytes]:
     return scene.other.bodies(RETRY)
 
 
-def test_a_slave_gives_nothing_out_while_its_master_is_there(scene: Scene) -> None:
+def test_slave_delivers_nothing_while_its_master_is_online(scene: Scene) -> None:
     answer = pop(scene.slave)
     assert answer is not None and answer.code == ResponseCode.SYSTEM_BUSY
     assert acknowledge(scene.slave, 0, Receipt(0, 1, INVISIBLE, 0, "0", "b1")) == ResponseCode.SYSTEM_BUSY
@@ -101,7 +101,7 @@ def test_unacknowledged_message_is_redelivered_by_the_other_broker(scene: Scene)
     assert scene.slave.log() == before
 
 
-def test_many_are_acknowledged_at_once(scene: Scene) -> None:
+def test_batch_is_acknowledged(scene: Scene) -> None:
     scene.lose_master()
     popped = receipts(pop(scene.slave)), receipts(pop(scene.slave))
     acks = [
@@ -116,7 +116,7 @@ def test_many_are_acknowledged_at_once(scene: Scene) -> None:
     assert again(scene) == [b"1", b"4"]
 
 
-def test_a_message_is_to_be_visible_at_another_time(scene: Scene) -> None:
+def test_invisible_time_is_changed(scene: Scene) -> None:
     scene.lose_master()
     offset, receipt = receipts(pop(scene.slave, max_msg_nums=1))[0]
     header = ChangeInvisibleTimeRequestHeader(
@@ -148,7 +148,7 @@ def test_message_delivered_by_the_master_is_acknowledged_at_the_slave(scene: Sce
     assert again(scene) == [b"2"]
 
 
-def test_nothing_is_given_out_that_no_other_broker_knows_of(scene: Scene) -> None:
+def test_nothing_is_delivered_without_a_stored_checkpoint(scene: Scene) -> None:
     scene.lose_master()
     scene.other.kill()
     answer = pop(scene.slave, seconds=4)
@@ -184,7 +184,7 @@ def test_message_in_flight_is_not_delivered_to_another_consumer(scene: Scene) ->
     assert [offset for offset, _ in receipts(second)] == [3, 4, 5]
 
 
-def test_a_master_that_is_back_meanwhile_has_the_last_word(scene: Scene) -> None:
+def test_returned_master_cancels_the_delivery(scene: Scene) -> None:
     scene.lose_master()
     service = scene.slave.service
     assert service.group.services._escape is not None
@@ -208,7 +208,7 @@ def test_a_pop_waits_for_messages_until_its_time_is_up(scene: Scene) -> None:
     assert [answer.code for answer in talker.take()] == [ResponseCode.POLLING_TIMEOUT]
 
 
-def test_a_notification_tells_of_what_is_there(scene: Scene) -> None:
+def test_notification_reports_messages(scene: Scene) -> None:
     scene.lose_master()
     header = NotificationRequestHeader(consumer_group="G", topic="T", queue_id=-1, poll_time=0, born_time=0)
     answer = scene.slave.ask(RequestCode.NOTIFICATION, header)
@@ -226,7 +226,7 @@ def test_ordered_pop_does_not_wait_for_the_other_broker(scene: Scene) -> None:
     assert [offset for offset, _ in receipts(pop(scene.slave, order=True, seconds=0))] == [3, 4, 5]
 
 
-def test_the_master_goes_on_behind_what_was_popped_from_the_slave(scene: Scene) -> None:
+def test_master_continues_after_messages_popped_from_the_slave(scene: Scene) -> None:
     scene.lose_master()
     for offset, receipt in receipts(pop(scene.slave)):
         assert acknowledge(scene.slave, offset, receipt) == 0
@@ -239,7 +239,7 @@ def test_the_master_goes_on_behind_what_was_popped_from_the_slave(scene: Scene) 
     assert scene.other.bodies() == []
 
 
-def test_the_other_broker_does_not_take_the_groups_place_for_its_own(scene: Scene) -> None:
+def test_other_broker_keeps_its_own_offset_of_the_group(scene: Scene) -> None:
     """It is killed and reads its log: the check points there say how far the group is at another broker."""
     scene.lose_master()
     receipts(pop(scene.slave))

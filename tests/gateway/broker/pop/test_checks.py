@@ -17,7 +17,7 @@ def test_filter_of_an_expression() -> None:
     assert refused.value.reason is Reason.SUBSCRIPTION_PARSE_FAILED
 
 
-def test_a_topic_is_there_is_readable_and_has_the_queue() -> None:
+def test_topic_must_exist_be_readable_and_have_the_queue() -> None:
     popped = PopBroker()
     popped.add_topic("write-only", perm=2)
     broker, client = popped.broker, popped.consumer

@@ -28,7 +28,7 @@ def test_client_in_time_is_not_late() -> None:
     assert clocks.behind(client) == 0
 
 
-def test_a_clock_that_is_behind_is_refused_once() -> None:
+def test_lagging_clock_is_refused_once() -> None:
     clocks, client = ClientClocks(), peer()
     assert clocks.is_late(client, 111_000, ALLOWED)
     assert [clocks.is_late(client, 111_000 + late, ALLOWED) for late in (0, 200, ALLOWED)] == [False] * 3
@@ -36,7 +36,7 @@ def test_a_clock_that_is_behind_is_refused_once() -> None:
     assert clocks.is_late(client, 111_000 + ALLOWED + 1, ALLOWED)
 
 
-def test_the_difference_is_the_least_that_was_seen() -> None:
+def test_difference_is_the_least_observed() -> None:
     clocks, client = ClientClocks(), peer()
     assert clocks.is_late(client, 20_000, ALLOWED)
     assert not clocks.is_late(client, -5, ALLOWED)
@@ -44,7 +44,7 @@ def test_the_difference_is_the_least_that_was_seen() -> None:
     assert clocks.is_late(client, 20_000, ALLOWED)
 
 
-def test_each_client_has_a_clock_of_its_own_until_it_goes() -> None:
+def test_clocks_are_per_client_and_removed_with_it() -> None:
     clocks, client, other = ClientClocks(), Client(), peer()
     assert clocks.is_late(cast("ClientConnection", client), 60_000, ALLOWED)
     assert clocks.is_late(other, 60_000, ALLOWED)

@@ -42,7 +42,7 @@ class Shelf:
         return told
 
 
-def test_messages_of_a_check_point_are_stored_as_one() -> None:
+def test_acks_of_a_checkpoint_are_stored_as_one_record() -> None:
     shelf = Shelf()
     told = [shelf.add(offset) for offset in (4, 2, 5)]
     assert shelf.stored == [] and told == [[], [], []]
@@ -51,14 +51,14 @@ def test_messages_of_a_check_point_are_stored_as_one() -> None:
     assert told == [[shelf.answer]] * 3
 
 
-def test_one_alone_is_spelled_as_one() -> None:
+def test_single_ack_is_stored_as_a_single_one() -> None:
     shelf = Shelf()
     shelf.add(4)
     shelf.gathered.settle()
     assert shelf.stored == [([Ack(key(), (4,))], 3, 61_000)]
 
 
-def test_check_points_and_revive_queues_are_told_apart() -> None:
+def test_checkpoints_and_revive_queues_are_distinguished() -> None:
     shelf = Shelf()
     for offset, start, queue_id in ((1, 0, 3), (7, 6, 3), (2, 0, 3), (3, 0, 4)):
         shelf.add(offset, start, queue_id)
@@ -70,7 +70,7 @@ def test_check_points_and_revive_queues_are_told_apart() -> None:
     ]
 
 
-def test_no_record_has_more_than_a_pop_gives() -> None:
+def test_record_has_at_most_the_messages_of_a_pop() -> None:
     shelf = Shelf()
     for offset in range(MESSAGES_MAX + 1):
         shelf.add(offset)
@@ -98,7 +98,7 @@ def test_waiting_caller_gets_the_result_of_another_broker() -> None:
     assert told == [result]
 
 
-def test_a_failure_is_told_to_all_and_stops_nothing() -> None:
+def test_failure_is_reported_to_all_waiting_callers() -> None:
     shelf = Shelf()
     shelf.answer = OSError("no disk")
     told = [shelf.add(1), shelf.add(2), shelf.add(9, start=6)]
@@ -124,7 +124,7 @@ def broker() -> PopBroker:
     return broker
 
 
-def test_a_turn_of_a_broker(broker: PopBroker) -> None:
+def test_acks_of_a_brokers_turn_are_gathered(broker: PopBroker) -> None:
     for number in range(4):
         broker.send("T", b"%d" % number)
     messages = broker.pop()

@@ -1,4 +1,4 @@
-"""Pops and what follows from them, asked for without a command: what a door of any protocol may do."""
+"""Pop operations, called without a command, as front ends of any protocol do."""
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -48,7 +48,7 @@ def acked(outcome: PopOutcome, offset: int) -> Delivery:
     return delivery(receipt_of(outcome).of_message(0, offset), offset)
 
 
-def test_a_pop_says_queue_by_queue_what_it_found(broker: PopBroker) -> None:
+def test_pop_returns_messages_by_queue(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c")
     send(broker, b"x", queue_id=1)
     outcome = popped(broker, receive(max_messages=3))
@@ -60,7 +60,7 @@ def test_a_pop_says_queue_by_queue_what_it_found(broker: PopBroker) -> None:
     assert [find.counts for find in outcome.finds] == [None, None]
 
 
-def test_a_pop_in_order_counts_what_was_given_out_before(broker: PopBroker) -> None:
+def test_ordered_pop_counts_deliveries(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     ordered = receive(is_ordered=True, max_messages=1)
     assert popped(broker, ordered).finds[0].counts == {}
@@ -69,7 +69,7 @@ def test_a_pop_in_order_counts_what_was_given_out_before(broker: PopBroker) -> N
     assert popped(broker, ordered._replace(max_messages=2)).finds[0].counts == {0: 1}
 
 
-def test_a_pop_waits_until_there_is_something_or_there_is_no_room(broker: PopBroker) -> None:
+def test_pop_waits_for_messages_unless_polling_is_full(broker: PopBroker) -> None:
     broker.options.pop_polling_size = 1
     outcomes: list[PopOutcome] = []
     waiting = pop(broker.broker, receive(max_wait=1000), broker.consumer)
@@ -91,7 +91,7 @@ def test_a_pop_waits_until_there_is_something_or_there_is_no_room(broker: PopBro
         (receive(born_time=1, max_wait=1000), Reason.POLLING_TIMEOUT),
     ],
 )
-def test_a_pop_is_refused_for_a_reason(broker: PopBroker, request_: Receive, reason: Reason) -> None:
+def test_refusal_of_a_pop_has_a_reason(broker: PopBroker, request_: Receive, reason: Reason) -> None:
     with pytest.raises(OperationError) as refused:
         pop(broker.broker, request_, broker.consumer)
     assert refused.value.reason is reason
@@ -128,7 +128,7 @@ def test_an_acknowledgement_waits_for_the_disk() -> None:
         (delivery("0 1 1 99 0 broker-a", 0), Reason.SYSTEM_ERROR),
     ],
 )
-def test_an_acknowledgement_is_refused_for_a_reason(
+def test_refusal_of_an_acknowledgement_has_a_reason(
     broker: PopBroker, request_: Delivery, reason: Reason
 ) -> None:
     send(broker, b"a")
@@ -156,7 +156,7 @@ def test_a_message_whose_time_is_changed_has_another_receipt(
     assert bodies(popped(broker, receive(is_ordered=is_ordered))) == again
 
 
-def test_a_peek_takes_nothing(broker: PopBroker) -> None:
+def test_peek_delivers_nothing(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     for _ in range(2):
         outcome = peek(broker.broker, PEEK._replace(max_messages=1), broker.consumer)
@@ -165,7 +165,7 @@ def test_a_peek_takes_nothing(broker: PopBroker) -> None:
         assert outcome.rest == 2
 
 
-def test_one_is_notified_when_there_is_something(broker: PopBroker) -> None:
+def test_notification_is_answered_when_a_message_arrives(broker: PopBroker) -> None:
     assert notification(broker.broker, WATCH, broker.consumer) == NotificationOutcome(False)
     broker.options.pop_polling_size = 1
     outcomes: list[NotificationOutcome] = []

@@ -20,7 +20,7 @@ def send(broker: PopBroker, *bodies: bytes, queue_id: int = 0, **properties: str
         assert broker.send("T", body, queue_id=queue_id, properties=named).code == 0
 
 
-def test_messages_of_all_queues_are_given_out(broker: PopBroker) -> None:
+def test_messages_of_all_queues_are_delivered(broker: PopBroker) -> None:
     for queue_id in range(4):
         send(broker, b"%d" % queue_id, queue_id=queue_id)
     answer = broker.ask_pop()
@@ -35,7 +35,7 @@ def test_messages_of_all_queues_are_given_out(broker: PopBroker) -> None:
     assert "orderCountInfo" not in answer.ext
 
 
-def test_the_order_of_the_queues_can_be_turned(broker: PopBroker) -> None:
+def test_order_of_the_queues_can_be_reversed(broker: PopBroker) -> None:
     broker.options.priority_order_asc = False
     for queue_id in range(4):
         send(broker, b"%d" % queue_id, queue_id=queue_id)
@@ -51,19 +51,19 @@ def test_popped_message_is_not_delivered_again(broker: PopBroker) -> None:
     assert answer.ext["startOffsetInfo"] == ""
 
 
-def test_groups_do_not_disturb_one_another(broker: PopBroker) -> None:
+def test_groups_are_independent(broker: PopBroker) -> None:
     send(broker, b"a")
     assert len(broker.pop()) == 1
     assert len(broker.pop(consumer_group="H")) == 1
 
 
-def test_one_queue_can_be_asked_for(broker: PopBroker) -> None:
+def test_single_queue_can_be_requested(broker: PopBroker) -> None:
     send(broker, b"a", queue_id=1)
     assert broker.pop(queue_id=0) == []
     assert len(broker.pop(queue_id=1)) == 1
 
 
-def test_a_pop_is_full_with_what_it_asked_for(broker: PopBroker) -> None:
+def test_pop_returns_at_most_the_requested_number(broker: PopBroker) -> None:
     for queue_id in range(4):
         send(broker, b"%da" % queue_id, b"%db" % queue_id, queue_id=queue_id)
     answer = broker.ask_pop(max_msg_nums=3)
@@ -71,13 +71,13 @@ def test_a_pop_is_full_with_what_it_asked_for(broker: PopBroker) -> None:
     assert answer.ext["restNum"] == "5"
 
 
-def test_revive_queues_take_turns(broker: PopBroker) -> None:
+def test_revive_queues_are_used_round_robin(broker: PopBroker) -> None:
     send(broker, b"a", b"b", b"c")
     used = {broker.ask_pop(max_msg_nums=1).ext["reviveQid"] for _ in range(3)}
     assert len(used) == 3
 
 
-def test_an_acknowledged_message_does_not_come_again(broker: PopBroker) -> None:
+def test_acknowledged_message_is_not_redelivered(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     first, _ = broker.pop()
     assert broker.ack(first).code == 0
@@ -85,7 +85,7 @@ def test_an_acknowledged_message_does_not_come_again(broker: PopBroker) -> None:
     assert [message.body for message in broker.pop()] == [b"b"]
 
 
-def test_a_message_comes_again_in_the_retry_topic(broker: PopBroker) -> None:
+def test_unacknowledged_message_is_redelivered_from_the_retry_topic(broker: PopBroker) -> None:
     send(broker, b"a", TAGS="x", OTHER="y")
     (first,) = broker.pop()
     born = first.stored.born_timestamp
@@ -103,7 +103,7 @@ def test_a_message_comes_again_in_the_retry_topic(broker: PopBroker) -> None:
     assert broker.broker.tables.topics.get("%RETRY%G_T") == TopicConfig("%RETRY%G_T", 1, 1)
 
 
-def test_it_comes_again_and_again(broker: PopBroker) -> None:
+def test_message_is_redelivered_repeatedly(broker: PopBroker) -> None:
     send(broker, b"a")
     first_time = broker.clock.millis()
     for turn in range(3):
@@ -127,7 +127,7 @@ def test_message_is_redelivered_to_its_group_only(broker: PopBroker) -> None:
     assert len(broker.pop()) == 1
 
 
-def test_the_real_retry_topic_can_be_told(broker: PopBroker) -> None:
+def test_actual_retry_topic_can_be_returned(broker: PopBroker) -> None:
     broker.options.pop_response_return_actual_retry_topic = True
     send(broker, b"a")
     broker.pop()
@@ -137,7 +137,7 @@ def test_the_real_retry_topic_can_be_told(broker: PopBroker) -> None:
     assert "POP_CK" not in message.properties
 
 
-def test_retry_topics_of_the_second_kind(broker: PopBroker) -> None:
+def test_retry_topic_v2_is_used(broker: PopBroker) -> None:
     """Messages of the old retry topic are still found, by every other pop."""
     send(broker, b"a")
     broker.pop()
@@ -156,9 +156,7 @@ def test_retry_topics_of_the_second_kind(broker: PopBroker) -> None:
 
 
 @pytest.mark.parametrize(("chance", "expected"), [(19, [b"old", b"new"]), (20, [b"new", b"old"])])
-def test_chance_decides_whether_retries_come_first(
-    broker: PopBroker, chance: int, expected: list[bytes]
-) -> None:
+def test_retries_come_first_at_random(broker: PopBroker, chance: int, expected: list[bytes]) -> None:
     send(broker, b"old")
     broker.pop()
     broker.pass_time(INVISIBLE + GRACE)
@@ -167,7 +165,7 @@ def test_chance_decides_whether_retries_come_first(
     assert [message.body for message in broker.pop()] == expected
 
 
-def test_tags_are_sieved_and_passed(broker: PopBroker) -> None:
+def test_messages_with_other_tags_are_skipped(broker: PopBroker) -> None:
     send(broker, b"a", TAGS="x")
     send(broker, b"b", TAGS="y")
     send(broker, b"c", TAGS="x")
@@ -183,14 +181,14 @@ def test_expressions_are_evaluated(broker: PopBroker) -> None:
     assert [one.body for one in broker.pop(exp="size > 4", exp_type="SQL92")] == [b"b"]
 
 
-def test_a_pop_reads_on_behind_what_it_does_not_want(broker: PopBroker) -> None:
+def test_pop_continues_after_filtered_messages(broker: PopBroker) -> None:
     for i in range(2000):
         send(broker, b"%d" % i, TAGS="x")
     send(broker, b"end", TAGS="y")
     assert [one.body for one in broker.pop(exp="y", exp_type="TAG")] == [b"end"]
 
 
-def test_a_bad_expression_is_refused_in_the_standards_words_and_no_more(broker: PopBroker) -> None:
+def test_bad_expression_is_refused_with_rocketmqs_text(broker: PopBroker) -> None:
     answer = broker.ask_pop(exp="size >", exp_type="SQL92")
     assert answer.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
     assert answer.remark == "parse the consumer's subscription failed"
@@ -213,7 +211,7 @@ def test_invalid_pop_is_refused(broker: PopBroker, fields: dict[str, object], co
     assert (answer.remark or "").startswith(remark)
 
 
-def test_a_client_whose_clock_is_far_behind_is_refused_once_and_then_waits_as_long_as_it_said(
+def test_client_with_a_lagging_clock_is_refused_once_and_then_waits(
     broker: PopBroker,
 ) -> None:
     broker.clock.advance(200_000)
@@ -242,7 +240,7 @@ def test_pop_without_permission_is_refused(broker: PopBroker) -> None:
     assert broker.ask_pop().remark == "the broker[127.0.0.1] pop message is forbidden"
 
 
-def test_without_timers_nothing_is_popped() -> None:
+def test_pop_without_timers_is_refused() -> None:
     broker = PopBroker(store_options={"timer_wheel_enable": False})
     answer = broker.ask_pop()
     assert answer.code == 1
@@ -261,7 +259,7 @@ def test_a_new_group_begins_at_the_start_of_what_is_in_memory(broker: PopBroker)
     assert len(broker.pop(init_mode=1)) == 2
 
 
-def test_a_group_that_acknowledges_nothing_is_held_back(broker: PopBroker) -> None:
+def test_group_with_too_many_messages_in_flight_is_throttled(broker: PopBroker) -> None:
     broker.options.enable_pop_message_threshold = True
     broker.options.pop_inflight_message_threshold = 1
     send(broker, b"a", b"b", b"c")
@@ -272,7 +270,7 @@ def test_a_group_that_acknowledges_nothing_is_held_back(broker: PopBroker) -> No
     assert [message.body for message in broker.pop()] == [b"c"]
 
 
-def test_a_message_wakes_one_that_waits(broker: PopBroker) -> None:
+def test_message_wakes_a_parked_pop(broker: PopBroker) -> None:
     waiting = [broker.ask_pop(poll_time=15_000) for _ in range(2)]
     assert broker.waiting() == 2
     send(broker, b"a")
@@ -281,7 +279,7 @@ def test_a_message_wakes_one_that_waits(broker: PopBroker) -> None:
     assert broker.waiting() == 1
 
 
-def test_a_pop_that_leaves_something_wakes_the_next(broker: PopBroker) -> None:
+def test_pop_that_leaves_messages_wakes_the_next(broker: PopBroker) -> None:
     waiting = [broker.ask_pop(poll_time=15_000, max_msg_nums=1) for _ in range(3)]
     for i in range(2):
         broker.broker.store.put(plain_message("T", 0, b"%d" % i))
@@ -289,7 +287,7 @@ def test_a_pop_that_leaves_something_wakes_the_next(broker: PopBroker) -> None:
     assert [answer.waits for answer in waiting] == [False, False, True]
 
 
-def test_one_that_waits_for_a_queue_is_woken_for_it_only(broker: PopBroker) -> None:
+def test_pop_parked_for_a_queue_is_woken_by_that_queue_only(broker: PopBroker) -> None:
     waiting = broker.ask_pop(poll_time=15_000, queue_id=1)
     send(broker, b"a", queue_id=0)
     assert waiting.waits
@@ -297,7 +295,7 @@ def test_one_that_waits_for_a_queue_is_woken_for_it_only(broker: PopBroker) -> N
     assert [message.body for message in popped(waiting)] == [b"b"]
 
 
-def test_one_that_waits_is_woken_for_what_it_wants(broker: PopBroker) -> None:
+def test_parked_pop_is_woken_by_matching_messages(broker: PopBroker) -> None:
     waiting = broker.ask_pop(poll_time=15_000, exp="x", exp_type="TAG")
     send(broker, b"a", TAGS="y")
     assert waiting.waits
@@ -305,7 +303,7 @@ def test_one_that_waits_is_woken_for_what_it_wants(broker: PopBroker) -> None:
     assert [message.body for message in popped(waiting)] == [b"b"]
 
 
-def test_a_message_that_comes_again_wakes_its_group(broker: PopBroker) -> None:
+def test_redelivered_message_wakes_its_group(broker: PopBroker) -> None:
     send(broker, b"a")
     broker.pop()
     waiting = broker.ask_pop(poll_time=60_000)
@@ -318,7 +316,7 @@ def test_a_message_that_comes_again_wakes_its_group(broker: PopBroker) -> None:
     assert len(popped(other)) == 1, "its own copy"
 
 
-def test_time_is_up_a_little_early(broker: PopBroker) -> None:
+def test_parked_pop_is_answered_shortly_before_its_deadline(broker: PopBroker) -> None:
     waiting = broker.ask_pop(poll_time=1000)
     broker.wait(900)
     assert waiting.waits
@@ -326,11 +324,11 @@ def test_time_is_up_a_little_early(broker: PopBroker) -> None:
     assert (waiting.code, waiting.remark) == (210, "NO_MESSAGE_IN_QUEUE")
 
 
-def test_a_client_that_waits_no_more_is_answered_at_once(broker: PopBroker) -> None:
+def test_client_that_does_not_wait_is_answered_at_once(broker: PopBroker) -> None:
     assert broker.ask_pop(poll_time=1000, born_time=broker.clock.millis() - 960).code == 210
 
 
-def test_one_that_is_gone_takes_nothing(broker: PopBroker) -> None:
+def test_lost_client_gets_no_messages(broker: PopBroker) -> None:
     peer = FakePeer("10.0.0.9:1")
     broker.ask_pop(poll_time=15_000, peer=peer)
     peer.lose()
@@ -339,14 +337,14 @@ def test_one_that_is_gone_takes_nothing(broker: PopBroker) -> None:
     assert len(broker.pop()) == 1
 
 
-def test_there_is_room_for_so_many_only(broker: PopBroker) -> None:
+def test_parked_pops_are_limited(broker: PopBroker) -> None:
     broker.options.pop_polling_size = 1
     broker.ask_pop(poll_time=15_000)
     full = broker.ask_pop(poll_time=15_000)
     assert (full.code, full.remark) == (ResponseCode.POLLING_FULL, "NO_MESSAGE_IN_QUEUE")
 
 
-def test_nothing_is_given_out_that_cannot_be_noted(broker: PopBroker) -> None:
+def test_nothing_is_delivered_without_a_checkpoint(broker: PopBroker) -> None:
     send(broker, b"a")
     broker.disk.fail_next("write", "/commitlog/", 28, times=1 << 30, part=0)  # type: ignore[attr-defined]
     answer = broker.ask_pop()
@@ -368,7 +366,7 @@ def test_in_order_a_queue_is_blocked_until_all_are_consumed(broker: PopBroker) -
     assert [message.body for message in broker.pop(order=True)] == [b"c"]
 
 
-def test_in_order_messages_come_again_in_place(broker: PopBroker) -> None:
+def test_in_order_messages_are_redelivered_in_place(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     one, _ = broker.pop(order=True)
     broker.ack(one)
@@ -379,14 +377,14 @@ def test_in_order_messages_come_again_in_place(broker: PopBroker) -> None:
     assert broker.broker.tables.topics.get("%RETRY%G_T") is None
 
 
-def test_in_order_other_queues_go_on(broker: PopBroker) -> None:
+def test_in_order_other_queues_are_not_blocked(broker: PopBroker) -> None:
     send(broker, b"a", queue_id=0)
     send(broker, b"b", queue_id=1)
     assert len(broker.pop(order=True, max_msg_nums=1)) == 1
     assert len(broker.pop(order=True)) == 1
 
 
-def test_in_order_a_repeated_attempt_gets_the_same(broker: PopBroker) -> None:
+def test_in_order_repeated_attempt_gets_the_same_messages(broker: PopBroker) -> None:
     send(broker, b"a")
     first = broker.pop(order=True, attempt_id="1")
     assert broker.pop(order=True, attempt_id="2") == []
@@ -395,7 +393,7 @@ def test_in_order_a_repeated_attempt_gets_the_same(broker: PopBroker) -> None:
     assert answer.ext["orderCountInfo"] == "0 0 0"
 
 
-def test_in_order_an_acknowledgement_wakes_who_waits(broker: PopBroker) -> None:
+def test_in_order_acknowledgement_wakes_a_parked_pop(broker: PopBroker) -> None:
     send(broker, b"a", b"b")
     (one,) = broker.pop(order=True, max_msg_nums=1)
     waiting = broker.ask_pop(order=True, poll_time=15_000)
@@ -404,7 +402,7 @@ def test_in_order_an_acknowledgement_wakes_who_waits(broker: PopBroker) -> None:
     assert [message.body for message in popped(waiting)] == [b"b"]
 
 
-def test_in_order_time_wakes_who_waits(broker: PopBroker) -> None:
+def test_in_order_expiry_wakes_a_parked_pop(broker: PopBroker) -> None:
     send(broker, b"a")
     broker.pop(order=True)
     waiting = broker.ask_pop(order=True, poll_time=30_000)
@@ -412,21 +410,21 @@ def test_in_order_time_wakes_who_waits(broker: PopBroker) -> None:
     assert [message.body for message in popped(waiting)] == [b"a"]
 
 
-def test_in_order_what_nobody_wants_is_passed(broker: PopBroker) -> None:
+def test_in_order_filtered_messages_are_skipped(broker: PopBroker) -> None:
     send(broker, b"a", TAGS="x")
     assert broker.pop(order=True, exp="y", exp_type="TAG") == []
     assert broker.broker.tables.offsets.query("G", "T", 0) == 1
 
 
 @pytest.mark.parametrize("order", [False, True])
-def test_a_reset_sends_the_group_back(broker: PopBroker, order: bool) -> None:
+def test_reset_moves_the_group_back(broker: PopBroker, order: bool) -> None:
     send(broker, b"a", b"b")
     assert len(broker.pop(order=order)) == 2
     broker.broker.tables.offsets.assign_reset("G", "T", 0, 1)
     assert [message.body for message in broker.pop(order=order)] == [b"b"]
 
 
-def test_a_group_whose_offset_is_wrong_goes_on_where_it_can(broker: PopBroker) -> None:
+def test_wrong_offset_of_a_group_is_corrected(broker: PopBroker) -> None:
     send(broker, b"a")
     broker.pop()
     broker.wait(1000)
@@ -436,7 +434,7 @@ def test_a_group_whose_offset_is_wrong_goes_on_where_it_can(broker: PopBroker) -
     assert [message.body for message in broker.pop()] == [b"b"]
 
 
-def test_messages_not_in_memory_are_brought_there(monkeypatch: pytest.MonkeyPatch, broker: PopBroker) -> None:
+def test_messages_not_in_memory_are_loaded(monkeypatch: pytest.MonkeyPatch, broker: PopBroker) -> None:
     send(broker, b"a")
     cold = ColdStore(broker.broker.store, monkeypatch, times=1)
     answer = broker.ask_pop()

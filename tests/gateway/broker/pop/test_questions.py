@@ -24,7 +24,7 @@ def has_message(broker: PopBroker, **fields: object) -> bool:
     return broker.notify(**fields).ext["hasMsg"] == "true"
 
 
-def test_a_peek_takes_nothing(broker: PopBroker) -> None:
+def test_peek_delivers_nothing(broker: PopBroker) -> None:
     send(broker, b"a")
     send(broker, b"b", 1)
     for _ in range(2):
@@ -36,7 +36,7 @@ def test_a_peek_takes_nothing(broker: PopBroker) -> None:
     assert len(broker.pop()) == 2
 
 
-def test_a_peek_shows_what_nobody_has(broker: PopBroker) -> None:
+def test_peek_returns_messages_not_in_flight(broker: PopBroker) -> None:
     send(broker)
     broker.pop()
     answer = broker.peek()
@@ -50,7 +50,7 @@ def test_a_peek_shows_what_nobody_has(broker: PopBroker) -> None:
     assert [message.body for message in broker.peek().messages] == [b"b", b"a"]
 
 
-def test_a_notification_tells_whether_there_is_something(broker: PopBroker) -> None:
+def test_notification_reports_messages(broker: PopBroker) -> None:
     assert not has_message(broker)
     send(broker, queue_id=1)
     assert has_message(broker)
@@ -66,7 +66,7 @@ def test_a_notification_tells_whether_there_is_something(broker: PopBroker) -> N
     assert not has_message(broker)
 
 
-def test_a_notification_leaves_out_what_is_not_wanted(broker: PopBroker) -> None:
+def test_notification_ignores_filtered_messages(broker: PopBroker) -> None:
     send(broker, TAGS="x")
     assert not has_message(broker, exp="y", exp_type="TAG")
     assert has_message(broker, exp="x", exp_type="TAG")
@@ -89,25 +89,25 @@ def test_a_notification_waits(broker: PopBroker) -> None:
     assert waiting.ext == {"hasMsg": "true", "pollingFull": "false"}
 
 
-def test_a_notification_ends_with_its_time(broker: PopBroker) -> None:
+def test_notification_is_answered_at_its_deadline(broker: PopBroker) -> None:
     waiting = broker.notify(poll_time=1000, born_time=0)
     broker.pass_time(1000)
     assert waiting.ext["hasMsg"] == "false"
 
 
-def test_one_message_wakes_one_notification_the_newest(broker: PopBroker) -> None:
+def test_message_wakes_the_newest_notification(broker: PopBroker) -> None:
     waiting = [broker.notify(poll_time=15_000) for _ in range(3)]
     send(broker)
     assert [answer.waits for answer in waiting] == [True, True, False]
 
 
-def test_there_is_room_for_so_many_notifications(broker: PopBroker) -> None:
+def test_parked_notifications_are_limited(broker: PopBroker) -> None:
     broker.options.pop_polling_size = 1
     broker.notify(poll_time=15_000)
     assert broker.notify(poll_time=15_000).ext == {"hasMsg": "false", "pollingFull": "true"}
 
 
-def test_a_blocked_queue_has_nothing(broker: PopBroker) -> None:
+def test_blocked_queue_has_no_messages(broker: PopBroker) -> None:
     send(broker, b"a")
     send(broker, b"b")
     (one,) = broker.pop(order=True, max_msg_nums=1, attempt_id="1")
@@ -118,14 +118,14 @@ def test_a_blocked_queue_has_nothing(broker: PopBroker) -> None:
     assert waiting.ext["hasMsg"] == "true"
 
 
-def test_waiting_pops_are_counted(broker: PopBroker) -> None:
+def test_parked_pops_are_counted(broker: PopBroker) -> None:
     broker.ask_pop(poll_time=15_000)
     broker.ask_pop(poll_time=15_000, queue_id=1)
     broker.notify(poll_time=15_000)
     assert (broker.waiting(), broker.waiting(1), broker.waiting(0)) == (1, 1, 0)
 
 
-def test_there_is_nothing_to_roll_back(broker: PopBroker) -> None:
+def test_rollback_is_a_no_op(broker: PopBroker) -> None:
     assert broker.ask(RequestCode.POP_ROLLBACK).code == 0
 
 

@@ -33,14 +33,14 @@ def looked_into(
 
 
 @pytest.mark.parametrize(("chance", "queues"), [(20, [1, 0, 2]), (21, [2, 1, 0]), (99, [2, 1, 0])])
-def test_queues_are_looked_into_from_the_highest_on_after_a_random_start(
+def test_queues_are_read_from_the_highest_after_a_random_start(
     broker: PopBroker, chance: int, queues: list[int]
 ) -> None:
     broker.chance = chance
     assert looked_into(broker) == [*(("T", queue_id) for queue_id in queues), (RETRY, 0)]
 
 
-def test_retries_come_first_now_and_then(broker: PopBroker) -> None:
+def test_retries_come_first_sometimes(broker: PopBroker) -> None:
     broker.chance = 19
     assert looked_into(broker, 2) == [(RETRY, 0), ("T", 2)]
     broker.options.pop_from_retry_probability = 0
@@ -60,7 +60,7 @@ def test_with_priorities_the_highest_queue_comes_first(broker: PopBroker) -> Non
     assert looked_into(broker, attributes=priority)[0] == (RETRY, 0)
 
 
-def test_a_group_may_do_without_priorities(broker: PopBroker) -> None:
+def test_group_can_disable_priorities(broker: PopBroker) -> None:
     broker.chance = 50
     priority = {"message.type": "PRIORITY"}
     assert looked_into(broker, attributes=priority, factor="50")[0] == ("T", 1)
@@ -68,7 +68,7 @@ def test_a_group_may_do_without_priorities(broker: PopBroker) -> None:
     assert looked_into(broker, attributes=priority, factor="rubbish")[0] == ("T", 2)
 
 
-def test_the_old_retry_topic_takes_turns_with_the_new_one(broker: PopBroker) -> None:
+def test_old_and_new_retry_topic_alternate(broker: PopBroker) -> None:
     broker.options.enable_retry_topic_v2 = True
     broker.add_topic("%RETRY%G+T", queues=1)
     broker.chance = 50
@@ -80,13 +80,13 @@ def test_the_old_retry_topic_takes_turns_with_the_new_one(broker: PopBroker) -> 
     assert looked_into(broker)[-1] == ("%RETRY%G+T", 0)
 
 
-def test_offsets_are_not_kept_without_end(broker: PopBroker) -> None:
+def test_offsets_are_limited(broker: PopBroker) -> None:
     broker.options.max_offsets = 0
     answer = broker.ask_pop()
     assert (answer.code, answer.remark) == (1, "0 offsets are kept, no more are allowed (maxOffsets)")
 
 
-def test_ordered_queues_are_not_kept_without_end(broker: PopBroker) -> None:
+def test_ordered_queues_are_limited(broker: PopBroker) -> None:
     broker.options.max_ordered_queues = 1
     for queue_id in (0, 1):
         broker.send("T", b"%d" % queue_id, queue_id=queue_id)

@@ -70,7 +70,7 @@ def ack(broker: PopBroker, bit_set: str, **fields: Any) -> BatchAck:
     return BatchAck(bit_set=bit_set, **usual | times | fields)
 
 
-def test_a_batch_of_nothing() -> None:
+def test_empty_batch_is_answered() -> None:
     broker = PopBroker()
     for answer in (broker.ask(RequestCode.BATCH_ACK_MESSAGE, None), batch(broker)):
         assert (answer.code, answer.remark) == (ResponseCode.NO_MESSAGE, None)
@@ -79,7 +79,7 @@ def test_a_batch_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("bits", "fields"), [("!", {}), ("A" * (BITS_MAX + 4), {}), ("AQ==", {"retry": "9"})]
 )
-def test_a_batch_is_acknowledged_up_to_what_cannot_be_read(bits: str, fields: dict[str, str]) -> None:
+def test_batch_is_acknowledged_up_to_a_malformed_ack(bits: str, fields: dict[str, str]) -> None:
     broker = PopBroker()
     for body in (b"a", b"b"):
         broker.send("T", body, queue_id=0)

@@ -9,7 +9,7 @@ def send(broker: PopBroker, *bodies: bytes) -> None:
         broker.send("T", body, properties={"UNIQ_KEY": body.decode()})
 
 
-def test_a_group_goes_on_where_it_popped_or_committed() -> None:
+def test_group_continues_at_its_popped_or_committed_offset() -> None:
     broker = PopBroker()
     state, offsets = broker.broker.pop, broker.broker.tables.offsets
     send(broker, b"a", b"b")
@@ -19,7 +19,7 @@ def test_a_group_goes_on_where_it_popped_or_committed() -> None:
     assert offsets.query("G", "T", 0) == state.first_offset("G", "T", 0) == 2
 
 
-def test_a_reset_ends_what_was_out() -> None:
+def test_reset_ends_messages_in_flight() -> None:
     broker = PopBroker()
     state = broker.broker.pop
     send(broker, b"a", b"b")
@@ -42,7 +42,7 @@ def test_a_clean_restart_loses_and_repeats_nothing() -> None:
     assert [message.body for message in broker.pop()] == [b"b", b"c"]
 
 
-def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else() -> None:
+def test_kill_redelivers_only_unacknowledged_messages() -> None:
     """Offsets on disk are five seconds old; the check points in the log tell what came after."""
     broker = PopBroker()
     send(broker, b"a", b"b", b"c")
@@ -57,7 +57,7 @@ def test_a_kill_brings_back_what_was_not_acknowledged_and_nothing_else() -> None
     assert sorted(message.body for message in broker.pop()) == [b"a", two.body]
 
 
-def test_a_kill_in_the_midst_of_revival_repeats_nothing() -> None:
+def test_kill_during_revival_repeats_nothing() -> None:
     """The copies are in the log, that they are made is not noted yet."""
     broker = PopBroker()
     send(broker, b"a", b"b")
@@ -83,7 +83,7 @@ def test_in_order_a_restart_keeps_queues_blocked() -> None:
     assert [message.body for message in broker.pop(order=True)] == [b"a"]
 
 
-def test_ordered_queues_of_topics_that_are_gone_are_forgotten() -> None:
+def test_ordered_queues_of_deleted_topics_are_removed() -> None:
     broker = PopBroker()
     send(broker, b"a")
     broker.pop(order=True)
@@ -106,7 +106,7 @@ def test_waiting_ordered_pop_keeps_the_tick_short() -> None:
     assert not broker.broker.pop.is_behind
 
 
-def test_messages_of_a_group_that_is_gone_do_not_come_again() -> None:
+def test_messages_of_a_deleted_group_are_not_redelivered() -> None:
     broker = PopBroker()
     send(broker, b"a")
     broker.pop()
@@ -125,7 +125,7 @@ def test_reset_wakes_a_waiting_pop() -> None:
     assert [message.body for message in popped(waiting)] == [b"a"]
 
 
-def test_counts_go_with_their_topic_or_group() -> None:
+def test_counts_are_removed_with_their_topic_or_group() -> None:
     broker = PopBroker()
     counts = broker.broker.pop.log.in_flight
     send(broker, b"a")

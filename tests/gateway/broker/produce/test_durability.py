@@ -56,13 +56,13 @@ def test_many_sends_wait_for_one_sync(flushing: Flushing) -> None:
     assert {answer.code for answer in others} == {0}
 
 
-def test_a_message_may_say_not_to_wait(flushing: Flushing) -> None:
+def test_message_can_opt_out_of_waiting(flushing: Flushing) -> None:
     assert flushing.memory.send(properties={"WAIT": "false"}).code == 0
     assert flushing.memory.send(properties={"WAIT": "true"}).waits
     assert flushing.memory.send(properties={}).waits
 
 
-def test_a_disk_that_takes_too_long(flushing: Flushing) -> None:
+def test_slow_disk_times_out(flushing: Flushing) -> None:
     """The message is stored all the same, so the answer says where; its code says what is missing."""
     answer = flushing.memory.send()
     flushing.memory.wait(5000)
@@ -87,7 +87,7 @@ def test_message_that_is_not_durable_is_not_read(flushing: Flushing) -> None:
     assert pull.code == 0
 
 
-def test_so_many_may_wait_only() -> None:
+def test_waiting_sends_are_limited() -> None:
     flushing = Flushing(max_sends_waiting_for_flush=1)
     first = flushing.memory.send()
     refused = flushing.memory.send()

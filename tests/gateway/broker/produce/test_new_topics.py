@@ -36,7 +36,7 @@ class Waiting(MemoryBroker):
         return send(self.broker, message, self.producer, self.clock.millis(), is_batch=is_batch)
 
 
-def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
+def test_send_that_creates_its_topic_waits_for_the_name_servers() -> None:
     memory = Waiting()
     arrived = later(memory.put(new_message("new")))
     assert (arrived, memory.asked) == ([], [LONGEST_WAIT_SECONDS])
@@ -46,7 +46,7 @@ def test_a_send_that_makes_its_topic_waits_for_the_name_servers() -> None:
     assert [outcome.queue_offset for outcome in arrived] == [0]
 
 
-def test_a_large_batch_that_makes_its_topic_waits_too() -> None:
+def test_large_batch_that_creates_its_topic_waits_for_the_name_servers() -> None:
     memory = Waiting()
     steps = memory.put(new_message("new", batch_body((bytes(LARGE), {}), (b"", {}))), is_batch=True)
     arrived = later(memory.in_turns(steps))
@@ -55,7 +55,7 @@ def test_a_large_batch_that_makes_its_topic_waits_too() -> None:
     assert [outcome.queue_offset for outcome in arrived] == [0]
 
 
-def test_a_send_to_a_topic_that_exists_waits_for_nobody() -> None:
+def test_send_to_an_existing_topic_does_not_wait() -> None:
     memory = Waiting()
     memory.put(new_message("new"))
     assert outcome_of(memory.put(new_message("new"))).queue_offset == 1
@@ -91,9 +91,7 @@ def _send_back_dead_letter(memory: Waiting) -> object:
         (_send_back_dead_letter, "%RETRY%G", "%DLQ%G"),
     ],
 )
-def test_topics_of_retries_and_dead_letters_are_waited_for_too(
-    do: Callable[[Waiting], object], exists: str, made: str
-) -> None:
+def test_retry_and_dlq_topics_are_waited_for(do: Callable[[Waiting], object], exists: str, made: str) -> None:
     memory = Waiting()
     for topic in ("T", exists):
         if topic:

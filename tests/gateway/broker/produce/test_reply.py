@@ -46,7 +46,7 @@ def reply(broker: AdminBroker, properties: dict[str, str] = PROPERTIES, **fields
     return broker.ask(RequestCode.SEND_REPLY_MESSAGE_V2, header, b"here", peer=broker.producer)
 
 
-def test_a_reply_is_brought_to_the_client_that_asked() -> None:
+def test_reply_is_pushed_to_the_requester() -> None:
     broker, peer = world(taken())
     answer = reply(broker, flag=3, sys_flag=0x101, reconsume_times=2)
     (pushed,) = peer.sent
@@ -78,7 +78,7 @@ def test_pushed_reply_has_reconsume_times_only_if_the_sender_gave_them(reconsume
     assert pushed.ext_fields.get("reconsumeTimes") == expected
 
 
-def test_a_reply_is_stored_as_it_came_and_readable() -> None:
+def test_reply_is_stored_and_readable() -> None:
     broker, _ = world(taken())
     reply(broker, sys_flag=0x101 | 4, queue_id=-1)
     (stored,) = broker.stored(TOPIC)
@@ -93,7 +93,7 @@ def test_storing_can_be_switched_off() -> None:
     assert (answer.code, answer.ext["msgId"], answer.ext["queueOffset"]) == (0, "0", "0")
 
 
-def test_a_reply_waits_until_it_is_taken() -> None:
+def test_reply_waits_until_it_is_accepted() -> None:
     broker, peer = world()
     answer = reply(broker)
     assert answer.waits
@@ -113,7 +113,7 @@ def test_a_reply_waits_until_it_is_taken() -> None:
         (RemotingCommand.response(0), {}, "reply message properties[REPLY_TO_CLIENT] is null"),
     ],
 )
-def test_a_reply_that_is_not_taken_is_refused_but_stored(
+def test_reply_that_is_not_accepted_is_refused_but_stored(
     says: RemotingCommand | Exception, properties: dict[str, str], remark: str
 ) -> None:
     broker, _ = world(says)
@@ -122,13 +122,13 @@ def test_a_reply_that_is_not_taken_is_refused_but_stored(
     assert answer.ext["msgId"] == broker.stored(TOPIC)[0].message_id
 
 
-def test_a_client_that_has_gone_is_not_found() -> None:
+def test_disconnected_requester_is_not_found() -> None:
     broker, peer = world(taken())
     peer.lose()
     assert reply(broker).remark == "push reply message fail, channel of <asker@1> not found."
 
 
-def test_a_reply_that_cannot_be_stored_is_brought_all_the_same() -> None:
+def test_reply_that_cannot_be_stored_is_pushed() -> None:
     broker, peer = world(taken())
     broker.store_options.max_message_size = 1
     answer = reply(broker)
@@ -164,7 +164,7 @@ def test_reply_is_pushed_by_the_listener_of_the_requester() -> None:
     assert arrived == [ReplyOutcome(0, StoredReply(stored.message_id, 0), "DefaultRegion", True)]
 
 
-def test_a_reply_for_nobody_says_where_it_is_stored() -> None:
+def test_reply_without_a_requester_has_its_stored_position() -> None:
     broker, _ = world()
     with pytest.raises(ReplyNotTaken) as caught:
         send_reply(broker.broker, new_message(TOPIC), broker.producer, 5)

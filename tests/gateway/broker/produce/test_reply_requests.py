@@ -15,7 +15,7 @@ TOLD = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true"}
 
 @pytest.mark.parametrize("code", [RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2])
 @pytest.mark.parametrize(("says", "fields"), [(0, TOLD | NOWHERE), (1, TOLD)])
-def test_only_who_has_taken_a_reply_is_said_to_have_a_place_for_it(
+def test_answer_has_a_position_only_if_the_reply_was_accepted(
     code: RequestCode, says: int, fields: dict[str, str]
 ) -> None:
     """324 as the Go client sends it, 325 as others do."""

@@ -33,11 +33,11 @@ FIELDS = {"msgId": "ID", "queueId": "3", "queueOffset": "123", "MSG_REGION": "R"
         ({"batch_id": "B"}, {"batchUniqId": "B"}),
     ],
 )
-def test_an_answer_has_the_fields_that_the_outcome_has(changes: Any, fields: dict[str, str]) -> None:
+def test_answer_has_the_fields_of_the_outcome(changes: Any, fields: dict[str, str]) -> None:
     assert sent(outcome(**changes)).ext == FIELDS | fields
 
 
-def test_each_status_of_what_is_stored_has_its_code() -> None:
+def test_each_status_of_a_stored_message_has_its_code() -> None:
     assert {PutStatus.PUT_OK, *LESS_SAFE} == STORED
     assert {status: sent(outcome(status=status)).code for status in STORED} == {
         PutStatus.PUT_OK: 0,
@@ -50,7 +50,7 @@ def test_each_status_of_what_is_stored_has_its_code() -> None:
 @pytest.mark.parametrize(
     ("version", "topic"), [(V3_4_9 - 1, "%RETRY%G"), (V3_4_9, "%DLQ%G"), (CURRENT_VERSION, "%DLQ%G")]
 )
-def test_old_clients_do_not_say_when_a_retry_has_had_its_turns(version: int, topic: str) -> None:
+def test_old_clients_do_not_limit_retries(version: int, topic: str) -> None:
     memory = MemoryBroker()
     memory.broker.tables.groups.find("G")
     memory.add_topic("%RETRY%G")

@@ -61,7 +61,7 @@ def test_a_message_is_stored_as_it_was_sent(memory: MemoryBroker) -> None:
     }
 
 
-def test_the_answer_says_where_it_lies(memory: MemoryBroker) -> None:
+def test_answer_contains_the_position(memory: MemoryBroker) -> None:
     memory.send(queue_id=1)
     answer = memory.send(queue_id=1, properties={"UNIQ_KEY": "U"})
     (first, second) = memory.stored("T", 1)
@@ -77,7 +77,7 @@ def test_the_answer_says_where_it_lies(memory: MemoryBroker) -> None:
     assert second.physical_offset == first.physical_offset + first.size
 
 
-def test_the_long_spelling_is_the_same_request(memory: MemoryBroker) -> None:
+def test_long_header_form_is_equivalent(memory: MemoryBroker) -> None:
     """10 SEND_MESSAGE with full names, as the Go client sends it."""
     short = send_header("T", queue_id=3)
     header = SendMessageRequestHeader(
@@ -91,7 +91,7 @@ def test_a_negative_queue_is_chosen_by_the_broker(memory: MemoryBroker) -> None:
     assert queues == {"0", "1", "2", "3"}
 
 
-def test_a_missing_unique_key_is_made(memory: MemoryBroker) -> None:
+def test_missing_unique_key_is_generated(memory: MemoryBroker) -> None:
     answer = memory.send(properties={"TAGS": "a"})
     (message,) = memory.stored("T")
     assert len(message.properties[PROPERTY_UNIQ_KEY]) == 32
@@ -103,7 +103,7 @@ def test_a_receipt_of_a_pop_is_not_stored(memory: MemoryBroker) -> None:
     assert "POP_CK" not in memory.stored("T")[0].properties
 
 
-def test_a_topic_of_many_tags_marks_its_messages(memory: MemoryBroker) -> None:
+def test_multi_tag_topic_marks_its_messages(memory: MemoryBroker) -> None:
     memory.add_topic("M", topic_filter_type="MULTI_TAG")
     memory.send("M", sys_flag=1)
     assert memory.stored("M")[0].sys_flag == 1 | 2
@@ -222,13 +222,13 @@ def test_refusals(options: dict[str, Any], request_: dict[str, Any], code: int, 
     assert memory.broker.store.max_physical_offset == before
 
 
-def test_a_topic_that_is_not_in_order_is_open_when_the_broker_is_not(memory: MemoryBroker) -> None:
+def test_unordered_topic_is_writable_without_broker_permission(memory: MemoryBroker) -> None:
     """RocketMQ checks the broker's permission for ordered topics only."""
     memory.options.broker_permission = 4
     assert memory.send().code == 0
 
 
-def test_a_queue_that_is_not_there(memory: MemoryBroker) -> None:
+def test_unknown_queue_is_refused(memory: MemoryBroker) -> None:
     answer = memory.send(queue_id=4)
     assert answer.code == 29
     assert answer.remark == (
@@ -238,28 +238,28 @@ def test_a_queue_that_is_not_there(memory: MemoryBroker) -> None:
     )
 
 
-def test_a_queue_that_is_only_read_takes_messages_too(memory: MemoryBroker) -> None:
+def test_read_only_queue_accepts_messages(memory: MemoryBroker) -> None:
     """The greater of both numbers counts: a topic that shrinks is drained by its last messages."""
     topic = memory.add_topic("S")
     topic.write_queue_nums = 1
     assert memory.send("S", queue_id=3).code == 0
 
 
-def test_an_unknown_topic_is_made_like_the_default_one(memory: MemoryBroker) -> None:
+def test_unknown_topic_is_created_like_the_default_one(memory: MemoryBroker) -> None:
     assert memory.send("NEW", queue_id=3).code == 0
     topic = memory.broker.tables.topics.get("NEW")
     assert topic is not None
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (4, 4, 6)
 
 
-def test_a_topic_of_a_unit_says_so(memory: MemoryBroker) -> None:
+def test_topic_of_a_unit_is_marked(memory: MemoryBroker) -> None:
     memory.send("UNIT", unit_mode=True)
     topic = memory.broker.tables.topics.get("UNIT")
     assert topic is not None
     assert topic.topic_sys_flag == 1
 
 
-def test_a_retry_topic_is_made_with_one_queue(memory: MemoryBroker) -> None:
+def test_retry_topic_is_created_with_one_queue(memory: MemoryBroker) -> None:
     memory.options.auto_create_topic_enable = False
     assert memory.send("%RETRY%G", default_topic="NONE", unit_mode=True).code == 0
     topic = memory.broker.tables.topics.get("%RETRY%G")
@@ -283,7 +283,9 @@ def test_a_retry_topic_is_made_with_one_queue(memory: MemoryBroker) -> None:
         ),
     ],
 )
-def test_turns_of_a_retry(memory: MemoryBroker, fields: dict[str, Any], version: int, topic: str) -> None:
+def test_retry_moves_to_the_dlq_after_its_last_attempt(
+    memory: MemoryBroker, fields: dict[str, Any], version: int, topic: str
+) -> None:
     assert memory.send("%RETRY%G", b"again", version=version, **fields).code == 0
     (message,) = memory.stored(topic)
     assert (message.body, message.reconsume_times) == (b"again", fields["reconsume_times"])
@@ -332,7 +334,7 @@ def test_a_delayed_message_waits_in_the_schedule(memory: MemoryBroker) -> None:
     assert message.properties["DELAY"] == "3"
 
 
-def test_a_level_of_zero_is_no_delay(memory: MemoryBroker) -> None:
+def test_delay_level_zero_is_no_delay(memory: MemoryBroker) -> None:
     memory.send("T", properties={"DELAY": "0", "UNIQ_KEY": "U"})
     assert len(memory.stored("T")) == 1
 
@@ -348,7 +350,7 @@ def test_a_timer_is_put_aside_and_can_be_recalled(memory: MemoryBroker) -> None:
     assert "recallHandle" not in memory.send("T").ext
 
 
-def test_timers_are_refused_where_the_wheel_is_off() -> None:
+def test_timers_are_refused_without_a_wheel() -> None:
     memory = MemoryBroker(store_options={"timer_wheel_enable": False})
     answer = memory.send("T", properties={"TIMER_DELAY_SEC": "5"})
     assert (answer.code, answer.remark) == (
@@ -366,26 +368,26 @@ def test_timers_too_far_ahead_are_refused(memory: MemoryBroker) -> None:
     )
 
 
-def test_a_level_goes_before_a_timer(memory: MemoryBroker) -> None:
+def test_delay_level_precedes_a_timer(memory: MemoryBroker) -> None:
     assert memory.send("T", properties={"DELAY": "1", "TIMER_DELAY_SEC": "5"}).code == 0
     assert "TIMER_DELAY_SEC" not in memory.stored("SCHEDULE_TOPIC_XXXX", 0)[0].properties
 
 
-def test_a_level_that_is_no_number(memory: MemoryBroker) -> None:
+def test_invalid_delay_level_is_ignored(memory: MemoryBroker) -> None:
     answer = memory.send("T", properties={"DELAY": "soon"})
     assert (answer.code, answer.remark) == (13, ILLEGAL)
 
 
 @pytest.mark.parametrize("value", ["false", "no", "TRUEISH"])
-def test_a_message_that_is_no_transaction(memory: MemoryBroker, value: str) -> None:
+def test_message_without_true_is_no_transaction(memory: MemoryBroker, value: str) -> None:
     assert memory.send(properties={"TRAN_MSG": value}).code == 0
 
 
-def test_an_old_clients_retry_of_a_transaction_is_none(memory: MemoryBroker) -> None:
+def test_retry_of_an_old_client_is_no_transaction(memory: MemoryBroker) -> None:
     assert memory.send(reconsume_times=1, properties={"TRAN_MSG": "true", "DELAY": "3"}).code == 0
 
 
-def test_a_batch_becomes_a_message_each(memory: MemoryBroker) -> None:
+def test_batch_is_stored_as_single_messages(memory: MemoryBroker) -> None:
     body = batch_body((b"one", {"UNIQ_KEY": "A", "TAGS": "x"}), (b"two", {"UNIQ_KEY": "B"}))
     answer = memory.send("T", body, properties={}, queue_id=1, batch=True)
     one, two = memory.stored("T", 1)
@@ -403,7 +405,7 @@ def test_a_batch_becomes_a_message_each(memory: MemoryBroker) -> None:
     assert (nums.value, nums.times) == (2, 1)
 
 
-def test_a_large_batch_is_answered_as_a_small_one(memory: MemoryBroker) -> None:
+def test_large_batch_is_answered_like_a_small_one(memory: MemoryBroker) -> None:
     body = batch_body(*[(b"%d" % number, {"UNIQ_KEY": f"{number}", "TAGS": "x"}) for number in range(1500)])
     answer = memory.send("T", body, properties={}, queue_id=1, batch=True)
     assert (answer.code, answer.ext["queueOffset"]) == (0, "0")
@@ -436,7 +438,7 @@ def with_batches() -> MemoryBroker:
     return broker
 
 
-def test_a_named_batch_is_stored_as_one_where_the_topic_has_queues_of_batches() -> None:
+def test_named_batch_is_one_record_in_batch_queues() -> None:
     memory = with_batches()
     first = memory.send("B", TWO, properties={"UNIQ_KEY": "N", "INNER_NUM": "9"}, batch=True, sys_flag=128)
     answer = memory.send("B", TWO, properties={"UNIQ_KEY": "M"}, batch=True)
@@ -468,7 +470,7 @@ def test_a_batch_without_a_name_is_stored_one_by_one_everywhere() -> None:
     assert [one.body for one in memory.stored("B", 0)] == [b"one", b"two"]
 
 
-def test_a_batch_that_a_client_made_one_record_of_is_taken_as_it_is() -> None:
+def test_inner_batch_of_a_client_is_stored_unchanged() -> None:
     memory = with_batches()
     answer = memory.send("B", b"zipped", properties={"UNIQ_KEY": "N", "INNER_NUM": "7"}, sys_flag=193)
     (stored,) = memory.stored("B", 0)
@@ -528,7 +530,7 @@ def test_put_statuses(
     assert ("msgId" in answer.ext) == (remark is None)
 
 
-def test_a_store_that_takes_nothing(memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_store_refuses_sends(memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch) -> None:
     def put(message: Any) -> PutResult:
         return PutResult(PutStatus.SERVICE_NOT_AVAILABLE)
 
@@ -548,7 +550,7 @@ def test_properties_are_optional(memory: MemoryBroker) -> None:
     assert memory.ask(RequestCode.SEND_MESSAGE_V2, header, b"x").code == 0
 
 
-def test_odd_pairs_of_properties_are_left_out(memory: MemoryBroker) -> None:
+def test_malformed_properties_are_dropped(memory: MemoryBroker) -> None:
     header = send_header("T", properties={})
     header.properties = "a\x02=\x01\x02\x01v\x02" + format_properties({"UNIQ_KEY": "U"})
     memory.ask(RequestCode.SEND_MESSAGE_V2, header, b"x")
@@ -568,7 +570,7 @@ plain_names = words.filter(
 
 
 @given(st.dictionaries(plain_names, words, max_size=6), st.binary(max_size=200))
-def test_whatever_is_sent_is_pulled(properties: dict[str, str], body: bytes) -> None:
+def test_sent_messages_are_pulled(properties: dict[str, str], body: bytes) -> None:
     """Bodies byte for byte, properties pair for pair, with what the broker adds and nothing else."""
     memory = _shared()
     answer = memory.send("T", body, properties=properties)
@@ -582,7 +584,7 @@ def test_whatever_is_sent_is_pulled(properties: dict[str, str], body: bytes) -> 
 @given(
     st.lists(st.tuples(st.binary(max_size=50), st.dictionaries(plain_names, words, max_size=3)), min_size=1)
 )
-def test_whatever_is_sent_in_a_batch_is_pulled(parts: list[tuple[bytes, dict[str, str]]]) -> None:
+def test_messages_of_a_batch_are_pulled(parts: list[tuple[bytes, dict[str, str]]]) -> None:
     memory = _shared()
     answer = memory.send("T", batch_body(*parts), properties={}, batch=True)
     assert answer.code == 0
@@ -601,7 +603,7 @@ def _shared() -> MemoryBroker:
 
 
 def typed(memory: MemoryBroker, message: NewMessage, *, is_batch: bool = False) -> SendOutcome:
-    """The outcome of a send that no command asks for."""
+    """Return the outcome of a send without a command."""
     now = memory.clock.millis()
     return outcome_of(send(memory.broker, message, memory.producer, now, is_batch=is_batch))
 
@@ -646,7 +648,7 @@ def test_batch_of_half_messages_is_illegal(memory: MemoryBroker) -> None:
     assert caught.value.reason is Reason.MESSAGE_ILLEGAL
 
 
-def test_a_retry_that_says_when_it_has_had_its_turns(memory: MemoryBroker) -> None:
+def test_retry_can_limit_its_attempts(memory: MemoryBroker) -> None:
     memory.broker.tables.groups.find("G")
     memory.add_topic("%RETRY%G")
     for turns, topic in ((3, "%RETRY%G"), (2, "%DLQ%G")):

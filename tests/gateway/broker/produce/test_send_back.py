@@ -35,7 +35,7 @@ def back(memory: MemoryBroker, offset: int, version: int = 513, **fields: Any) -
     return memory.ask(RequestCode.CONSUMER_SEND_MSG_BACK, header, peer=memory.consumer, version=version)
 
 
-def test_it_waits_for_its_turn_in_the_schedule(memory: MemoryBroker) -> None:
+def test_message_sent_back_waits_in_the_schedule(memory: MemoryBroker) -> None:
     original = sent(memory)
     assert back(memory, original.physical_offset).code == 0
     (again,) = memory.stored(SCHEDULE, 2)
@@ -52,7 +52,7 @@ def test_it_waits_for_its_turn_in_the_schedule(memory: MemoryBroker) -> None:
     assert (topic.read_queue_nums, topic.write_queue_nums, topic.perm) == (1, 1, 6)
 
 
-def test_each_turn_waits_longer_and_remembers_the_first(memory: MemoryBroker) -> None:
+def test_each_retry_waits_longer_and_keeps_its_origin(memory: MemoryBroker) -> None:
     original = sent(memory)
     back(memory, original.physical_offset)
     first = memory.stored(SCHEDULE, 2)[0]
@@ -84,12 +84,12 @@ def test_dead_letters(memory: MemoryBroker, fields: dict[str, int], version: int
     assert dead.properties["DELAY"] == "0"
 
 
-def test_an_old_client_does_not_decide_on_turns(memory: MemoryBroker) -> None:
+def test_old_client_does_not_limit_attempts(memory: MemoryBroker) -> None:
     assert back(memory, sent(memory).physical_offset, 120, max_reconsume_times=0).code == 0
     assert memory.stored("%DLQ%G") == []
 
 
-def test_a_groups_turns(memory: MemoryBroker) -> None:
+def test_attempts_are_limited_by_the_group(memory: MemoryBroker) -> None:
     group = memory.broker.tables.groups.find("G")
     assert group is not None
     group.retry_max_times = 0
@@ -114,7 +114,7 @@ def test_a_consumer_of_a_unit_marks_its_retry_topic(memory: MemoryBroker) -> Non
     assert topic.topic_sys_flag == 2
 
 
-def test_it_is_counted(memory: MemoryBroker) -> None:
+def test_message_sent_back_is_counted(memory: MemoryBroker) -> None:
     back(memory, sent(memory).physical_offset)
     count = memory.broker.stats.item("SNDBCK_PUT_NUMS", "T@G")
     assert count is not None
@@ -132,19 +132,21 @@ def test_refusals(memory: MemoryBroker) -> None:
     assert (refused.code, refused.remark) == (16, "the broker[127.0.0.1] sending message is forbidden")
 
 
-def test_a_retry_topic_that_takes_nothing(memory: MemoryBroker) -> None:
+def test_unwritable_retry_topic_refuses_messages(memory: MemoryBroker) -> None:
     memory.add_topic("%RETRY%G", perm=4)
     refused = back(memory, sent(memory).physical_offset)
     assert (refused.code, refused.remark) == (16, "the topic[%RETRY%G] sending message is forbidden")
 
 
-def test_a_message_that_is_not_there(memory: MemoryBroker) -> None:
+def test_unknown_offset_is_refused(memory: MemoryBroker) -> None:
     sent(memory)
     refused = back(memory, 10**9)
     assert (refused.code, refused.remark) == (1, f"look message by offset failed, {10**9}")
 
 
-def test_a_store_that_refuses(memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_store_refuses_messages_sent_back(
+    memory: MemoryBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offset = sent(memory).physical_offset
     monkeypatch.setattr(
         memory.broker.store, "put", lambda message: PutResult(PutStatus.SERVICE_NOT_AVAILABLE)
@@ -153,7 +155,7 @@ def test_a_store_that_refuses(memory: MemoryBroker, monkeypatch: pytest.MonkeyPa
     assert (refused.code, refused.remark) == (1, "SERVICE_NOT_AVAILABLE")
 
 
-def test_a_message_goes_round_until_its_turns_are_over(memory: MemoryBroker) -> None:
+def test_message_is_retried_until_its_last_attempt(memory: MemoryBroker) -> None:
     """Pulled, handed back, pulled from the retry topic after its delay, handed back: a dead letter."""
     memory.subscribe("G", "T")
     memory.send("T", b"bad", properties={"TAGS": "a", "UNIQ_KEY": "U"})
@@ -182,7 +184,7 @@ def test_waiting_in_the_schedule_is_counted_for_the_topic_but_not_for_the_broker
     assert [each and each.value for each in counts] == [1, 1], "the broker's is what was sent first"
 
 
-def test_without_a_word_on_turns_the_groups_setting_counts() -> None:
+def test_group_limits_attempts_by_default() -> None:
     memory = MemoryBroker()
     memory.add_topic("T")
     memory.broker.tables.groups.find("G")

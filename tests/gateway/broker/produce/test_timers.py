@@ -58,13 +58,13 @@ def test_recalled_message_is_not_delivered(with_topic: bool) -> None:
     assert bodies(memory) == [b"timed"]
 
 
-def test_recalling_is_off_unless_it_is_allowed() -> None:
+def test_recall_is_disabled_by_default() -> None:
     memory = broker({"recall_message_enable": False})
     answer = recall(memory, set_timer(memory))
     assert (answer.code, answer.remark) == (16, "recall failed, operation is forbidden")
 
 
-def test_a_broker_that_takes_nothing_yet() -> None:
+def test_recall_before_the_start_of_service_is_refused() -> None:
     memory = broker()
     handle = set_timer(memory)
     memory.options.start_accept_send_request_time_stamp = memory.clock.millis() + 1
@@ -98,13 +98,13 @@ def handle_of(memory: MemoryBroker, **changes: Any) -> str:
         ({"time": "9" * 4000}, "recall failed, timestamp invalid"),
     ],
 )
-def test_handles_that_name_nothing_here(changes: dict[str, str], remark: str) -> None:
+def test_foreign_handles_are_refused(changes: dict[str, str], remark: str) -> None:
     memory = broker()
     answer = recall(memory, handle_of(memory, **changes))
     assert (answer.code, answer.remark) == (604, remark)
 
 
-def test_texts_that_are_no_handles() -> None:
+def test_malformed_handles_are_refused() -> None:
     memory = broker()
     answer = recall(memory, "nonsense!")
     assert (answer.code, answer.remark) == (604, "recall handle is invalid")
@@ -112,7 +112,7 @@ def test_texts_that_are_no_handles() -> None:
     assert (answer.code, answer.remark) == (17, "recall failed, the topic[unknown] not exist")
 
 
-def test_a_store_that_takes_no_writes() -> None:
+def test_unwritable_store_refuses_recalls() -> None:
     memory = broker()
     handle = set_timer(memory)
     refused = PutResult(PutStatus.SERVICE_NOT_AVAILABLE)
@@ -121,7 +121,7 @@ def test_a_store_that_takes_no_writes() -> None:
     assert (answer.code, answer.remark) == (1, "recall failed, execute error")
 
 
-def test_a_recall_waits_for_the_disk_where_sends_do() -> None:
+def test_recall_waits_for_the_disk_like_a_send() -> None:
     memory = broker(flush_disk_type=FlushDiskType.SYNC_FLUSH)
     now = memory.clock.millis()
     handle = RecallHandle("T", "broker-a", str(now + 4001), "K1").encode()
@@ -130,7 +130,7 @@ def test_a_recall_waits_for_the_disk_where_sends_do() -> None:
     assert answer.code == 0
 
 
-def test_the_check_point_is_the_standards_56_bytes() -> None:
+def test_checkpoint_has_rocketmqs_56_bytes() -> None:
     memory = broker()
     set_timer(memory)
     memory.wait(1000)
@@ -150,7 +150,7 @@ def test_pending_timers_by_topic() -> None:
     assert table["timingCount"]["T"]["count"] == 2
 
 
-def test_without_a_wheel_there_is_nothing_to_tell() -> None:
+def test_queries_without_a_wheel_are_refused() -> None:
     memory = broker(timer_wheel_enable=False)
     for code, remark in (
         (RequestCode.GET_TIMER_CHECK_POINT, "The checkpoint is null"),
@@ -179,7 +179,7 @@ def test_the_engine_is_the_wheel(ext: dict[str, str] | None, code: int, remark: 
     assert memory.store_options.timer_stop_enqueue is (code != 0)
 
 
-def test_a_recall_by_another_door() -> None:
+def test_recall_by_operation() -> None:
     memory = broker()
     handle = set_timer(memory)
     memory.wait(500)
@@ -191,7 +191,7 @@ def test_a_recall_by_another_door() -> None:
     assert caught.value.reason is Reason.ILLEGAL_OPERATION
 
 
-def test_the_engines_figures_by_another_door() -> None:
+def test_figures_of_the_engine_by_operation() -> None:
     memory = broker()
     assert len(timers.check_point(memory.broker)) == 56
     assert "timingCount" in loads(timers.metrics(memory.broker))

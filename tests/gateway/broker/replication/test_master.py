@@ -46,7 +46,7 @@ def master(group: Group) -> Member:
     return master
 
 
-def test_nothing_comes_before_the_first_report(group: Group, master: Member) -> None:
+def test_nothing_is_sent_before_the_first_report(group: Group, master: Member) -> None:
     slave = HandSlave(group)
     group.wait(10)
     assert slave.got == []
@@ -62,7 +62,7 @@ def test_stored_message_is_pushed_at_once(group: Group, master: Member) -> None:
     assert [one.offset for one in slave.got] == [begin]
 
 
-def test_keep_alives_come_and_silence_ends_the_connection(group: Group, master: Member) -> None:
+def test_keep_alives_are_sent_and_silence_ends_the_connection(group: Group, master: Member) -> None:
     slave = HandSlave(group)
     slave.report(master.store.raw.position)
     group.wait(6)
@@ -72,7 +72,7 @@ def test_keep_alives_come_and_silence_ends_the_connection(group: Group, master: 
     assert master.service.group.replication.server.connections == []
 
 
-def test_a_slave_with_another_log_is_refused_and_that_is_said_once(
+def test_slave_with_another_log_is_refused_and_logged_once(
     group: Group, master: Member, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
@@ -82,14 +82,14 @@ def test_a_slave_with_another_log_is_refused_and_that_is_said_once(
     assert sum("is not served" in record.message for record in caplog.records) == 1
 
 
-def test_so_many_slaves_only(group: Group, master: Member) -> None:
+def test_slaves_are_limited(group: Group, master: Member) -> None:
     master.service.broker.store_options.ha_max_slaves = 1
     first, second = HandSlave(group), HandSlave(group)
     group.net.settle()
     assert (first.is_lost, second.is_lost) == (False, True)
 
 
-def test_a_slave_that_does_not_read_is_not_drowned(group: Group, master: Member) -> None:
+def test_slow_slave_pauses_the_stream(group: Group, master: Member) -> None:
     slave = HandSlave(group)
     slave.pair.server.stuck = True
     slave.report(1)

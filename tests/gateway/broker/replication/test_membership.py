@@ -23,7 +23,7 @@ def brokers(scene: Scene) -> dict[str, dict[int, str]]:
     return {name: dict(data.broker_addrs) for name, data in tables.brokers.items()}
 
 
-def test_a_slave_acts_while_its_master_is_gone() -> None:
+def test_slave_acts_while_its_master_is_lost() -> None:
     scene = Scene()
     assert brokers(scene)["b1"] == {0: "10.0.0.1:10911", 1: "10.0.0.1:11911"}
     assert not scene.acts
@@ -36,7 +36,7 @@ def test_a_slave_acts_while_its_master_is_gone() -> None:
     assert brokers(scene)["b1"].keys() == {0, 1}
 
 
-def test_a_master_that_leaves_in_good_order_is_replaced_at_once() -> None:
+def test_master_that_stops_cleanly_is_replaced_at_once() -> None:
     """The name server tells its slave (905), which need not ask."""
     scene = Scene(sync_broker_member_group_period=3_600_000)
     scene.master.stop()
@@ -76,7 +76,7 @@ def test_timers_go_on_elsewhere() -> None:
     assert scene.other.bodies() == [b"40"]
 
 
-def test_open_transactions_go_elsewhere_and_are_ended_there() -> None:
+def test_open_transactions_move_to_another_broker() -> None:
     scene = Scene(transaction_check_interval=10_000)
     assert scene.send(b"half", TRAN_MSG="true", PGROUP="PG") == 0
     scene.group.wait(1)
@@ -88,7 +88,7 @@ def test_open_transactions_go_elsewhere_and_are_ended_there() -> None:
     assert scene.master.service.broker.transactions._settled.progress == 1
 
 
-def test_while_nobody_takes_them_messages_wait_for_the_master() -> None:
+def test_messages_wait_for_the_master_without_another_broker() -> None:
     scene = Scene()
     scene.send(b"later", DELAY="3")
     scene.other.stop()
@@ -116,7 +116,7 @@ def test_offsets_that_were_committed_to_the_slave_reach_the_master() -> None:
     assert scene.master.committed() == 4
 
 
-def test_readers_stay_with_a_slave_that_acts_and_go_back_when_the_master_is_there() -> None:
+def test_readers_stay_with_an_acting_slave_until_the_master_returns() -> None:
     scene = Scene()
     scene.master.send(3)
     scene.group.wait(1)
@@ -133,7 +133,7 @@ def test_readers_stay_with_a_slave_that_acts_and_go_back_when_the_master_is_ther
     assert released.ext_fields["suggestWhichBrokerId"] == "0"
 
 
-def test_a_slave_that_acts_takes_no_messages() -> None:
+def test_acting_slave_refuses_sends() -> None:
     scene = Scene()
     scene.lose_master()
     answer = scene.slave.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
@@ -176,7 +176,7 @@ def test_a_slave_comes_online_only_when_it_follows() -> None:
     assert scene.slave.bodies() == [b"hello"] * 3
 
 
-def test_members_tell_one_another_where_their_logs_are() -> None:
+def test_members_exchange_replication_addresses() -> None:
     scene = Scene()
     answer = scene.master.ask(RequestCode.EXCHANGE_BROKER_HA_INFO)
     assert answer is not None
@@ -188,7 +188,7 @@ def test_members_tell_one_another_where_their_logs_are() -> None:
 
 
 @pytest.mark.parametrize("compatible", [True, False])
-def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) -> None:
+def test_members_are_queried_in_both_versions(compatible: bool) -> None:
     scene = Scene(compatible_with_old_name_srv=compatible)
     scene.group.wait(40)
     assert brokers(scene)["b1"].keys() == {0, 1}, "heartbeats keep them there"
@@ -201,7 +201,7 @@ def test_members_are_asked_for_in_the_words_of_either_version(compatible: bool) 
     assert replicas.alive == 1
 
 
-def test_a_broker_without_the_setting_is_online_at_once_and_asks_nobody() -> None:
+def test_broker_without_the_setting_is_online_at_once() -> None:
     group = Group()
     master = group.master()
     membership = master.service.group.membership
@@ -211,7 +211,7 @@ def test_a_broker_without_the_setting_is_online_at_once_and_asks_nobody() -> Non
     assert master.service.group.services.is_on
 
 
-def test_a_slave_that_could_not_take_over_tries_again() -> None:
+def test_failed_takeover_of_a_slave_is_retried() -> None:
     scene = Scene()
     timers = scene.slave.service.broker.timers
 
@@ -226,7 +226,7 @@ def test_a_slave_that_could_not_take_over_tries_again() -> None:
     assert scene.acts
 
 
-def test_the_delay_offsets_of_a_slave_that_acts_are_its_own() -> None:
+def test_acting_slave_keeps_its_own_delay_offsets() -> None:
     scene = Scene()
     scene.send(b"later", DELAY="5")
     scene.group.wait(1)
@@ -286,7 +286,7 @@ def test_popped_and_unacknowledged_message_is_redelivered_by_another_broker() ->
     assert scene.master.store.max_offset("%RETRY%G_T", 0) == 0
 
 
-def test_a_slave_that_acts_takes_over_no_tables() -> None:
+def test_acting_slave_copies_no_tables() -> None:
     """A master that is there again, but not registered yet, is behind it."""
     scene = Scene()
     scene.lose_master()

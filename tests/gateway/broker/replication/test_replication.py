@@ -28,7 +28,7 @@ def send(master: Member) -> int | None:
     return None if answer is None else answer.code
 
 
-def test_a_slave_has_what_its_master_has() -> None:
+def test_slave_replicates_its_master() -> None:
     group, master, slave = pair()
     master.send(100, body=b"x" * 100)
     group.wait(1)
@@ -37,7 +37,7 @@ def test_a_slave_has_what_its_master_has() -> None:
     assert slave.bodies() == master.bodies()
 
 
-def test_a_slave_that_comes_late_gets_the_newest_file() -> None:
+def test_late_slave_gets_the_newest_file() -> None:
     group = Group()
     master = group.master()
     master.send(100, body=b"x" * 100)
@@ -48,7 +48,7 @@ def test_a_slave_that_comes_late_gets_the_newest_file() -> None:
 
 
 @pytest.mark.parametrize("who", ["master", "slave"])
-def test_a_slave_that_comes_late_gets_everything_if_either_wants_that(who: str) -> None:
+def test_late_slave_gets_the_whole_log_if_configured(who: str) -> None:
     group = Group()
     master = group.master(ha_copy_whole_log=who == "master")
     master.send(100, body=b"x" * 100)
@@ -58,7 +58,7 @@ def test_a_slave_that_comes_late_gets_everything_if_either_wants_that(who: str) 
     assert slave.bodies() == master.bodies()
 
 
-def test_both_say_how_far_they_are() -> None:
+def test_runtime_info_has_both_offsets() -> None:
     """As `mqadmin haStatus` shows it."""
     group, master, slave = pair()
     master.send(3)
@@ -74,7 +74,7 @@ def test_both_say_how_far_they_are() -> None:
     assert of_slave["lastReadTimestamp"] <= group.clock.millis()
 
 
-def test_a_slave_goes_on_after_its_master_was_away() -> None:
+def test_slave_resumes_after_the_loss_of_its_master() -> None:
     group, master, slave = pair()
     master.send(3)
     master.stop()
@@ -86,7 +86,7 @@ def test_a_slave_goes_on_after_its_master_was_away() -> None:
     assert slave.problem == ""
 
 
-def test_a_slave_goes_on_after_it_was_away() -> None:
+def test_slave_resumes_after_its_own_absence() -> None:
     group, master, slave = pair()
     master.send(3)
     slave.kill()
@@ -149,7 +149,7 @@ def test_slaves_also_get_what_a_master_writes_as_it_stops() -> None:
     assert slave.log() == master.log()
 
 
-def test_a_log_that_parted_from_the_masters_is_left_alone() -> None:
+def test_diverged_log_is_not_changed() -> None:
     group, master, slave = pair()
     master.send(3)
     master.stop()
@@ -191,7 +191,7 @@ def test_a_send_waits_for_the_slave() -> None:
     assert [answer.code for answer in master.talker.take()] == [0]
 
 
-def test_a_send_without_slaves_is_stored_but_said_not_to_be_copied() -> None:
+def test_send_without_slaves_is_stored_but_reported_as_not_replicated() -> None:
     group = Group()
     master = group.master(SYNC, in_sync_replicas=2)
     assert send(master) is None
@@ -200,7 +200,7 @@ def test_a_send_without_slaves_is_stored_but_said_not_to_be_copied() -> None:
     assert master.bodies() == [b"x"]
 
 
-def test_a_send_that_does_not_want_to_wait_does_not() -> None:
+def test_send_can_opt_out_of_waiting() -> None:
     master = Group().master(SYNC, in_sync_replicas=2)
     header = send_header("T", properties={"WAIT": "false"})
     assert master.code(RequestCode.SEND_MESSAGE_V2, header, b"x") == 0
@@ -213,7 +213,7 @@ def test_half_messages_are_waited_for_too() -> None:
     assert master.code(RequestCode.SEND_MESSAGE_V2, header, b"x") == 0
 
 
-def test_too_few_that_keep_up_are_refused_before_anything_is_stored() -> None:
+def test_send_without_enough_slaves_is_refused_before_the_put() -> None:
     master = Group().master(SYNC, in_sync_replicas=2, min_in_sync_replicas=2)
     answer = master.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
     assert answer is not None
@@ -221,7 +221,7 @@ def test_too_few_that_keep_up_are_refused_before_anything_is_stored() -> None:
     assert master.bodies() == []
 
 
-def test_disk_and_slave_are_both_waited_for() -> None:
+def test_send_waits_for_disk_and_slave() -> None:
     """With SYNC_FLUSH everywhere an acknowledged message is on both disks."""
     group, master, slave = pair(SYNC, in_sync_replicas=2, flush_disk_type=FlushDiskType.SYNC_FLUSH)
     assert send(master) == 0
@@ -232,7 +232,7 @@ def test_disk_and_slave_are_both_waited_for() -> None:
     assert [answer.code for answer in master.talker.take()] == [12]
 
 
-def test_without_slaves_the_store_knows_of_nothing() -> None:
+def test_store_has_no_hook_without_slaves() -> None:
     _, master, slave = pair()
     before = master.service.broker.store.on_arrivals
     slave.stop()
@@ -242,7 +242,7 @@ def test_without_slaves_the_store_knows_of_nothing() -> None:
     assert master.service.group.replication.after_read == master.service.broker.store.dispatch
 
 
-def test_a_port_that_is_taken_matters_where_somebody_named_it() -> None:
+def test_port_in_use_is_an_error_only_if_configured() -> None:
     group = Group()
     master = group.master()
 
@@ -268,7 +268,7 @@ def test_a_new_master_address_is_followed() -> None:
     assert slave.service.group.replication.follows
 
 
-def test_the_two_change_places_while_they_run() -> None:
+def test_roles_are_swapped_at_run_time() -> None:
     group, master, slave = pair(ha_copy_whole_log=True)
     master.send(3)
     group.wait(14)

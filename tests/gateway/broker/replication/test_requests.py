@@ -11,7 +11,7 @@ from mqgateway.gateway.codec.headers import (
 from tests.support.gateway.broker.group import Group
 
 
-def test_a_slave_without_the_setting_acts_for_nobody() -> None:
+def test_slave_without_the_setting_never_acts() -> None:
     group = Group()
     group.master()
     slave = group.slave()
@@ -21,7 +21,7 @@ def test_a_slave_without_the_setting_acts_for_nobody() -> None:
     assert not slave.service.group.membership.group.acts
 
 
-def test_a_master_may_say_where_its_log_is_to_any_slave() -> None:
+def test_master_returns_its_replication_address_to_any_slave() -> None:
     group = Group()
     slave = group.slave()
     header = ExchangeHAInfoRequestHeader(
@@ -33,7 +33,7 @@ def test_a_master_may_say_where_its_log_is_to_any_slave() -> None:
     assert (client.ha_address, client.main_address) == ("10.0.0.1:10912", "10.0.0.1:10911")
 
 
-def test_nothing_is_held_back_until_the_master_has_flushed_it() -> None:
+def test_reset_of_the_flush_offset_is_a_no_op() -> None:
     slave = Group().slave()
     header = ResetMasterFlushOffsetHeader(master_flush_offset=5)
     assert slave.code(RequestCode.RESET_MASTER_FLUSH_OFFSET, header) == 0

@@ -40,13 +40,13 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_a_slave_takes_no_messages(scene: Scene) -> None:
+def test_slave_refuses_sends(scene: Scene) -> None:
     answer = scene.slave.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
     assert answer is not None
     assert (answer.code, answer.remark) == (2, BUSY)
 
 
-def test_a_slave_serves_no_pulls_unless_it_may() -> None:
+def test_slave_serves_pulls_only_if_configured() -> None:
     answer = Scene(slave_read_enable=False).slave.pull()
     assert answer is not None
     assert (answer.code, answer.remark) == (2, BUSY)
@@ -66,7 +66,7 @@ def test_without_the_master_readers_wait_here(scene: Scene) -> None:
     assert suggested(scene.slave.pull(0)) == (0, "0", "3")
 
 
-def test_when_the_master_comes_back_readers_go_there(scene: Scene) -> None:
+def test_readers_return_to_a_returned_master(scene: Scene) -> None:
     scene.without_master()
     assert scene.slave.pull(3, SUBSCRIBES | SUSPENDS) is None
     talker = scene.slave.talker
@@ -76,17 +76,17 @@ def test_when_the_master_comes_back_readers_go_there(scene: Scene) -> None:
     assert suggested(answer) == (20, "0", "3")
 
 
-def test_offsets_are_not_corrected_where_the_slave_may_be_behind(scene: Scene) -> None:
+def test_offsets_are_not_corrected_on_a_slave_that_may_lag(scene: Scene) -> None:
     scene.without_master()
     assert suggested(scene.slave.pull(900)) == (20, "0", "900")
 
 
-def test_offsets_are_corrected_where_that_is_asked_for() -> None:
+def test_offsets_are_corrected_if_configured() -> None:
     scene = Scene(offset_check_in_slave=True).without_master()
     assert suggested(scene.slave.pull(900)) == (21, "0", "3")
 
 
-def test_readers_of_a_group_whose_broker_this_is_go_to_the_master_unless_they_are_far_behind(
+def test_readers_are_sent_to_the_master_unless_they_lag_far(
     scene: Scene,
 ) -> None:
     broker = scene.slave.service.broker

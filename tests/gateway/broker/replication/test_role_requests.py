@@ -51,7 +51,7 @@ def slave() -> Member:
 
 
 class Scripted:
-    """A broker in a role, and who may write; notes which function is reached."""
+    """A broker in a role; records which request function is reached."""
 
     refusal = "not now"
 
@@ -98,7 +98,7 @@ def test_broker_that_may_not_write_serves_only_requests_without_writes(kind: Rol
 
 @pytest.mark.parametrize("needs", Needs)
 @pytest.mark.parametrize("kind", [RoleKind.SLAVE, RoleKind.ACTING])
-def test_a_slave_refuses_what_needs_a_master_or_who_acts(kind: RoleKind, needs: Needs) -> None:
+def test_slave_refuses_requests_that_need_a_master(kind: RoleKind, needs: Needs) -> None:
     broker = Scripted(kind)
     refused = {Needs.MASTER, Needs.MASTER_OR_OTHER}
     if kind is RoleKind.SLAVE:
@@ -108,7 +108,7 @@ def test_a_slave_refuses_what_needs_a_master_or_who_acts(kind: RoleKind, needs: 
 
 @pytest.mark.parametrize("kind", [RoleKind.MASTER, RoleKind.FENCED, RoleKind.SLAVE, RoleKind.ACTING])
 @pytest.mark.parametrize("use", [Use.RECEIVE, Use.RECEIVE_LITE, Use.CONNECT])
-def test_a_translated_request_is_judged_as_any_other_and_gets_its_permit(use: Use, kind: RoleKind) -> None:
+def test_translated_request_is_checked_and_gets_its_permit(use: Use, kind: RoleKind) -> None:
     broker, permits = Scripted(kind), []
 
     def translate(operations: Operations, permit: Permit, call: Call) -> Any:
@@ -129,7 +129,7 @@ def test_a_translated_request_is_judged_as_any_other_and_gets_its_permit(use: Us
         assert (permit.use, permit.connection, permit.now, given) == (use, call.peer, 5, operations)
 
 
-def test_a_fenced_broker_takes_no_messages(member: Member) -> None:
+def test_fenced_broker_refuses_sends(member: Member) -> None:
     end = member.store.max_physical_offset
     answer = member.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
     assert answer is not None
@@ -157,7 +157,7 @@ def test_a_fenced_broker_acknowledges_nothing_else(member: Member) -> None:
     assert member.service.broker.tables.topics.get("new") is None
 
 
-def test_a_fenced_broker_is_read_and_notes_nothing(member: Member) -> None:
+def test_fenced_broker_serves_reads_and_records_nothing(member: Member) -> None:
     answer = member.pull(0, COMMITS | SUBSCRIBES, commit_offset=2)
     assert answer is not None
     assert (answer.code, answer.ext_fields["nextBeginOffset"]) == (0, "3")
@@ -185,7 +185,7 @@ def test_pulls_may_wait_at_a_fenced_broker_until_its_role_changes(member: Member
     assert answer.code == ResponseCode.PULL_NOT_FOUND
 
 
-def test_a_master_that_is_to_be_takes_nothing_until_it_is_ready(slave: Member) -> None:
+def test_new_master_refuses_writes_until_it_is_ready(slave: Member) -> None:
     slave.service.broker.role.become(RoleKind.MASTER, epoch=1)
     answer = slave.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"x")
     assert answer is not None

@@ -78,7 +78,7 @@ def test_the_configured_master_is_followed(scene: Scene) -> None:
     assert scene.slave.ha_status()["haClientRuntimeInfo"]["masterAddr"] == f"10.0.0.1:{PORT}"
 
 
-def test_silence_is_broken_and_then_ended(scene: Scene) -> None:
+def test_silent_master_gets_reports_and_is_then_dropped(scene: Scene) -> None:
     scene.group.wait(6)
     assert scene.master.reports == [0, 0]
     scene.group.wait(15)
@@ -127,7 +127,7 @@ def test_with_sync_flush_only_what_is_on_disk_is_acknowledged() -> None:
     assert scene.master.reports == [0]
 
 
-def test_a_master_that_is_not_there_is_tried_again() -> None:
+def test_unreachable_master_is_retried() -> None:
     group = Group()
     slave = group.slave(ha_master_address=f"10.0.0.1:{PORT}")
     group.wait(6)
@@ -137,7 +137,7 @@ def test_a_master_that_is_not_there_is_tried_again() -> None:
     assert master.came == 1
 
 
-def test_a_stopped_slave_follows_nobody(scene: Scene) -> None:
+def test_stopped_slave_follows_no_master(scene: Scene) -> None:
     scene.slave.stop()
     scene.group.wait(10)
     assert (scene.master.came, scene.master.transport) == (1, None)

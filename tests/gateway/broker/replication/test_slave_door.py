@@ -1,4 +1,4 @@
-"""The port for slaves, and who comes to it: slaves by hand, slaves of ours, and strangers."""
+"""The port for slaves, and its peers: slaves by hand, slaves of ours, and strangers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def ask(group: Group, who: Credentials | None = None) -> RemotingCommand:
     return answer
 
 
-def test_a_stranger_gets_nothing_and_takes_no_place(
+def test_stranger_gets_nothing_and_uses_no_slot(
     group: Group, master: Member, caplog: pytest.LogCaptureFixture
 ) -> None:
     strangers = [HandSlave(group, STRANGER) for _ in range(20)]
@@ -84,9 +84,7 @@ def test_a_stranger_gets_nothing_and_takes_no_place(
     assert sum("haAllowedSlaves" in record.message for record in caplog.records) == 1
 
 
-def test_a_member_of_the_group_is_let_in_wherever_name_servers_say_it_is(
-    group: Group, master: Member
-) -> None:
+def test_member_is_admitted_at_its_registered_address(group: Group, master: Member) -> None:
     slave = group.slave()
     assert slave.store.raw.position == 0, "it comes from an address that is not its own"
     hand = HandSlave(group, "10.0.0.1")
@@ -98,7 +96,7 @@ def test_a_member_of_the_group_is_let_in_wherever_name_servers_say_it_is(
     assert again.got
 
 
-def test_a_slave_that_registers_later_is_let_in_then(group: Group, master: Member) -> None:
+def test_slave_is_admitted_once_it_registers(group: Group, master: Member) -> None:
     hand = HandSlave(group, "10.0.0.1")
     hand.report(0)
     assert hand.is_lost, "that the master itself has this address says nothing"
@@ -135,7 +133,7 @@ def test_unidentified_connections_are_limited_in_time_and_number(group: Group, m
     assert not server_of(master).connections
 
 
-def test_with_acting_masters_who_asks_where_the_log_is_may_follow(group: Group) -> None:
+def test_host_that_queried_the_address_is_admitted_with_acting_masters(group: Group) -> None:
     master = group.master(ha_allowed_slaves="", enable_slave_acting_master=True)
     assert "haTicket" not in ask(group).ext_fields
     hand = HandSlave(group, STRANGER)
@@ -159,7 +157,7 @@ def test_only_tickets_count_with_authentication(group: Group, guarded: Member) -
     assert thief.is_lost, "a ticket is good once"
 
 
-def test_a_slave_of_ours_follows_with_a_ticket(group: Group, guarded: Member) -> None:
+def test_slave_with_a_ticket_is_admitted(group: Group, guarded: Member) -> None:
     root = Credentials("inner", "hidden")
     slave = Member(group, 11911, BrokerRole.SLAVE, 1, **ACCESS)
     group.wait(12)
@@ -168,7 +166,7 @@ def test_a_slave_of_ours_follows_with_a_ticket(group: Group, guarded: Member) ->
     assert root.access_key == "inner"
 
 
-def test_a_slave_without_the_masters_credentials_does_not(group: Group, guarded: Member) -> None:
+def test_slave_without_credentials_is_refused(group: Group, guarded: Member) -> None:
     other = '{"accessKey":"inner","secretKey":"other"}'
     slave = Member(
         group, 11911, BrokerRole.SLAVE, 1, **ACCESS | {"inner_client_authentication_credentials": other}
@@ -178,7 +176,7 @@ def test_a_slave_without_the_masters_credentials_does_not(group: Group, guarded:
     assert not server_of(guarded).connections
 
 
-def test_a_slave_of_the_standard_may_be_allowed_by_its_address(group: Group) -> None:
+def test_rocketmq_slave_can_be_allowed_by_its_address(group: Group) -> None:
     master = Member(
         group, 10911, BrokerRole.ASYNC_MASTER, 0, **ACCESS | {"ha_allowed_slaves": "192.168.6.0/24"}
     )

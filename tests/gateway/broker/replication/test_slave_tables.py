@@ -70,7 +70,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_every_table_is_taken_over(scene: Scene) -> None:
+def test_all_tables_are_copied(scene: Scene) -> None:
     scene.round()
     broker = scene.memory.broker
     assert broker.tables.topics.names() == ["N"]
@@ -96,7 +96,7 @@ def test_adopted_tables_are_written_to_files(scene: Scene) -> None:
     assert "T" in loads(read("/store/config/messageRequestMode.json"))["messageRequestModeMap"]
 
 
-def test_rounds_come_by_the_interval(scene: Scene) -> None:
+def test_rounds_follow_the_interval(scene: Scene) -> None:
     scene.tables.tick()
     scene.tables.tick()
     assert len(scene.asked) == 5
@@ -109,7 +109,7 @@ def test_rounds_come_by_the_interval(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "10.0.0.2:10911"])
-def test_without_a_master_nobody_is_asked(scene: Scene, address: str) -> None:
+def test_nothing_is_requested_without_a_master(scene: Scene, address: str) -> None:
     scene.tables.master_address = address
     scene.round()
     assert scene.asked == []
@@ -119,7 +119,7 @@ def test_without_a_master_nobody_is_asked(scene: Scene, address: str) -> None:
     "answer",
     [7, {"topicConfigTable": {"X": {"perm": 6}}, "dataVersion": {"counter": 1}}, [1]],
 )
-def test_a_table_that_cannot_be_had_does_not_hinder_the_others(scene: Scene, answer: object) -> None:
+def test_failed_table_does_not_block_the_others(scene: Scene, answer: object) -> None:
     scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = answer
     before = scene.memory.broker.tables.topics.names()
     scene.round()
@@ -127,9 +127,7 @@ def test_a_table_that_cannot_be_had_does_not_hinder_the_others(scene: Scene, ans
     assert scene.memory.broker.delays.offsets == {3: 7}
 
 
-def test_a_master_that_is_gone_is_asked_no_more_in_this_round(
-    scene: Scene, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_loss_of_the_master_ends_the_round(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.told[RequestCode.GET_ALL_TOPIC_CONFIG] = PeerGone("gone")
     scene.round()
     scene.round()
@@ -140,7 +138,7 @@ def test_a_master_that_is_gone_is_asked_no_more_in_this_round(
     assert scene.memory.broker.tables.topics.names() == ["N"]
 
 
-def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
+def test_slave_copies_topics_and_offsets() -> None:
     """And keeps what was committed to it while the master was away, until that has news."""
     group = Group()
     master = group.master()
@@ -161,7 +159,7 @@ def test_a_slave_hears_of_topics_and_offsets_of_its_master() -> None:
     assert slave.committed() == 6
 
 
-def test_topic_that_the_master_deleted_goes_with_its_queues_and_offsets(scene: Scene) -> None:
+def test_topic_deleted_by_the_master_loses_queues_and_offsets(scene: Scene) -> None:
     broker = scene.memory.broker
     scene.memory.add_topic("T")
     scene.memory.broker.store.gate = None

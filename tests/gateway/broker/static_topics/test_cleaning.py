@@ -34,33 +34,33 @@ def clean_all(brokers: Cluster) -> dict[str, list[str]]:
     }
 
 
-def test_item_continued_by_the_next_broker_is_forgotten_by_the_first() -> None:
+def test_item_that_moved_on_is_removed_by_its_first_broker() -> None:
     brokers = moved("a", "b", "c")
     assert clean_all(brokers) == {"b": ["a", "b", "c"], "c": ["a", "b", "c"]}
     assert brokers.read("c") == [(0, b"x"), (10_000, b"x"), (20_000, b"x")]
 
 
-def test_a_first_piece_without_messages_is_forgotten() -> None:
+def test_first_item_without_messages_is_removed() -> None:
     brokers = moved("a", "b")
     brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers) == {"a": ["a", "b"], "b": ["b"]}
     assert brokers.read("b", 0) == [(10_000, b"x")]
 
 
-def test_a_first_piece_of_its_own_is_looked_at_here() -> None:
+def test_own_first_item_is_checked_locally() -> None:
     brokers = moved("a", "b", "a")
     brokers["a"].broker.store.admin.delete_topics([TOPIC])
     assert clean_all(brokers)["a"] == ["b", "a"]
 
 
-def test_nothing_is_forgotten_of_what_cannot_be_asked() -> None:
+def test_items_of_unreachable_brokers_are_kept() -> None:
     brokers = moved("a", "b", "c")
     brokers["a"].broker.store.admin.delete_topics([TOPIC])
     brokers.down = {"a", "c"}
     assert clean_all(brokers) == {"a": ["a", "b"], "b": ["a", "b", "c"], "c": ["a", "b", "c"]}
 
 
-def test_a_leader_of_another_state_is_not_believed() -> None:
+def test_leader_in_another_state_is_ignored() -> None:
     brokers = moved("a", "b", "c")
     mapping = brokers["c"].broker.tables.mappings.table[TOPIC]
     mapping.epoch += 1
@@ -74,7 +74,7 @@ def test_mapping_that_was_not_moved_is_kept() -> None:
 
 
 @pytest.mark.parametrize(("hours", "expected"), [("{}", True), ("x; {} ", True), ("", False), ("99", False)])
-def test_the_hours_are_those_for_old_files(hours: str, expected: bool) -> None:
+def test_hours_are_those_of_deletion_of_files(hours: str, expected: bool) -> None:
     broker = MemoryBroker()
     hour = datetime.fromtimestamp(broker.clock.millis() / 1000).hour
     broker.store_options.delete_when = hours.format(hour)

@@ -22,13 +22,13 @@ def cluster(*leaders: str) -> Cluster:
 
 
 def put(brokers: Cluster, name: str, message: NewMessage) -> Sent | Steps[Sent]:
-    """The operation, as any door calls it."""
+    """Call the operation like a front end."""
     member = brokers[name]
     return send(member.broker, message, member.producer, brokers.clock.millis())
 
 
 @pytest.mark.parametrize("queue_id", [1, -1])
-def test_the_outcome_of_a_send_is_about_the_queue(queue_id: int) -> None:
+def test_outcome_of_a_send_is_mapped_to_the_queue(queue_id: int) -> None:
     brokers = cluster("b", "a")
     brokers.fill("a", b"0", queue_id=1)
     brokers.move(1, "b")
@@ -44,7 +44,7 @@ def test_the_outcome_of_a_send_is_about_the_queue(queue_id: int) -> None:
     assert refusal.value.reason is Reason.NOT_LEADER_FOR_QUEUE
 
 
-def test_so_is_one_that_is_waited_for() -> None:
+def test_pending_outcome_is_mapped_to_the_queue() -> None:
     brokers = Cluster("a", "b", store_options={"flush_disk_type": FlushDiskType.SYNC_FLUSH})
     brokers.create("b", "a")
     request = new_message(TOPIC, queue_id=1, properties={"WAIT": "true"})
@@ -58,9 +58,7 @@ def test_so_is_one_that_is_waited_for() -> None:
 
 @pytest.mark.parametrize("code", [RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE])
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_a_static_topic_is_answered_as_the_brokers_queue_but_for_number_and_offset(
-    code: RequestCode, is_batch: bool
-) -> None:
+def test_answer_differs_only_in_queue_and_offset(code: RequestCode, is_batch: bool) -> None:
     """Queue 2 of the topic is queue 1 of the broker; its second piece is queue 2."""
     body = batch_body((b"1", {"UNIQ_KEY": "A"}), (b"2", {"UNIQ_KEY": "B"})) if is_batch else b"x"
     answers = []
@@ -77,14 +75,14 @@ def test_a_static_topic_is_answered_as_the_brokers_queue_but_for_number_and_offs
     assert static.ext == plain.ext | {"queueOffset": str(2 * BLOCK + 1)}
 
 
-def test_a_message_is_stored_in_the_brokers_queue_and_told_as_in_the_topics() -> None:
+def test_message_is_stored_in_the_brokers_queue() -> None:
     brokers = cluster("b", "a", "a")
     assert brokers.fill("a", b"x", b"y", queue_id=2) == [0, 1]
     assert [message.body for message in brokers["a"].stored(TOPIC, 1)] == [b"x", b"y"]
     assert brokers.read("a", queue_id=2) == [(0, b"x"), (1, b"y")]
 
 
-def test_a_large_batch_is_told_as_in_the_topic_too() -> None:
+def test_outcome_of_a_large_batch_is_mapped() -> None:
     brokers = cluster("b", "a", "a")
     body = batch_body(*[(bytes(100), {})] * 500)
     answer = brokers["a"].send(TOPIC, body, properties={}, queue_id=2, batch=True)
@@ -92,7 +90,7 @@ def test_a_large_batch_is_told_as_in_the_topic_too() -> None:
     assert brokers["a"].broker.store.max_offset(TOPIC, 1) == 500
 
 
-def test_a_producer_may_leave_the_choice_to_the_broker() -> None:
+def test_broker_chooses_the_queue() -> None:
     brokers = cluster("b", "a")
     answer = brokers["a"].send(TOPIC, queue_id=-1)
     assert (answer.code, answer.ext["queueId"]) == (0, "1")
@@ -113,7 +111,7 @@ def test_a_queue_that_another_broker_leads_is_refused(queue_id: int) -> None:
     )
 
 
-def test_messages_keep_their_order_wherever_the_queue_goes() -> None:
+def test_messages_keep_their_order_when_the_queue_moves() -> None:
     brokers = cluster("a")
     expected = []
     for turn, name in enumerate(("a", "b", "c", "b", "a")):
@@ -136,7 +134,7 @@ def test_a_queue_may_be_on_one_broker_twice() -> None:
     assert brokers.read("a") == [(0, b"1"), (2 * BLOCK, b"2")]
 
 
-def test_no_more_is_read_of_a_piece_than_belongs_to_the_queue() -> None:
+def test_read_ends_at_the_end_of_the_item() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1", b"2")
     brokers.move(0, "b", end=True)
@@ -153,7 +151,7 @@ def test_no_more_is_read_of_a_piece_than_belongs_to_the_queue() -> None:
     assert not brokers.asked
 
 
-def test_the_offset_is_told_later_while_it_is_not_known_where_a_piece_begins() -> None:
+def test_offset_is_unknown_until_the_item_has_a_start() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b", begin=False)
@@ -161,7 +159,7 @@ def test_the_offset_is_told_later_while_it_is_not_known_where_a_piece_begins() -
     assert brokers.read("b") == [(0, b"1")]
 
 
-def test_a_pull_waits_for_messages_of_the_last_piece() -> None:
+def test_pull_waits_in_the_last_item() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b")
@@ -173,7 +171,7 @@ def test_a_pull_waits_for_messages_of_the_last_piece() -> None:
     assert waiting.ext["nextBeginOffset"] == str(BLOCK + 1)
 
 
-def test_a_pull_at_the_end_of_a_piece_goes_on_at_once() -> None:
+def test_pull_at_the_end_of_an_item_is_answered_at_once() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b")
@@ -194,7 +192,7 @@ def test_pull_outside_the_offsets_returns_the_nearest() -> None:
     assert behind.ext["maxOffset"] == str(BLOCK + 1)
 
 
-def test_a_commit_that_comes_with_a_pull_is_of_the_brokers_queue() -> None:
+def test_commit_with_a_pull_is_mapped_to_the_brokers_queue() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b")
@@ -205,7 +203,7 @@ def test_a_commit_that_comes_with_a_pull_is_of_the_brokers_queue() -> None:
     assert not brokers["a"].broker.tables.offsets.queues_of("G", TOPIC)
 
 
-def test_a_broker_that_cannot_be_asked_is_named() -> None:
+def test_unreachable_broker_is_named() -> None:
     brokers = cluster("a")
     brokers.fill("a", b"1")
     brokers.move(0, "b")
@@ -224,7 +222,7 @@ def test_a_refusal_of_the_other_broker_is_named() -> None:
     assert (answer.remark or "").startswith("broker a answers 17, topic[static] not exist")
 
 
-def test_other_topics_are_not_concerned() -> None:
+def test_other_topics_are_not_affected() -> None:
     brokers = cluster("a")
     brokers["a"].add_topic("T")
     brokers["a"].subscribe("G2", "T")

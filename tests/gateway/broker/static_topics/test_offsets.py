@@ -66,17 +66,17 @@ def known_group(brokers: Cluster) -> Cluster:
     return brokers
 
 
-def test_the_ends_are_those_of_the_first_and_the_last_piece() -> None:
+def test_ends_are_those_of_the_first_and_last_item() -> None:
     brokers = moved()
     assert ends(brokers, "b") == [0, 2 * BLOCK + 1]
     assert ends(brokers, "c", 1) == [0, 0]
 
 
-def test_the_end_is_that_of_the_last_piece_whose_begin_is_known() -> None:
+def test_end_is_that_of_the_last_item_with_a_start() -> None:
     assert ends(moved(begin=False), "b") == [0, BLOCK]
 
 
-def test_the_earliest_message_is_looked_for_in_the_first_piece() -> None:
+def test_earliest_message_is_in_the_first_item() -> None:
     brokers = moved()
     header = GetEarliestMsgStoretimeRequestHeader(topic=TOPIC, queue_id=0)
     answer = brokers["b"].ask(RequestCode.GET_EARLIEST_MSG_STORETIME, header)
@@ -95,7 +95,7 @@ def test_the_earliest_message_is_looked_for_in_the_first_piece() -> None:
         (-500, 2 * BLOCK + 1, 1),
     ],
 )
-def test_a_time_is_found_in_any_piece(ago: int, lower: int, upper: int, end: bool) -> None:
+def test_time_is_found_in_any_item(ago: int, lower: int, upper: int, end: bool) -> None:
     """With `UPPER`, a mapping item with one message looks like an empty one."""
     brokers = moved(end=end)
     millis = brokers.clock.millis() - ago
@@ -103,14 +103,14 @@ def test_a_time_is_found_in_any_piece(ago: int, lower: int, upper: int, end: boo
     assert search(brokers, millis, BoundaryType.UPPER) == upper
 
 
-def test_a_late_message_of_the_last_piece_is_found_from_above() -> None:
+def test_upper_search_finds_a_late_message_of_the_last_item() -> None:
     brokers = moved()
     brokers.clock.advance(1000)
     brokers.fill("b", b"4")
     assert search(brokers, brokers.clock.millis(), BoundaryType.UPPER) == 2 * BLOCK + 1
 
 
-def test_an_offset_is_committed_where_it_lies() -> None:
+def test_offset_is_committed_in_its_item() -> None:
     brokers = known_group(moved())
     assert committed(brokers).code == 22
     for offset in (2, 2 * BLOCK + 1):
@@ -120,7 +120,7 @@ def test_an_offset_is_committed_where_it_lies() -> None:
     assert brokers["b"].broker.tables.offsets.queues_of("G", TOPIC) == {0: 1}
 
 
-def test_nothing_committed_is_nothing_found() -> None:
+def test_uncommitted_offset_is_not_found() -> None:
     answer = committed(moved())
     assert (answer.code, answer.remark) == (22, "Not found, maybe this group consumer boot first")
 
@@ -130,7 +130,7 @@ def test_a_refused_commit_of_another_broker_is_passed_on() -> None:
     assert answer.code == 26
 
 
-def test_a_queue_that_never_moved_is_a_brokers_queue() -> None:
+def test_unmoved_queue_is_served_like_a_brokers_queue() -> None:
     brokers = known_group(moved())
     member = brokers["c"].broker
     member.tables.offsets.commit("G", TOPIC, 0, 7)
@@ -150,14 +150,14 @@ def test_request_for_a_queue_led_by_another_broker_is_refused() -> None:
     assert answers[1].remark == "static-0 does not exit in request process of current broker a"
 
 
-def test_the_brokers_own_queue_is_asked_for_with_lo_false() -> None:
+def test_lo_false_selects_the_brokers_own_queue() -> None:
     brokers = moved()
     header = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0, lo=False)
     assert brokers["a"].ask(MAX, header).ext["offset"] == "2"
 
 
 @pytest.mark.parametrize("name", ["a", "c"])
-def test_a_broker_that_is_down_is_an_error_and_not_an_offset(name: str) -> None:
+def test_unreachable_broker_is_an_error(name: str) -> None:
     brokers = moved()
     brokers.down.add(name)
     answer = committed(brokers)

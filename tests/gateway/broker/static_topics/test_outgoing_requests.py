@@ -63,7 +63,7 @@ def world() -> World:
     return World()
 
 
-def test_a_pull_is_of_the_brokers_own_queue_and_its_answer_typed(world: World) -> None:
+def test_pull_reads_the_brokers_own_queue(world: World) -> None:
     world.answer = RemotingCommand.response(0, body=b"x", remark="FOUND", ext=OFFSETS)
     request = pull_request(queue_id=6, offset=3, expression="a")
     outcome = world.outcome(outgoing_requests.pull, PIECE, request)
@@ -145,16 +145,14 @@ def test_forwarded_pull_of_another_protocol_waits_and_commits_not(
         (PeerGone("refused"), "broker b does not answer: refused"),
     ],
 )
-def test_a_broker_that_is_no_help_is_told_of(
-    world: World, reply: RemotingCommand | Exception, message: str
-) -> None:
+def test_refusing_broker_is_named(world: World, reply: RemotingCommand | Exception, message: str) -> None:
     world.answer = reply
     error = world.outcome(outgoing_requests.pull, PIECE, pull_request())
     assert isinstance(error, OperationError)
     assert (error.reason, message in error.message) == (Reason.SYSTEM_ERROR, True)
 
 
-def test_each_question_gets_its_number(world: World) -> None:
+def test_each_query_returns_its_number(world: World) -> None:
     world.answer = answer(0, offset=41, timestamp=42)
     assert world.outcome(outgoing_requests.max_offset, "T", PIECE) == 41
     assert world.outcome(outgoing_requests.min_offset, "T", PIECE) == 41
@@ -169,7 +167,7 @@ def test_each_question_gets_its_number(world: World) -> None:
     )
 
 
-def test_a_refusal_to_tell_or_take_an_offset_keeps_its_reason(world: World) -> None:
+def test_refusal_of_an_offset_request_keeps_its_reason(world: World) -> None:
     world.answer = answer(22, "nothing")
     error = world.outcome(outgoing_requests.query_offset, "G", "T", PIECE)
     assert (error.reason, error.message) == (Reason.QUERY_NOT_FOUND, "nothing")
@@ -182,7 +180,7 @@ def test_a_refusal_to_tell_or_take_an_offset_keeps_its_reason(world: World) -> N
         assert world.outcome(outgoing_requests.update_offset, "G", "T", PIECE, 3) is is_taken
 
 
-def test_bodies_that_cannot_be_had_are_told_of(world: World) -> None:
+def test_refusals_of_queries_are_reported(world: World) -> None:
     world.answer = answer(17, "no such topic")
     for ask in (outgoing_requests.queue_ends, outgoing_requests.mapping_of):
         error = world.outcome(ask, "T", "b")

@@ -8,7 +8,7 @@ from mqgateway.gateway.broker.static_topics.state import LogicalQueue, led_queue
 from tests.support.gateway.broker.clusters import TOPIC, Cluster
 
 
-def test_queues_of_static_topics_are_served_by_who_leads_them() -> None:
+def test_queues_are_served_by_their_leader() -> None:
     brokers = Cluster("a", "b")
     brokers.create("a", "b")
     mappings = brokers["a"].broker.tables.mappings
@@ -24,7 +24,7 @@ def test_queues_of_static_topics_are_served_by_who_leads_them() -> None:
         assert refusal.value.reason is Reason.NOT_LEADER_FOR_QUEUE
 
 
-def test_a_queue_knows_its_pieces() -> None:
+def test_queue_has_its_mapping_items() -> None:
     pieces = [Piece(0, 1, "a", 0, 0, 5), Piece(1, 0, "b", 100), Piece(2, 2, "a", -1)]
     queue = LogicalQueue(TOPIC, "a", 7, pieces)
     assert (queue.leader, queue.at(-1), queue.at(100)) == (pieces[2], pieces[0], pieces[1])

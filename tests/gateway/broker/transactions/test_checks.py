@@ -16,7 +16,7 @@ def check(number: int, group: str = "PG") -> CheckBack:
 
 
 class Asked(RemotingOutgoing):
-    """The way to a client, which notes what it is asked."""
+    """Channel to a client that records the broker's checks."""
 
     def __init__(self, peer: FakePeer, asked: list[tuple[str, int, str]]) -> None:
         super().__init__(peer, CURRENT_VERSION)
@@ -27,7 +27,7 @@ class Asked(RemotingOutgoing):
         self.asked.append((self.address, check.number, broker_name))
 
 
-def test_the_clients_of_a_group_are_asked_in_turn() -> None:
+def test_clients_of_a_group_are_queried_in_turn() -> None:
     memory = MemoryBroker()
     peers = [FakePeer(f"10.0.0.{number}:4001") for number in range(3)]
     asked: list[tuple[str, int, str]] = []

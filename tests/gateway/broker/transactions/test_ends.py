@@ -59,7 +59,7 @@ class Talk(MemoryBroker):
         return self.ask(RequestCode.END_TRANSACTION, header, oneway=oneway)
 
     def round(self, millis: int = 31_000) -> None:
-        """Time for one round of questions; each second is a beat."""
+        """Advance the clock by one round of checks, with a tick each second."""
         broker = self.broker
         for _ in range(0, millis, 1000):
             self.clock.advance(1000)
@@ -82,7 +82,7 @@ class Talk(MemoryBroker):
         return self.ask(RequestCode.END_TRANSACTION, header, peer=peer)
 
 
-def test_a_half_message_is_answered_as_any_other() -> None:
+def test_half_message_is_answered_like_any_other() -> None:
     talk = Talk()
     answer = talk.send_half()
     assert answer.code == 0
@@ -99,7 +99,7 @@ def test_a_half_message_is_answered_as_any_other() -> None:
     assert talk.broker.transactions.counts.table == {"T": 1}
 
 
-def test_a_commit_brings_the_message_to_its_queue() -> None:
+def test_commit_moves_the_message_to_its_queue() -> None:
     talk = Talk()
     sent = talk.send_half(TAGS="red")
     assert talk.end(sent).code == 0
@@ -111,7 +111,7 @@ def test_a_commit_brings_the_message_to_its_queue() -> None:
     assert talk.broker.transactions.counts.table == {"T": 0}
 
 
-def test_a_rollback_brings_nothing() -> None:
+def test_rollback_delivers_nothing() -> None:
     talk = Talk()
     assert talk.end(talk.send_half(), ROLLBACK).code == 0
     talk.round(90_000)
@@ -154,7 +154,7 @@ def test_an_end_that_names_another_message_is_refused(
 
 
 @pytest.mark.parametrize("outcome", [-1, 4, 1000])
-def test_an_end_that_is_none_is_refused(outcome: int) -> None:
+def test_invalid_end_is_refused(outcome: int) -> None:
     talk = Talk()
     answer = talk.end(talk.send_half(), outcome)
     assert (answer.code, answer.remark) == (ResponseCode.SYSTEM_ERROR, "commitOrRollback field wrong")
@@ -177,7 +177,7 @@ def test_commit_after_the_immunity_time_has_to_wait_for_the_check() -> None:
     assert len(talk.stored("T", 2)) == 1
 
 
-def test_the_question_is_what_a_client_reads() -> None:
+def test_check_is_readable_by_a_client() -> None:
     talk = Talk()
     talk.send_half()
     talk.round()
@@ -200,7 +200,7 @@ def test_the_question_is_what_a_client_reads() -> None:
     assert message.properties["TRANSACTION_CHECK_TIMES"] == "1"
 
 
-def test_an_answer_to_a_question_ends_the_transaction() -> None:
+def test_answer_to_a_check_ends_the_transaction() -> None:
     talk = Talk()
     talk.send_half(b"a")
     talk.send_half(b"b")
@@ -213,7 +213,7 @@ def test_an_answer_to_a_question_ends_the_transaction() -> None:
     assert [each.body for each in talk.stored("T", 2)] == [b"a"]
 
 
-def test_all_of_a_group_are_asked_in_turn() -> None:
+def test_members_of_a_group_are_queried_in_turn() -> None:
     talk = Talk()
     other = FakePeer("10.0.0.3:4003")
     talk.join(other)
@@ -223,7 +223,7 @@ def test_all_of_a_group_are_asked_in_turn() -> None:
     assert len(talk.producer.sent) == len(other.sent) == 3
 
 
-def test_another_of_the_group_answers_when_the_sender_is_gone() -> None:
+def test_other_member_answers_for_a_lost_sender() -> None:
     talk = Talk()
     other = FakePeer("10.0.0.3:4003")
     talk.send_half()
@@ -235,7 +235,7 @@ def test_another_of_the_group_answers_when_the_sender_is_gone() -> None:
     assert len(talk.stored("T", 2)) == 1
 
 
-def test_a_group_that_comes_back_late_is_still_asked() -> None:
+def test_late_group_is_still_checked() -> None:
     talk = Talk(transaction_check_max=2)
     talk.send_half()
     talk.producer.lose()
@@ -249,7 +249,7 @@ def test_a_group_that_comes_back_late_is_still_asked() -> None:
     assert len(talk.stored("T", 2)) == 1
 
 
-def test_a_question_goes_nowhere_when_everybody_just_left() -> None:
+def test_check_without_members_is_dropped() -> None:
     talk = Talk()
     talk.send_half()
     talk.clock.advance(31_000)
@@ -259,7 +259,7 @@ def test_a_question_goes_nowhere_when_everybody_just_left() -> None:
     assert talk.producer.sent == []
 
 
-def test_questions_that_stay_unanswered_end() -> None:
+def test_unanswered_checks_end() -> None:
     talk = Talk(transaction_check_max=2, transaction_check_interval=10_000)
     talk.send_half()
     talk.round(60_000)
@@ -318,7 +318,7 @@ def test_a_commit_that_cannot_be_delivered_is_illegal() -> None:
     assert answer.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_a_store_that_is_closed_ends_nothing() -> None:
+def test_closed_store_refuses_ends() -> None:
     talk = Talk()
     sent = talk.send_half()
     talk.broker.store.stop()
@@ -330,7 +330,7 @@ def test_a_store_that_is_closed_ends_nothing() -> None:
         )
 
 
-def test_a_broker_may_refuse_transactions() -> None:
+def test_broker_can_refuse_transactions() -> None:
     talk = Talk(reject_transaction_message=True)
     answer = talk.send_half()
     assert answer.code == ResponseCode.NO_PERMISSION
@@ -346,14 +346,14 @@ def test_message_sent_back_by_an_old_client_is_not_a_half_message() -> None:
     assert talk.stored(HALF) == []
 
 
-def test_half_topics_are_not_for_clients() -> None:
+def test_clients_cannot_send_to_half_topics() -> None:
     talk = Talk()
     for topic in (HALF, "RMQ_SYS_TRANS_OP_HALF_TOPIC", "TRANS_CHECK_MAX_TIME_TOPIC"):
         assert talk.send(topic).code == ResponseCode.NO_PERMISSION
 
 
 @pytest.mark.parametrize("resolution", [Resolution.COMMIT, Resolution.ROLLBACK, Resolution.UNKNOWN])
-def test_an_end_by_another_door(resolution: Resolution) -> None:
+def test_end_by_operation(resolution: Resolution) -> None:
     talk = Talk()
     sent = talk.send_half()
     offset = int(sent.ext["msgId"][-16:], 16)

@@ -4,5 +4,5 @@ from mqgateway.gateway.broker.transactions.ends import Resolution
 from mqgateway.gateway.broker.transactions.requests import RESOLUTIONS
 
 
-def test_the_standards_numbers_of_resolutions() -> None:
+def test_resolutions_have_rocketmqs_numbers() -> None:
     assert RESOLUTIONS == {0: Resolution.UNKNOWN, 8: Resolution.COMMIT, 12: Resolution.ROLLBACK}

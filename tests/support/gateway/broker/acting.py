@@ -1,4 +1,4 @@
-"""A group whose slave acts for its master, beside another group that takes what the slave delivers."""
+"""A group whose slave acts for its master, and another group that receives the slave's deliveries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACTING: dict[str, Any] = {
     "timer_wheel_enable": True,
 }
 GONE = 25.0
-"""Seconds after which everybody knows that a broker is gone."""
+"""Seconds after which all members have noticed the loss of a broker."""
 
 
 class Scene:
@@ -38,24 +38,24 @@ class Scene:
         self.group.wait(15)
 
     def lose_master(self) -> Scene:
-        """It dies, and everybody learns of it."""
+        """Kill the master, and wait until all members have noticed."""
         self.master.kill()
         self.group.wait(GONE)
         return self
 
     def return_master(self) -> Scene:
-        """It comes back on its disk."""
+        """Restart the master on its disk."""
         self.master.begin(self.role, 0)
         self.group.wait(15)
         return self
 
     @property
     def acts(self) -> bool:
-        """Whether the slave acts."""
+        """True if the slave acts."""
         return self.slave.service.group.services.is_on
 
     def send(self, body: bytes, **properties: str) -> int:
-        """The code of a send to the master."""
+        """Return the response code of a send to the master."""
         header = send_header("T", properties={"UNIQ_KEY": body.decode(), **properties}, queue_id=0)
         if "TRAN_MSG" in properties:
             header.sys_flag = 4

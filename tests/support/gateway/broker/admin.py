@@ -1,4 +1,4 @@
-"""What the tests of administration share: a whole broker in memory, and peers that answer."""
+"""Fixtures of administration tests: a whole broker in memory, and peers that answer."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker,
 
 
 class AnsweringPeer(FakePeer):
-    """A client that answers what the broker asks it with what it was given to say."""
+    """A client that answers each request of the broker with a given command or error."""
 
     def __init__(self, address: str, says: RemotingCommand | Exception) -> None:
         super().__init__(address)
         self.says = says
 
     def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
-        """Keep the question and give the answer."""
+        """Record the request and return the answer."""
         self.sent.append(command)
         return fail(self.says) if isinstance(self.says, Exception) else succeed(self.says)
 
 
 class AdminBroker(MemoryBroker):
-    """A broker that answers everything a real one answers."""
+    """A broker that serves all requests of a real one."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
 
     def json(self, code: int, header: Header | None = None, body: bytes = b"") -> Any:
-        """The body of a request that succeeds, read as the standard's JSON."""
+        """Return the body of a successful request, decoded from RocketMQ's JSON."""
         answer = self.ask(code, header, body)
         assert answer.code == 0, answer.remark
         return loads(answer.arrived.body)
 
     def refusal(self, code: int, header: Header | None = None, body: bytes = b"") -> tuple[int, str | None]:
-        """Code and remark of a request that is refused."""
+        """Return code and remark of a refused request."""
         answer = self.ask(code, header, body)
         assert answer.code != 0
         return answer.code, answer.remark
@@ -53,7 +53,7 @@ class AdminBroker(MemoryBroker):
         client_id: str = "",
         **more: Any,
     ) -> Answer:
-        """34 of a client that is in these groups."""
+        """34: heartbeat of a client in these groups."""
         body = HeartbeatData(
             client_id=client_id or peer.address,
             consumer_data_set=list(consumers),
@@ -63,7 +63,7 @@ class AdminBroker(MemoryBroker):
         return self.ask(RequestCode.HEART_BEAT, body=body.encode(), peer=peer)
 
     def fill(self, topic: str, *counts: int) -> None:
-        """So many messages into queue 0, 1, ... of a topic, a second apart."""
+        """Send so many messages to queue 0, 1, ... of a topic, a second apart."""
         for queue_id, count in enumerate(counts):
             for _ in range(count):
                 self.clock.advance(1000)
@@ -71,7 +71,7 @@ class AdminBroker(MemoryBroker):
 
 
 def consumer(group: str, *topics: str, **more: Any) -> ConsumerData:
-    """A push consumer of a group."""
+    """Return the data of a push consumer of a group."""
     usual: dict[str, Any] = {
         "consume_type": "CONSUME_PASSIVELY",
         "message_model": "CLUSTERING",
@@ -82,10 +82,10 @@ def consumer(group: str, *topics: str, **more: Any) -> ConsumerData:
 
 
 def queue(topic: str, queue_id: int) -> tuple[tuple[str, Any], ...]:
-    """A message queue as a key of a JSON table, for `keyed`."""
+    """Return a message queue as a key of a JSON table, for `keyed`."""
     return (("brokerName", "broker-a"), ("queueId", queue_id), ("topic", topic))
 
 
 def keyed(table: Any) -> dict[Any, Any]:
-    """A table with message queues as keys, as plain dictionaries can be compared."""
+    """Return a table with message queues as comparable keys."""
     return {tuple(sorted(key.items())): value for key, value in table.items()}

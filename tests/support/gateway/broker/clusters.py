@@ -21,11 +21,11 @@ from tests.support.topics import topic_header
 TOPIC = "static"
 NAMESRV = "ns:9876"
 BLOCK = 10_000
-"""How far apart the pieces of a queue begin."""
+"""Distance between the starts of a queue's mapping items."""
 
 
 class Member(MemoryBroker):
-    """One broker; asks the others."""
+    """One broker, which sends requests to the others."""
 
     def __init__(
         self, name: str, cluster: Cluster, store_options: dict[str, Any] | None = None, **options: Any
@@ -40,12 +40,12 @@ class Member(MemoryBroker):
     def ask_outside(
         self, address: str, command: RemotingCommand, timeout: float
     ) -> Deferred[RemotingCommand]:
-        """Over the cluster."""
+        """Send the request through the cluster."""
         return self._cluster.ask(address, command)
 
 
 class Cluster:
-    """The brokers by name; those in `down` do not answer. `asked` is what brokers asked one another."""
+    """Brokers by name; those in `down` do not answer. `asked` records requests between brokers."""
 
     def __init__(self, *names: str, **options: Any) -> None:
         self.clock = ManualClock()
@@ -57,7 +57,7 @@ class Cluster:
             member.subscribe("G", TOPIC)
 
     def ask(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
-        """What a server answers; a broker's address is its name."""
+        """Return a server's answer; a broker's address is its name."""
         self.asked.append((address, command.code))
         if address in self.down:
             return fail(PeerGone("refused"))
@@ -84,7 +84,7 @@ class Cluster:
         return self.brokers[name]
 
     def create(self, *leaders: str) -> None:
-        """A static topic; each queue's first leader."""
+        """Create a static topic with each queue's first leader."""
         self.mappings = {name: TopicMapping(TOPIC, name, len(leaders), 1) for name in self.brokers}
         for number, name in enumerate(leaders):
             queues = self.mappings[name].queues
@@ -92,7 +92,7 @@ class Cluster:
         self._tell()
 
     def move(self, number: int, to: str, *, begin: bool = True, end: bool = False) -> None:
-        """A queue goes to another broker, in the steps of the standard's tools; `begin` is the last one."""
+        """Move a queue to another broker, in the steps of RocketMQ's tools; `begin` is the last one."""
         old = self.pieces(number)
         pieces = [*old, Piece(old[-1].gen + 1, self._next_queue(to), to, -1)]
         self._set(number, pieces, old[-1].broker_name, to)
@@ -100,9 +100,9 @@ class Cluster:
             self.begin(number, end=end)
 
     def begin(self, number: int, *, end: bool = False) -> None:
-        """Say where the last piece of a queue begins.
+        """Set the start of a queue's last mapping item.
 
-        The tools do not say where the one before ends; with `end` that is done.
+        The tools do not set the end of the item before; with `end` that is set.
         """
         *older, last, new = self.pieces(number)
         most = self[last.broker_name].broker.store.max_offset(TOPIC, last.queue_id)
@@ -111,7 +111,7 @@ class Cluster:
         self._set(number, [*older, last, new], last.broker_name, new.broker_name)
 
     def pieces(self, number: int) -> list[Piece]:
-        """The pieces of a queue, as its leader knows them."""
+        """Return the mapping items of a queue, from its leader."""
         return next(one.queues[number] for one in self.mappings.values() if one.leads(number))
 
     def _next_queue(self, name: str) -> int:
@@ -143,14 +143,14 @@ class Cluster:
         return self[name].ask(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
 
     def fill(self, name: str, *bodies: bytes, queue_id: int = 0) -> list[int]:
-        """Send to a queue, by way of its leader; the offsets that are answered."""
+        """Send to a queue, through its leader; return the offsets in the answers."""
         answers = [self[name].send(TOPIC, body, queue_id=queue_id) for body in bodies]
         assert [answer.code for answer in answers] == [0] * len(bodies), answers[0].remark
         assert {answer.ext["queueId"] for answer in answers} <= {str(queue_id)}
         return [int(answer.ext["queueOffset"]) for answer in answers]
 
     def read(self, name: str, offset: int = 0, *, queue_id: int = 0) -> list[tuple[int, bytes]]:
-        """What a consumer gets from an offset on, each with its offset, until there is nothing more."""
+        """Return all messages that a consumer reads from an offset, each with its offset."""
         found: list[tuple[int, bytes]] = []
         for _ in range(50):
             answer = self[name].pull(TOPIC, offset=offset, queue_id=queue_id)

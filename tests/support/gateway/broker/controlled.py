@@ -25,7 +25,7 @@ SAFE: dict[str, Any] = {"all_ack_in_sync_state_set": True}
 
 
 class Replica(Member):
-    """One broker of the set; it has no role in its settings."""
+    """One broker of the set, without a role in its settings."""
 
     def __init__(self, brokers: BrokerSet, number: int, **settings: Any) -> None:
         self.brokers = brokers
@@ -48,7 +48,7 @@ class Replica(Member):
 
     @property
     def why(self) -> str:
-        """Why it does not follow, or what is wrong with the controller."""
+        """Reason why it does not follow, or the problem with the controller."""
         client = self.service.group.replication.client
         return f"{client.problem if client else ''} {self.controlled._complaint}"
 
@@ -57,7 +57,7 @@ class Replica(Member):
         return set(self.service.broker.produce.durability.replicas.in_sync_set.ids)
 
     def again(self) -> Replica:
-        """Start once more on what the disk has."""
+        """Restart on the content of the disk."""
         self.begin(BrokerRole.ASYNC_MASTER, 0)
         return self
 
@@ -66,14 +66,14 @@ class Replica(Member):
         return self.host
 
     def kill(self, seed: int | None = None) -> Replica:
-        """The process dies, or with a seed its machine loses power."""
+        """Kill the process, or with a seed cut the power of its machine."""
         self.host.die()
         self.group.net.settle()
         self.disk = self.disk.kill() if seed is None else self.disk.crash(seed)
         return self
 
     def ask_later(self, body: bytes = b"late") -> Talker:
-        """Send on a new connection; `take` has the answer when there is one."""
+        """Send on a new connection; `take` returns the answer once there is one."""
         talker = Talker()
         self.group.net.meet(self.port, talker, ("192.168.1.1", self.group.next_port()))
         command = RemotingCommand.request(RequestCode.SEND_MESSAGE_V2, send_header("T", queue_id=0), body)
@@ -81,7 +81,7 @@ class Replica(Member):
         return talker
 
     def try_to_send(self, body: bytes = b"hello", seconds: float = 0.5) -> int | None:
-        """The code that a send is answered, None while it waits."""
+        """Return the response code of a send, None while it waits."""
         answer = self.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", queue_id=0), body, seconds)
         return None if answer is None else answer.code
 
@@ -130,28 +130,28 @@ class BrokerSet(Group):
 
     @property
     def has_controller(self) -> bool:
-        """Whether there is one that can be reached."""
+        """True if the controller can be reached."""
         return not (self.controller_host.is_dead or self.controller_host.is_cut)
 
     def turn_controller(self) -> None:
-        """It dies, or comes back."""
+        """Kill the controller, or restart it."""
         if self.controller_host.is_dead:
             self.start_controller()
         else:
             self.kill_controller()
 
     def isolate_controller(self) -> None:
-        """It is cut off, or is no more."""
+        """Isolate the controller, or reconnect it."""
         self.controller_host.is_cut = not self.controller_host.is_cut
 
     def mend_controller(self) -> None:
-        """It is there."""
+        """Reconnect the controller, and restart it if it was killed."""
         self.controller_host.is_cut = False
         if self.controller_host.is_dead:
             self.start_controller()
 
     def forget(self) -> None:
-        """The controller begins anew, with nothing, and so do the brokers."""
+        """Restart the controller without data, and remove the brokers' identities."""
         self.stop_controller()
         self.controller_disk = CrashDisk(millis=self.clock.millis)
         self.start_controller()
@@ -159,14 +159,14 @@ class BrokerSet(Group):
             replica.disk.lose("/store/brokerIdentity")
 
     def join(self, number: int, **settings: Any) -> Replica:
-        """One more broker, which has taken its place."""
+        """Add a broker that has registered."""
         replica = Replica(self, number, **self.settings | settings)
         self.replicas.append(replica)
         self.wait(8)
         return replica
 
     def pair(self, **settings: Any) -> tuple[Replica, Replica]:
-        """A master with the topic T, and a slave in sync."""
+        """Return a master with the topic T, and a slave in sync."""
         master = self.join(1, **settings)
         assert master.leads
         master.create("T")
@@ -176,14 +176,14 @@ class BrokerSet(Group):
         return master, slave
 
     def elect(self, number: int) -> int:
-        """An operator has a master elected; the code of the answer."""
+        """Have a master elected by an operator; return the response code."""
         header = ElectMasterRequestHeader(
             cluster_name="DefaultCluster", broker_name="b1", broker_id=number, designate_elect=True
         )
         return self.ask_controller(RequestCode.CONTROLLER_ELECT_MASTER, header)
 
     def ask_controller(self, code: int, header: Header) -> int:
-        """The code of the answer to a request."""
+        """Return the response code of a request."""
         talker = Talker()
         self.net.meet(CONTROLLER, talker, ("192.168.1.1", self.next_port()))
         command = RemotingCommand.request(code, header)

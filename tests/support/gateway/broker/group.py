@@ -37,7 +37,7 @@ FILE_SIZE = 1 << 13
 
 
 class Member:
-    """One broker, which can stop, die and come back in another role on the same disk."""
+    """One broker, which can stop, die and restart in another role on the same disk."""
 
     def __init__(self, group: Group, port: int, role: BrokerRole, broker_id: int, **settings: Any) -> None:
         self.group = group
@@ -78,7 +78,7 @@ class Member:
         return self
 
     def reactor(self) -> Any:
-        """What the broker runs on."""
+        """Return the broker's reactor."""
         return self.group.net
 
     @property
@@ -91,13 +91,13 @@ class Member:
         return self.service.group.replication.client.problem
 
     def stop(self) -> Member:
-        """In good order."""
+        """Stop cleanly."""
         self.service.stop()
         self.group.net.settle(4)
         return self
 
     def kill(self) -> Member:
-        """The process dies: its ports are gone, its connections end."""
+        """Kill the process: its ports are closed, its connections end."""
         for port in (self.port, self.port - 2, self.port + 1):
             self.group.net.ports.pop(port, None)
         for pair in self.group.net.pairs:
@@ -116,14 +116,14 @@ class Member:
         return self
 
     def log(self) -> bytes:
-        """All bytes of the log's files, from the first that is there."""
+        """Return all bytes of the log's files, from the first one kept."""
         names = self.disk.listdir("/store/commitlog")
         return b"".join(self.disk.read_bytes(f"/store/commitlog/{name}") for name in names)
 
     def ask(
         self, code: int, header: Header | None = None, body: bytes = b"", seconds: float = 0
     ) -> RemotingCommand | None:
-        """Ask on a new connection; None while there is no answer."""
+        """Send a request on a new connection; return None while there is no answer."""
         talker = Talker()
         self.group.net.meet(self.port, talker, ("192.168.1.1", self.group.next_port()))
         command = RemotingCommand.request(code, header, body)
@@ -133,31 +133,31 @@ class Member:
         return next(iter(talker.take()), None)
 
     def code(self, code: int, header: Header | None = None, body: bytes = b"") -> int:
-        """The code of an answer that must come at once."""
+        """Return the response code of an answer that must come at once."""
         answer = self.ask(code, header, body)
         assert answer is not None
         return answer.code
 
     def create(self, topic: str) -> None:
-        """Make a topic of one queue."""
+        """Create a topic of one queue."""
         header = topic_header(topic)
         answer = self.ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header, seconds=0.5)
         assert answer is not None and answer.code == 0
 
     def send(self, count: int = 1, topic: str = "T", body: bytes = b"hello") -> None:
-        """Send messages, which must all be taken."""
+        """Send messages, which must all be accepted."""
         for _ in range(count):
             assert self.code(RequestCode.SEND_MESSAGE_V2, send_header(topic, queue_id=0), body) == 0
 
     def pull(
         self, offset: int = 0, sys_flag: int = 4, topic: str = "T", **fields: Any
     ) -> RemotingCommand | None:
-        """Pull; None while the answer waits."""
+        """Pull; return None while the answer waits."""
         header = pull_header(topic, offset=offset, sys_flag=sys_flag, subscription="*", **fields)
         return self.ask(RequestCode.PULL_MESSAGE, header)
 
     def bodies(self, topic: str = "T") -> list[bytes]:
-        """Everything a reader gets from the store."""
+        """Return the bodies of all readable messages."""
         found: list[bytes] = []
         offset = self.store.min_offset(topic, 0)
         while (result := self.store.get(topic, 0, offset, 32)).status.name == "FOUND":
@@ -177,14 +177,14 @@ class Member:
         assert self.code(RequestCode.UPDATE_CONSUMER_OFFSET, header) == 0
 
     def committed(self, topic: str = "T") -> int:
-        """Where the group G goes on."""
+        """Return the committed offset of the group G."""
         header = QueryConsumerOffsetRequestHeader(consumer_group="G", topic=topic, queue_id=0)
         answer = self.ask(RequestCode.QUERY_CONSUMER_OFFSET, header)
         assert answer is not None and answer.code == 0
         return int(answer.ext_fields["offset"])
 
     def ha_status(self) -> Any:
-        """What 907 is answered with."""
+        """Return the answer to 907."""
         answer = self.ask(RequestCode.GET_BROKER_HA_STATUS)
         assert answer is not None and answer.code == 0
         return loads(answer.body)
@@ -211,14 +211,14 @@ class Group:
         return self._ports
 
     def master(self, role: BrokerRole = BrokerRole.ASYNC_MASTER, **settings: Any) -> Member:
-        """A master with the topic T and the group G."""
+        """Return a master with the topic T and the group G."""
         member = Member(self, 10911, role, 0, **settings)
         member.create("T")
         member.service.broker.tables.groups.find("G")
         return member
 
     def slave(self, number: int = 1, **settings: Any) -> Member:
-        """A slave, which has heard of its master when there is one."""
+        """Return a slave, which has the address of its master if there is one."""
         return Member(self, 10911 + 1000 * number, BrokerRole.SLAVE, number, **settings)
 
     def wait(self, seconds: float) -> None:

@@ -1,8 +1,8 @@
 """A broker in memory for tests: a real store on a disk in memory, a clock moved by hand, silent peers.
 
-Requests go the whole way: they are encoded as a client would, decoded, dispatched, and the answer is
-decoded from its bytes. `MemoryBroker.ask` is one read of one connection: after it the store dispatches,
-as the server does after each read.
+Requests take the whole path: they are encoded like a client's, decoded, dispatched, and the answer is decoded
+from its bytes. `MemoryBroker.ask` is one read of one connection: after it the store dispatches, like the
+server does after each read.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ STORE_HOST = pack_host("127.0.0.1", PORT)
 
 
 class InlineRunner:
-    """Runs each cooperative task of a broker at once, a turn a step."""
+    """Runs each cooperative task of a broker at once, each step in a turn of its own."""
 
     def __init__(self, memory: MemoryBroker) -> None:
         self._memory = memory
 
     def run(self, lane: str, steps: Steps[T | Deferred[T]]) -> Deferred[T]:
-        """As `Runner`."""
+        """Run a task like `Runner`."""
         outcome: Deferred[T] = maybeDeferred(self._memory.in_turns, steps)
         return outcome
 
 
 class FakePeer:
-    """The other side of a connection: keeps what it is sent, and can be lost."""
+    """The peer of a connection: records what it is sent, and can be lost."""
 
     def __init__(self, address: str = PRODUCER) -> None:
         self.address = address
@@ -77,82 +77,82 @@ class FakePeer:
         self._on_lost: list[Callable[[Peer], None]] = []
 
     def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
-        """Never answered."""
+        """Record a request, which is never answered."""
         self.sent.append(command)
         return Deferred()
 
     def send_oneway(self, command: RemotingCommand) -> None:
-        """Keep it."""
+        """Record a one-way request."""
         self.sent.append(command)
 
     def send_reply(self, request: RemotingCommand, reply: Reply) -> None:
-        """Keep it as the client would read it."""
+        """Record a reply as the client decodes it."""
         self.sent.append(decode_command(encode_reply(request, reply)[4:]))
 
     def close(self, reason: str) -> None:
-        """Closing is losing."""
+        """Lose the connection."""
         self.lose()
 
     def on_lost(self, callback: Callable[[Peer], None]) -> None:
-        """As the real one: the same callback is kept once."""
+        """Register a callback, once like the real peer."""
         if not self.is_open:
             callback(self)
         elif callback not in self._on_lost:
             self._on_lost.append(callback)
 
     def lose(self) -> None:
-        """The connection is gone."""
+        """Lose the connection."""
         self.is_open = False
         for callback in self._on_lost:
             callback(self)
 
 
 class Answer:
-    """What became of a request: `command` is None while it waits, and stays so for a one-way."""
+    """Answer to a request: `command` is None while it waits, and stays so for a one-way request."""
 
     def __init__(self) -> None:
         self.command: RemotingCommand | None = None
 
     def take(self, frame: bytes | None) -> None:
-        """The bytes a server would write."""
+        """Decode the bytes that a server would write."""
         assert self.command is None, "answered twice"
         if frame is not None:
             self.command = decode_command(frame[4:])
 
     @property
     def waits(self) -> bool:
-        """Whether nothing was answered yet."""
+        """True if there is no answer yet."""
         return self.command is None
 
     @property
     def arrived(self) -> RemotingCommand:
-        """The answer that must be there."""
+        """The answer, which must have arrived."""
         assert self.command is not None, "no answer yet"
         return self.command
 
     @property
     def code(self) -> int:
-        """Its code."""
+        """Response code."""
         return self.arrived.code
 
     @property
     def remark(self) -> str | None:
-        """Its remark."""
+        """Remark."""
         return self.arrived.remark
 
     @property
     def ext(self) -> dict[str, str]:
-        """Its fields."""
+        """Extension fields."""
         return self.arrived.ext_fields
 
     @property
     def messages(self) -> list[StoredMessage]:
-        """The records in its body."""
+        """Records in the body."""
         return split_records(self.arrived.body)
 
 
 def split_records(body: bytes) -> list[StoredMessage]:
-    """Records that lie back to back."""
+    """Split concatenated records."""
     found = []
     at = 0
     while at < len(body):
@@ -162,7 +162,7 @@ def split_records(body: bytes) -> list[StoredMessage]:
 
 
 class Outside:
-    """The other servers, as far as a broker asks them."""
+    """Other servers to which a broker sends requests."""
 
     def __init__(self, ask: Callable[[str, RemotingCommand, float], Deferred[RemotingCommand]]) -> None:
         self._ask = ask
@@ -170,12 +170,12 @@ class Outside:
     def request(
         self, address: str, command: RemotingCommand, timeout: float = 3.0
     ) -> Deferred[RemotingCommand]:
-        """Ask one of them."""
+        """Send a request to one of them."""
         return self._ask(address, command, timeout)
 
 
 class MemoryBroker:
-    """All parts of a broker that requests see, and the requests."""
+    """All parts of a broker that requests use, and the requests."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class MemoryBroker:
         self.consumer = FakePeer(CONSUMER)
 
     def _build(self, worker: Worker) -> Broker:
-        """The product's own assembly; what arrives is kept too, for who looks at it."""
+        """Build the broker by the product's assembly; arrivals are also recorded for tests."""
         environment = Environment(
             self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
         )
@@ -231,11 +231,11 @@ class MemoryBroker:
     def ask_outside(
         self, address: str, command: RemotingCommand, timeout: float
     ) -> Deferred[RemotingCommand]:
-        """What the broker asks other servers; nobody answers."""
+        """Send a request to another server; it is never answered."""
         return Deferred()
 
     def in_turns(self, steps: Steps[Any]) -> Any:
-        """What comes of steps, each done in a turn of its own."""
+        """Return the result of a cooperative task, with each step in a turn of its own."""
         while True:
             try:
                 next(steps)
@@ -244,7 +244,7 @@ class MemoryBroker:
             self.broker.store.dispatch()
 
     def add_topic(self, name: str, *, queues: int = 4, perm: int = 6, **other: Any) -> TopicConfig:
-        """Make a topic as an administrator would."""
+        """Create a topic like an administrator."""
         config = TopicConfig(
             topic_name=name, read_queue_nums=queues, write_queue_nums=queues, perm=perm, **other
         )
@@ -254,7 +254,7 @@ class MemoryBroker:
     def subscribe(
         self, group: str, topic: str, expression: str = "*", *, peer: FakePeer | None = None, **data: Any
     ) -> None:
-        """What a consumer's heartbeat does."""
+        """Register a consumer like its heartbeat."""
         told: dict[str, Any] = {
             "group_name": group,
             "consume_type": "CONSUME_PASSIVELY",
@@ -282,7 +282,7 @@ class MemoryBroker:
         ext: dict[str, str] | None = None,
         oneway: bool = False,
     ) -> Answer:
-        """One request in one read."""
+        """Send one request in one read."""
         command = RemotingCommand.request(code, header, body, ext=ext)
         command.version = version
         command.opaque = 7
@@ -309,7 +309,7 @@ class MemoryBroker:
         oneway: bool = False,
         **fields: Any,
     ) -> Answer:
-        """One SEND_MESSAGE_V2."""
+        """Send one SEND_MESSAGE_V2."""
         code = RequestCode.SEND_BATCH_MESSAGE if fields.get("batch") else RequestCode.SEND_MESSAGE_V2
         header = send_header(topic, properties, **fields)
         return self.ask(code, header, body, peer=self.producer, version=version, oneway=oneway)
@@ -323,12 +323,12 @@ class MemoryBroker:
         peer: FakePeer | None = None,
         **fields: Any,
     ) -> Answer:
-        """One PULL_MESSAGE of a push consumer; it waits only if `sys_flag` has bit 2."""
+        """Send one PULL_MESSAGE of a push consumer; it waits only if `sys_flag` has bit 2."""
         header = pull_header(topic, offset=offset, group=group, **fields)
         return self.ask(RequestCode.PULL_MESSAGE, header, peer=peer or self.consumer)
 
     def wait(self, millis: int) -> None:
-        """Let time pass, and do what the service does each time."""
+        """Advance the clock, and do the periodic work of the service."""
         self.clock.advance(millis)
         self.broker.store.tick()
         self.broker.delays.tick(self.broker.store.steady.now())
@@ -338,12 +338,12 @@ class MemoryBroker:
         self.broker.consume.answer_due(elapsed_millis(self.clock), self.broker.store)
 
     def stored(self, topic: str, queue_id: int = 0, offset: int = 0, count: int = 32) -> list[StoredMessage]:
-        """What lies in a queue."""
+        """Return the messages of a queue."""
         return split_records(self.broker.store.get(topic, queue_id, offset, count, accept=None).body)
 
 
 def subscription(topic: str, expression: str = "*", version: int = 1, kind: str = "TAG") -> SubscriptionData:
-    """A subscription as a client would send it."""
+    """Return a subscription as a client sends it."""
     built = compile_subscription(topic, expression, kind)
     return SubscriptionData(
         topic=topic,
@@ -359,7 +359,7 @@ def subscription(topic: str, expression: str = "*", version: int = 1, kind: str 
 def send_header(
     topic: str = "T", properties: dict[str, str] | None = None, **fields: Any
 ) -> SendMessageRequestHeaderV2:
-    """The header of a send with a producer's usual fields."""
+    """Return the header of a send with a producer's usual fields."""
     usual: dict[str, Any] = {
         "producer_group": "PG",
         "topic": topic,
@@ -379,7 +379,7 @@ def send_header(
 def pull_header(
     topic: str = "T", *, offset: int = 0, group: str = "G", **fields: Any
 ) -> PullMessageRequestHeader:
-    """The header of a pull with a consumer's usual fields."""
+    """Return the header of a pull with a consumer's usual fields."""
     usual: dict[str, Any] = {
         "consumer_group": group,
         "topic": topic,
@@ -395,7 +395,7 @@ def pull_header(
 
 
 def batch_body(*messages: tuple[bytes, dict[str, str]]) -> bytes:
-    """The body of a SEND_BATCH_MESSAGE: each message with its own properties."""
+    """Return the body of a SEND_BATCH_MESSAGE: each message with its own properties."""
     parts = []
     for body, properties in messages:
         text = format_properties(properties).encode()
@@ -406,5 +406,5 @@ def batch_body(*messages: tuple[bytes, dict[str, str]]) -> bytes:
 
 
 def plain_message(topic: str = "T", queue_id: int = 0, body: bytes = b"x", **properties: str) -> Message:
-    """A message to put into the store directly."""
+    """Return a message to put into the store directly."""
     return Message(topic, queue_id, body, properties, 1_699_999_999_000, STORE_HOST, STORE_HOST)

@@ -19,7 +19,7 @@ PEERS = ";".join(f"{one}-10.0.0.1:{port + 10}" for one, port in PORTS.items())
 
 
 class LedgerBroker(Member):
-    """One broker of the group; it has no role in its settings."""
+    """One broker of the group, without a role in its settings."""
 
     def __init__(self, brokers: LedgerGroup, self_id: str, **settings: Any) -> None:
         self.brokers = brokers
@@ -38,7 +38,7 @@ class LedgerBroker(Member):
 
     @property
     def member(self) -> Any:
-        """Of the group."""
+        """Member of the group."""
         return self.service.group.ledger.service.member
 
     @property
@@ -50,23 +50,23 @@ class LedgerBroker(Member):
         return self.host
 
     def again(self) -> LedgerBroker:
-        """Start once more on what the disk has."""
+        """Restart on the content of the disk."""
         self.begin(BrokerRole.ASYNC_MASTER, 0)
         return self
 
     def kill(self, seed: int | None = None) -> LedgerBroker:
-        """The process dies, or with a seed its machine loses power."""
+        """Kill the process, or with a seed cut the power of its machine."""
         self.host.die()
         self.group.net.settle()
         self.disk = self.disk.kill() if seed is None else self.disk.crash(seed)
         return self
 
     def log(self) -> bytes:
-        """All bytes of the data's files, to the last that is not zero."""
+        """Return all bytes of the data files, to the last that is not zero."""
         return self._all("data")
 
     def index(self) -> bytes:
-        """The same of the index."""
+        """Return all bytes of the index files, to the last that is not zero."""
         return self._all("index")
 
     def _all(self, what: str) -> bytes:
@@ -75,7 +75,7 @@ class LedgerBroker(Member):
         return b"".join(self.disk.read_bytes(f"{folder}/{name}") for name in names).rstrip(b"\0")
 
     def entries(self) -> list[tuple[int, int]]:
-        """Position and size of each entry of the first file."""
+        """Return position and size of each entry of the first file."""
         data, at, found = self.log(), 0, list[tuple[int, int]]()
         while at + HEAD_SIZE < len(data):
             head = examine(data, at, at)
@@ -85,7 +85,7 @@ class LedgerBroker(Member):
         return found
 
     def ask_later(self, body: bytes = b"late", topic: str = "T") -> Talker:
-        """Send on a new connection; `take` has the answer when there is one."""
+        """Send on a new connection; `take` returns the answer once there is one."""
         talker = Talker()
         self.group.net.meet(self.port, talker, ("192.168.1.1", self.group.next_port()))
         command = RemotingCommand.request(RequestCode.SEND_MESSAGE_V2, send_header(topic, queue_id=0), body)
@@ -93,11 +93,11 @@ class LedgerBroker(Member):
         return talker
 
     def try_to_send(self, body: bytes = b"hello", seconds: float = 0.5) -> RemotingCommand | None:
-        """What a send is answered, None while it waits."""
+        """Return the answer to a send, None while it waits."""
         return self.ask(RequestCode.SEND_MESSAGE_V2, send_header("T", queue_id=0), body, seconds)
 
     def send(self, count: int = 1, topic: str = "T", body: bytes = b"hello") -> None:
-        """Send messages, which must all be taken."""
+        """Send messages, which must all be accepted."""
         for _ in range(count):
             answer = self.ask(RequestCode.SEND_MESSAGE_V2, send_header(topic, queue_id=0), body, 0.1)
             assert answer is not None and answer.code == 0, answer
@@ -114,7 +114,7 @@ class LedgerGroup(Group):
 
     @property
     def leader(self) -> LedgerBroker:
-        """The one master there is."""
+        """The only master."""
         (leader,) = (one for one in self.brokers.values() if not one.host.is_dead and one.leads)
         return leader
 

@@ -1,4 +1,4 @@
-"""A broker in memory with lite topics, and clients of them as proxies are."""
+"""A broker in memory with lite topics, and clients of them like proxies."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ INVISIBLE = 10_000
 
 
 def queue(lite: str) -> str:
-    """The light queue of a lite topic of the parent."""
+    """Return the LMQ queue of a lite topic of the parent."""
     return light_queue(PARENT, lite)
 
 
 class LiteBroker(MemoryBroker):
-    """With parent topic `chat` and group G."""
+    """A broker with parent topic `chat` and group G."""
 
     def __init__(self, *, store_options: dict[str, Any] | None = None, **given: Any) -> None:
         light = {"enable_lmq": True, "enable_multi_dispatch": True}
@@ -35,7 +35,7 @@ class LiteBroker(MemoryBroker):
         self.bind("G")
 
     def bind(self, group: str, topic: str = PARENT, **attributes: str) -> None:
-        """Make a group of the parent; attributes without their `lite.sub.`"""
+        """Create a group of the parent; attributes without their `lite.sub.`"""
         given = {f"lite.sub.{name.replace('_', '.')}": value for name, value in attributes.items()}
         self.broker.tables.groups.put(
             SubscriptionGroupConfig(group, attributes={"lite.bind.topic": topic} | given)
@@ -55,7 +55,7 @@ class LiteBroker(MemoryBroker):
         option: tuple[str, int] | None = None,
         peer: FakePeer | None = None,
     ) -> Answer:
-        """One LITE_SUBSCRIPTION_CTL."""
+        """Send one LITE_SUBSCRIPTION_CTL."""
         change = LiteSubscription(
             action=action,
             client_id=client_id,
@@ -68,7 +68,7 @@ class LiteBroker(MemoryBroker):
         return self.ask(RequestCode.LITE_SUBSCRIPTION_CTL, None, body, peer=peer or self.consumer)
 
     def ask_pop(self, client_id: str = "c1", **fields: Any) -> Answer:
-        """One POP_LITE_MESSAGE; it waits only with a `poll_time`."""
+        """Send one POP_LITE_MESSAGE; it waits only with a `poll_time`."""
         usual: dict[str, Any] = {
             "client_id": client_id,
             "consumer_group": "G",
@@ -82,17 +82,17 @@ class LiteBroker(MemoryBroker):
         return self.ask(RequestCode.POP_LITE_MESSAGE, header, peer=self.consumer)
 
     def pop(self, client_id: str = "c1", **fields: Any) -> list[bytes]:
-        """The bodies that a pop gives."""
+        """Return the bodies of popped messages."""
         answer = self.ask_pop(client_id, **fields)
         return [message.body for message in split_records(answer.arrived.body)]
 
     def ack(self, answer: Answer, message: StoredMessage, **fields: Any) -> Answer:
-        """One ACK_MESSAGE of a message of a pop."""
+        """Send one ACK_MESSAGE of a popped message."""
         header = AckMessageRequestHeader(**self._acked(answer, message) | fields)
         return self.ask(RequestCode.ACK_MESSAGE, header, peer=self.consumer)
 
     def change(self, answer: Answer, message: StoredMessage, millis: int, **fields: Any) -> Answer:
-        """One CHANGE_MESSAGE_INVISIBLETIME of a message of a pop."""
+        """Send one CHANGE_MESSAGE_INVISIBLETIME of a popped message."""
         given = {"invisible_time": millis, "suspend": False}
         header = ChangeInvisibleTimeRequestHeader(**self._acked(answer, message) | given | fields)
         return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, peer=self.consumer)

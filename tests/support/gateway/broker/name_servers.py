@@ -43,17 +43,17 @@ class Asked:
 
     @property
     def topics(self) -> dict[str, Any]:
-        """The topics it tells of."""
+        """Topics in the registration."""
         return self.told.topic_config_table
 
     @property
     def version(self) -> DataVersion:
-        """The version they have."""
+        """Data version of the registration."""
         return DataVersion.from_json(self.told.data_version)
 
     @property
     def told(self) -> TopicConfigAndMappingSerializeWrapper:
-        """The topics with their version."""
+        """Topics with their version."""
         body = self.command.body
         topics: dict[str, Any] = {}
         if self.fields["compressed"] == "true":
@@ -101,12 +101,12 @@ class World:
         return asked.answer
 
     def take(self) -> list[Asked]:
-        """What was asked since the last time."""
+        """Return the requests since the last call."""
         waiting, self.waiting = self.waiting, []
         return waiting
 
     def agreed(self) -> list[Asked]:
-        """What is asked until there is nothing more, each answered before the next."""
+        """Answer requests until there are no more, and return them."""
         found: list[Asked] = []
         while asked := self.take():
             found += asked
@@ -115,20 +115,20 @@ class World:
         return found
 
     def one(self, code: int = REGISTER) -> Asked:
-        """The one request that must have been made."""
+        """Return the only request that was made."""
         (asked,) = self.take()
         assert asked.command.code == code
         return asked
 
     def started(self) -> World:
-        """Past the first registration everywhere."""
+        """Complete the first registration everywhere."""
         self.registration.start()
         for asked in self.take():
             asked.agree()
         return self
 
     def change(self, *names: str) -> None:
-        """Topics that are new, told at once."""
+        """Create topics, which are announced at once."""
         for name in names:
             self.topics.put(TopicConfig(name, 4, 4))
             self.registration.soon(name)

@@ -1,4 +1,4 @@
-"""A broker in memory that is popped from, as a client does it: receipts are put together from the answer."""
+"""A broker in memory that is popped from like by a client: receipts are built from the answer."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.support.gateway.broker.helpers import Answer, FakePeer, MemoryBroker
 
 INVISIBLE = 10_000
 GRACE = 4_000
-"""Within so many ms after its time a message is visible again."""
+"""Milliseconds after its time within which a message is visible again."""
 
 
 class Popped(NamedTuple):
-    """A message a client was given. `topic` is where it lies, `receipt` what it is acknowledged with."""
+    """A popped message. `topic` is the topic that stores it, `receipt` acknowledges it."""
 
     topic: str
     queue_id: int
@@ -37,7 +37,7 @@ class Popped(NamedTuple):
 
 
 class PopBroker(MemoryBroker):
-    """With topic T of 4 queues and group G; chance is `chance`."""
+    """A broker with topic T of 4 queues and group G; its random number is `chance`."""
 
     def __init__(self, **given: Any) -> None:
         given["store_options"] = {"message_index_enable": False} | given.get("store_options", {})
@@ -54,7 +54,7 @@ class PopBroker(MemoryBroker):
             self.add_topic("T")
 
     def ask_pop(self, *, peer: FakePeer | None = None, **fields: Any) -> Answer:
-        """One POP_MESSAGE; it waits only with a `poll_time`."""
+        """Send one POP_MESSAGE; it waits only with a `poll_time`."""
         usual: dict[str, Any] = {
             "consumer_group": "G",
             "topic": "T",
@@ -69,11 +69,11 @@ class PopBroker(MemoryBroker):
         return self.ask(RequestCode.POP_MESSAGE, header, peer=peer or self.consumer)
 
     def pop(self, **fields: Any) -> list[Popped]:
-        """The messages that a pop gives."""
+        """Return the popped messages."""
         return self.popped(self.ask_pop(**fields), fields.get("consumer_group", "G"))
 
     def ack(self, message: Popped, group: str = "G") -> Answer:
-        """One ACK_MESSAGE."""
+        """Send one ACK_MESSAGE."""
         header = AckMessageRequestHeader(
             consumer_group=group,
             topic=message.topic,
@@ -84,7 +84,7 @@ class PopBroker(MemoryBroker):
         return self.ask(RequestCode.ACK_MESSAGE, header, peer=self.consumer)
 
     def batch_ack(self, *messages: Popped, group: str = "G") -> Answer:
-        """One BATCH_ACK_MESSAGE of messages of one pop of one queue."""
+        """Send one BATCH_ACK_MESSAGE of messages of one pop of one queue."""
         fields = messages[0].receipt.split(" ")
         start = int(fields[0])
         ack = BatchAck(
@@ -102,7 +102,7 @@ class PopBroker(MemoryBroker):
         return self.ask(RequestCode.BATCH_ACK_MESSAGE, None, body.encode(), peer=self.consumer)
 
     def change(self, message: Popped, millis: int, *, suspend: bool = False, group: str = "G") -> Answer:
-        """One CHANGE_MESSAGE_INVISIBLETIME."""
+        """Send one CHANGE_MESSAGE_INVISIBLETIME."""
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=group,
             topic=message.topic,
@@ -115,22 +115,22 @@ class PopBroker(MemoryBroker):
         return self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header, peer=self.consumer)
 
     def popped(self, answer: Answer, group: str = "G") -> list[Popped]:
-        """The messages of an answer, if there are any."""
+        """Return the messages of an answer, if there are any."""
         return [] if answer.code == 210 else popped(answer, group)
 
     def changed(self, message: Popped, millis: int) -> Popped:
-        """The message with the receipt that it has after its time was changed."""
+        """Return the message with its receipt after a change of its time."""
         return self.with_receipt(message, self.change(message, millis))
 
     def with_receipt(self, message: Popped, answer: Answer) -> Popped:
-        """The message with the receipt that the answer to a change gives it."""
+        """Return the message with the receipt in the answer to a change."""
         ext = answer.ext
         fields = message.receipt.split(" ")
         fields[:4] = [str(message.offset), ext["popTime"], ext["invisibleTime"], ext["reviveQid"]]
         return message._replace(receipt=" ".join(fields))
 
     def notify(self, **fields: Any) -> Answer:
-        """One NOTIFICATION."""
+        """Send one NOTIFICATION."""
         usual: dict[str, Any] = {
             "consumer_group": "G",
             "topic": "T",
@@ -142,25 +142,25 @@ class PopBroker(MemoryBroker):
         return self.ask(RequestCode.NOTIFICATION, header, peer=self.consumer)
 
     def peek(self, **fields: Any) -> Answer:
-        """One PEEK_MESSAGE."""
+        """Send one PEEK_MESSAGE."""
         usual: dict[str, Any] = {"consumer_group": "G", "topic": "T", "queue_id": -1, "max_msg_nums": 32}
         return self.ask(
             RequestCode.PEEK_MESSAGE, PeekMessageRequestHeader(**usual | fields), peer=self.consumer
         )
 
     def waiting(self, queue_id: int = -1) -> int:
-        """What POLLING_INFO says."""
+        """Return the number of POLLING_INFO."""
         header = PollingInfoRequestHeader(consumer_group="G", topic="T", queue_id=queue_id)
         return int(self.ask(RequestCode.POLLING_INFO, header).ext["pollingNum"])
 
     def pass_time(self, millis: int, step: int = 500) -> None:
-        """Let time pass in steps, as the service does."""
+        """Advance the clock in steps, with the periodic work of the service."""
         while millis > 0:
             self.wait(min(step, millis))
             millis -= step
 
     def persist(self) -> None:
-        """What the service does every five seconds."""
+        """Do the work of the service that is due every five seconds."""
         self.broker.pop.persist()
         self.broker.store.tick()
 
@@ -173,11 +173,11 @@ class PopBroker(MemoryBroker):
         return self._again(self.disk)
 
     def kill(self) -> PopBroker:
-        """Start again after the process died without a word."""
+        """Restart after the process was killed."""
         return self._again(self.disk.kill())  # type: ignore[attr-defined]
 
     def crash(self, seed: int) -> PopBroker:
-        """Start again after the power went."""
+        """Restart after a power cut."""
         return self._again(self.disk.crash(seed))  # type: ignore[attr-defined]
 
     def _again(self, disk: Any) -> PopBroker:
@@ -187,7 +187,7 @@ class PopBroker(MemoryBroker):
 
 
 def popped(answer: Answer, group: str = "G") -> list[Popped]:
-    """The messages of an answer with their receipts, as `MQClientAPIImpl.processPopResponse` makes them."""
+    """Return the messages of an answer with their receipts, like `MQClientAPIImpl.processPopResponse`."""
     ext = answer.ext
     starts = {}
     for text in filter(None, ext["startOffsetInfo"].split(";")):

@@ -1,4 +1,4 @@
-"""Messages as front ends hand them over, and outcomes."""
+"""Messages as front ends pass them on, and outcomes."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def with_properties(topic: str = "T", **properties: str) -> NewMessage:
 
 
 def outcome_of(outcome: T | Deferred[T]) -> T:
-    """An outcome that must be there already."""
+    """Return an outcome that must already be available."""
     assert not isinstance(outcome, Deferred), "it waits"
     return outcome
 
 
 def later(outcome: T | Deferred[T]) -> list[T]:
-    """Where an outcome that must be waited for will be."""
+    """Return a list that receives a pending outcome."""
     assert isinstance(outcome, Deferred), "it does not wait"
     arrived: list[T] = []
     outcome.addCallback(arrived.append)

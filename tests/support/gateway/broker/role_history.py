@@ -1,8 +1,8 @@
-"""A group of two whose roles, disks and processes go through whatever a test chooses, while clients use it.
+"""A group of two whose roles, disks and processes change as a test chooses, while clients use it.
 
-Two members have each other's log; a broker of another group takes what an acting slave delivers. Who decides
-on roles is the history, as a controller would: a member becomes master only where the one before was fenced
-and its log is all there, or where its log is the longer one after an accident.
+Two members replicate each other's log; a broker of another group receives the deliveries of an acting slave.
+The history decides on roles, like a controller: a member becomes master only if the one before was fenced and
+its log is complete there, or if its log is the longer one after an accident.
 """
 
 from __future__ import annotations
@@ -36,8 +36,11 @@ SETTINGS: dict[str, Any] = {"transaction_time_out": 2000, "transaction_check_int
 
 
 class Promise(NamedTuple):
-    """What a profile of settings promises: `power_cuts` says whether what was acknowledged survives one, of
-    any member, or of one whose log the other one has."""
+    """Promise of a profile of settings.
+
+    `power_cuts` names the members whose power cut acknowledged messages survive: any member, or one whose log
+    the other one has.
+    """
 
     role: BrokerRole
     settings: dict[str, Any]
@@ -56,11 +59,11 @@ FAULTS: dict[str, tuple[str, str, int, int, float]] = {
     "tables": ("any", "/config/", errno.EIO, FOREVER, 0),
     "timers": ("write", "/timer", errno.EIO, FOREVER, 0),
 }
-"""Call, path, error, how often, and which part is written all the same."""
+"""Call, path, error, number of failures, and the fraction that is written all the same."""
 
 
 class History:
-    """What was sent and taken, what was popped and what of it acknowledged, and who is who."""
+    """Messages sent, accepted, popped and acknowledged, and the roles of the members."""
 
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
@@ -71,7 +74,7 @@ class History:
             self._watch(member)
         self.epoch = 0
         self.is_calm = True
-        """Whether there was neither a fault nor an accident."""
+        """True if there was neither a fault nor an accident."""
         self.tried: set[bytes] = set()
         self.sent: set[bytes] = set()
         self.popped: set[bytes] = set()
@@ -82,7 +85,7 @@ class History:
         return self.leader, self.follower
 
     def _watch(self, member: Member) -> None:
-        """Whether the member acts is not for it to say."""
+        """Let the history decide whether the member acts."""
         member.service.group.membership.group.serves = lambda now, *, follows: self.kind(member) is ACTING
         self.watched[member.port] = Watched(member.service.broker)
 
@@ -94,7 +97,7 @@ class History:
         return kind
 
     def take(self, step: str, *given: Any) -> None:
-        """One step of the history, a method of this class."""
+        """Take one step of the history, a method of this class."""
         action: Callable[..., None] = getattr(self, step)
         action(*given)
         self.check_services()
@@ -103,7 +106,7 @@ class History:
         self.scene.group.wait(seconds)
         self.check_services()
 
-    # Clients.
+    # Clients
 
     def send(self, kind: str) -> None:
         body = b"%d" % len(self.tried)
@@ -124,7 +127,7 @@ class History:
             self.sent.add(body)
 
     def pop(self, acknowledges: bool) -> None:
-        """Take some messages, and acknowledge them or not: those must come again."""
+        """Pop some messages; those that are not acknowledged must be delivered again."""
         header = PopMessageRequestHeader(
             consumer_group="G",
             topic="T",
@@ -164,7 +167,7 @@ class History:
             self.popped.add(body)
 
     def pull(self) -> None:
-        """Whoever leads or is fenced can be read."""
+        """Pull from the leader, which serves reads also if it is fenced."""
         answer = self.leader.pull()
         if self.is_calm and self.leader.store.max_offset("T", 0):
             assert answer is not None
@@ -175,14 +178,14 @@ class History:
         self.transactions.begin()
 
     def end(self, commits: bool) -> None:
-        """End the oldest transaction that nobody has ended."""
+        """End the oldest transaction without an end."""
         self.transactions.end(commits)
 
     def answer_checks(self) -> None:
-        """Say what became of transactions that the broker asks about."""
+        """Answer the broker's checks of transactions."""
         self.transactions.answer_checks()
 
-    # Roles.
+    # Roles
 
     def change(self, change: str) -> None:
         leader, follower = self.members
@@ -200,7 +203,7 @@ class History:
             self.hand_over()
 
     def hand_over(self) -> None:
-        """The follower becomes master, if it has everything."""
+        """Make the follower master, if it has the whole log."""
         leader, follower = self.members
         self.become(leader, FENCED)
         self.wait(1)
@@ -221,17 +224,17 @@ class History:
         port = self.leader.port
         self.follower.service.group.replication.follow(f"10.0.0.1:{port}", f"10.0.0.1:{port + 1}")
 
-    # Accidents.
+    # Accidents
 
     def break_disk(self, of_leader: bool, fault: str) -> None:
-        """A member's disk takes no more of something, or fails once."""
+        """Make a member's disk refuse some writes, or fail once."""
         self.is_calm = False
         call, path, error, times, part = FAULTS[fault]
         member = self.leader if of_leader else self.follower
         member.disk.fail_next(call, path, error, times, part=part)
 
     def mend_disk(self, of_leader: bool) -> None:
-        """The disk is well again; a broker that went on without what it failed to write starts anew."""
+        """Heal the disk; a broker that ran without what it failed to write is restarted."""
         member = self.leader if of_leader else self.follower
         member.disk.heal()
         self.wait(2)
@@ -239,8 +242,10 @@ class History:
             self.kill(of_leader)
 
     def kill(self, of_leader: bool, seed: int | None = None) -> None:
-        """A member's process dies, or with a seed its machine loses power. It is back at once, and the longer
-        log leads."""
+        """Kill a member's process, or with a seed cut the power of its machine.
+
+        It restarts at once, and the member with the longer log leads.
+        """
         self.is_calm = False
         member, other = self.members if of_leader else self.members[::-1]
         if seed is not None and not self._may_lose_power(member, other):
@@ -263,12 +268,12 @@ class History:
         assert self.kind(shorter) is SLAVE
 
     def _may_lose_power(self, member: Member, other: Member) -> bool:
-        """Whether the settings promise anything then."""
+        """Return True if the settings promise anything for a power cut."""
         if self.promise.power_cuts == "copied":
             return bool(other.store.max_physical_offset >= member.store.max_physical_offset)
         return self.promise.power_cuts == "any"
 
-    # What must hold.
+    # Invariants
 
     def check_services(self) -> None:
         for member in self.members:
@@ -283,7 +288,7 @@ class History:
                 assert running["transactions"] == (self.kind(member) is MASTER)
 
     def settle(self) -> None:
-        """There is a master again, and time passes until everything is delivered and popped."""
+        """Restore a master, and wait until everything is delivered and popped."""
         for of_leader in (True, False):
             self.mend_disk(of_leader)
         self.lead(self.leader)
@@ -296,7 +301,7 @@ class History:
         self.wait(5)
         for _ in range(2 + len(self.tried)):
             self.pop(True)
-        # What pops leave behind is written now and then; the follower has it soon after.
+        # Records that pops leave are written periodically; the follower has them soon after.
         for _ in range(10):
             self.wait(2)
             if self.leader.store.max_physical_offset == self.follower.store.max_physical_offset:
@@ -318,7 +323,7 @@ class History:
         assert self.leader.log()[:end] == self.follower.log()[:end]
 
     def leave(self) -> None:
-        """Nobody leads: no service runs."""
+        """Fence all members, and check that no service runs."""
         for member in self.members:
             self.become(member, FENCED)
         self.wait(1)

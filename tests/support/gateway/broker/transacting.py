@@ -1,4 +1,4 @@
-"""A producer of transactions to whoever leads a group: half messages, ends, and answers to checks."""
+"""A producer of transactions to a group's leader: half messages, ends, and answers to checks."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ANSWER_SECONDS = 0.3
 
 
 class Half(NamedTuple):
-    """Where a half message lies: in its queue and in the log."""
+    """Offsets of a half message, in its queue and in the log."""
 
     queue_offset: int
     physical_offset: int
 
 
 class Transactions:
-    """The transactions of one producer with the member that `leader` gives.
+    """The transactions of one producer with the member that `leader` returns.
 
-    `open` are the half messages that were taken and have no end that was; those nobody ends are committed
-    when the broker asks, if their number is even, and rolled back if not.
+    `open` are the accepted half messages without an accepted end. Those without an end are resolved when the
+    broker checks them: committed if their number is even, rolled back otherwise.
     """
 
     def __init__(self, leader: Callable[[], Member]) -> None:
@@ -59,7 +59,7 @@ class Transactions:
             self.open[body] = Half(int(answer.ext_fields["queueOffset"]), place)
 
     def end(self, commits: bool) -> None:
-        """Commit or roll back the oldest one of which nothing was said; it is not said otherwise later."""
+        """Commit or roll back the oldest transaction without a resolution, which never changes later."""
         body = next((body for body in self.open if body not in self._told), None)
         if body is not None:
             self._told[body] = COMMIT if commits else ROLLBACK
@@ -82,7 +82,7 @@ class Transactions:
             (self.committed if said == COMMIT else self.rolled_back).add(body)
 
     def answer_checks(self) -> None:
-        """Answer what the leader has asked since the last time. Of what has ended, it is not said again."""
+        """Answer the leader's checks since the last call, except those of ended transactions."""
         self._connect()
         assert self._talker is not None
         for command in self._talker.take():
