@@ -1,4 +1,4 @@
-"""What goes wrong with users and policies."""
+"""Errors of authentication, authorization and their administration."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from twisted.internet.defer import Deferred
 
 
 class AccessError(Exception):
-    """Something that is not done, or not let through; the sentence is the standard's.
+    """Refused operation, with RocketMQ's text.
 
-    Standard: `AuthenticationException`, `AuthorizationException`.
+    RocketMQ: `AuthenticationException`, `AuthorizationException`.
     """
 
 
