@@ -117,7 +117,7 @@ class Client:
         self.calls = Calls(self.asking, self, self.client_id)
         self.requests = Requests(self.schedule, self.client_id)
         self._lookups: dict[tuple[str, int], list[Deferred[bool]]] = {}
-        self._greeting: dict[str, bool] = {}  # address -> whether to greet it again afterwards
+        self._greeting: dict[str, bool] = {}  # address -> whether another heartbeat is due
         self._is_rebalancing = False
         self._rebalance_again = False
         self._rebalanced_at = -INTERVAL_SECONDS_MIN

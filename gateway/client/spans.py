@@ -1,9 +1,9 @@
 """OpenTelemetry spans of sends, receives and processing: an extra (`mqgateway[otel]`).
 
-| span    | covers                               | kind     | links                   |
-| ------- | ------------------------------------ | -------- | ----------------------- |
-| send    | a send with all its attempts         | PRODUCER |                         |
-| create  | each message of a batch              | PRODUCER |                         |
+| span    | covers                               | kind     | links                    |
+| ------- | ------------------------------------ | -------- | ------------------------ |
+| send    | a send with all its attempts         | PRODUCER |                          |
+| create  | each message of a batch              | PRODUCER |                          |
 | send    | the batch                            | CLIENT   | contexts of its messages |
 | receive | a pull or a poll with messages       | CLIENT   | contexts of the messages |
 | process | a call of a push consumer's listener | CONSUMER | contexts of its messages |
