@@ -331,7 +331,7 @@ def test_wrong_signatures_are_throttled_and_valid_ones_are_not() -> None:
     assert decode_command(answers[0][4:]).remark == "check signature failed."
 
 
-def test_repeated_failures_close_the_connection() -> None:
+def test_repeated_failures_close_connection() -> None:
     served, peer = Served(control()), FakePeer("10.0.0.7:5")
     wrong = send("zed")
     for _ in range(100):

@@ -38,7 +38,7 @@ def test_every_broker_code_has_needs() -> None:
     assert {code for code, row in BY_HEADER.items() if row is FREE} == {RequestCode.CHECK_CLIENT_CONFIG}
 
 
-def test_needs_read_fields_of_the_header() -> None:
+def test_needs_read_fields_of_header() -> None:
     """With every field of the header set, each need names one of them, or the cluster."""
     wrong = {}
     for code in sorted(BY_HEADER):

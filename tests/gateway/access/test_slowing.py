@@ -7,7 +7,7 @@ import pytest
 from mqgateway.gateway.access.slowing import ADDRESSES_MAX, AT_ONCE, MILLIS_BETWEEN, WAIT_MAX_MILLIS, Slowing
 
 
-def test_refusal_delay_grows_after_the_first_ones() -> None:
+def test_refusal_delay_grows_after_first_ones() -> None:
     slowing = Slowing()
     assert [slowing.refused("10.0.0.1", 5) for _ in range(AT_ONCE)] == [0] * AT_ONCE
     waits = [slowing.refused("10.0.0.1", 5) for _ in range(WAIT_MAX_MILLIS // MILLIS_BETWEEN)]

@@ -56,7 +56,7 @@ def test_users_and_policies_survive_restart() -> None:
     )
 
 
-def test_secrets_are_encrypted_with_a_key() -> None:
+def test_secrets_are_encrypted_with_key() -> None:
     disk = CrashDisk()
     made = tables(disk, KEY)
     made.users.put(ALICE)
@@ -66,7 +66,7 @@ def test_secrets_are_encrypted_with_a_key() -> None:
     assert tables(disk, KEY).users.get("bob") == User("bob", "his secret")
 
 
-def test_plain_secrets_are_encrypted_once_a_key_is_set() -> None:
+def test_plain_secrets_are_encrypted_once_key_is_set() -> None:
     disk = CrashDisk()
     made = tables(disk)
     made.users.put(ALICE)

@@ -103,7 +103,7 @@ def test_first_request_may_exceed_every_buffer(tls: bool) -> None:
     assert Scene(tls=tls).asked(body=large).body == large
 
 
-def test_requests_waiting_for_a_connection_share_it() -> None:
+def test_requests_waiting_for_connection_share_it() -> None:
     scene = Scene()
     outcomes = [scene.ask(body=b"%d" % number) for number in range(5)]
     scene.net.settle()

@@ -158,7 +158,7 @@ def test_held_reply_does_not_block_others() -> None:
     assert (answer.opaque, answer.remark) == (1, "woken")
 
 
-def test_replies_ready_in_a_turn_are_joined() -> None:
+def test_replies_ready_in_turn_are_joined() -> None:
     """Pulls held on one connection and woken by a send on another: one write per connection."""
     scene = Scene(lambda: [held.callback(Reply()) for held in scene.held] and scene.held.clear())
     scene.turn._after_read, wake = None, scene.turn._after_read

@@ -75,7 +75,7 @@ def test_malformed_header_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data", [b"\x00\x00\x00\x20", b"\x16\x03\x01", b"GET / HTTP/1.1", b"PROXX", b"\r\n\r\nX"]
 )
-def test_other_bytes_are_not_a_header(data: bytes) -> None:
+def test_other_bytes_are_not_header(data: bytes) -> None:
     assert read_proxy_header(data) is None
 
 
