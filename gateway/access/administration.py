@@ -45,8 +45,10 @@ class Administration:
         return user.is_super
 
     def shows_passwords(self, caller: str) -> bool:
-        """Return True if the caller may see secrets: always a super user, others with
-        `authorizationProfile=standard`."""
+        """Return True if the caller may see secrets.
+
+        Super users always may, others with `authorizationProfile=standard`.
+        """
         if self._options.authorization_profile is AuthorizationProfile.STANDARD or not caller:
             return True
         user = self.tables.users.get(caller)

@@ -1,9 +1,9 @@
-"""Audit log: authentication and authorization decisions with caller, address and reason, by
-`mqgateway.audit`.
+"""Audit log: authentication and authorization decisions with caller, address and reason.
 
-Changes by administrative requests are logged by the child logger `mqgateway.audit.administration`. Refusals
-and changes are logged at INFO, allowed requests at DEBUG. A line is text or a JSON object. Values that a peer
-can choose are quoted, so that they cannot forge lines. RocketMQ: the logger `RocketmqAuthAudit`.
+They are logged by `mqgateway.audit`, changes by administrative requests by the child logger
+`mqgateway.audit.administration`. Refusals and changes are logged at INFO, allowed requests at DEBUG. A line
+is text or a JSON object. Values that a peer can choose are quoted, so that they cannot forge lines.
+RocketMQ: the logger `RocketmqAuthAudit`.
 """
 
 from __future__ import annotations

@@ -271,8 +271,7 @@ class AccessControl:
 
 
 def _unknown(name: str | None, user: User | None) -> str:
-    """Return why a user cannot be authenticated regardless of the signature; empty if the signature
-    decides."""
+    """Return why a user is refused whatever the signature; empty if the signature decides."""
     if not name:
         return NO_NAME
     if user is None:

@@ -13,8 +13,10 @@ class AccessError(Exception):
 
 
 class NotAdmitted(AccessError):
-    """A caller that is not authenticated or not authorized; the refusal is sent when `until` fires, if
-    given."""
+    """Caller that is not authenticated or not authorized.
+
+    The refusal is sent when `until` fires, if given.
+    """
 
     def __init__(self, message: str, until: Deferred[None] | None = None) -> None:
         super().__init__(message)

@@ -290,8 +290,8 @@ class Acl:
         return Acl(self.username, {one: policy for one, policy in left.items() if policy.entries})
 
     def info(self, resource_filter: str = "") -> AclInfo:
-        """Return the policies in the form of requests and files, for resources that contain
-        `resource_filter`."""
+        """Return the policies in the form of requests and files, filtered by `resource_filter` in the
+        resource."""
         policies = []
         for kind, policy in self.policies.items():
             shown = [e.info() for e in policy.entries.values() if resource_filter in str(e.resource)]

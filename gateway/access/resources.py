@@ -53,8 +53,10 @@ BodyReader = Callable[[bytes, BrokerOptions], Steps[list[Need]]]
 
 
 def _sent(field: str) -> Row:
-    """Return the row of a send to the topic in a field; a retry topic is sent to by its group, which needs
-    `Sub`."""
+    """Return the row of a send to the topic in a field.
+
+    A retry topic is sent to by its group, whatever group the header names, and needs `Sub`.
+    """
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         name = fields.get(field, "")

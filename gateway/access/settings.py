@@ -73,10 +73,10 @@ class AccessSettings:
     def of(
         cls, options: AccessOptions, disk: Disk, cluster_name: str, own: Credentials | None = None
     ) -> AccessSettings:
-        """Read the options of a server of this cluster; `own` are its credentials unless the options name
-        others.
+        """Read the options of a server of this cluster.
 
-        Raises `ConfigError`, without secrets in its text.
+        `own` are its credentials unless the options name others. Raises `ConfigError`, without secrets in its
+        text.
         """
         is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         if options.authorization_enabled and not options.authentication_enabled and is_strict:

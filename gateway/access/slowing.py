@@ -49,8 +49,10 @@ class LateRefusals:
         return self._pause(wait / 1000) if wait else None
 
     def until_for(self, ip: str) -> Deferred[None] | None:
-        """Return the delay for a connection that stays open, as other callers may share it: at most the
-        maximum."""
+        """Return the delay for a connection that stays open: at most the maximum.
+
+        It stays open because other callers may share it.
+        """
         wait = self._slowing.refused(ip, elapsed_millis(self._clock))
         wait = WAIT_MAX_MILLIS if wait is None else wait
         return self._pause(wait / 1000) if wait else None

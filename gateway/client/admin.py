@@ -147,8 +147,10 @@ class Admin:
     async def delete_group(
         self, group: str, *, cluster: str | None = None, with_offsets: bool = False
     ) -> None:
-        """Delete a consumer group on all brokers, or on those of `cluster`; `with_offsets` also deletes
-        its offsets."""
+        """Delete a consumer group on all brokers, or on those of `cluster`.
+
+        `with_offsets` also deletes its committed offsets.
+        """
         group = with_namespace(self.options.namespace, arguments.text("group", group))
         for data in (await self._brokers(cluster)).values():
             await self._ask(groups.delete(group, with_offsets=with_offsets), _master(data))

@@ -58,8 +58,10 @@ def figures() -> Question[dict[str, str]]:
 
 @asks(RequestCode.VIEW_BROKER_STATS_DATA)
 def counter(name: str, key: str) -> Question[bodies.BrokerStatsData]:
-    """Return the growth of a counter, such as `TOPIC_PUT_NUMS` of a topic, over the last minute, hour and
-    day."""
+    """Return the growth of a counter over the last minute, hour and day.
+
+    An example is `TOPIC_PUT_NUMS` of a topic.
+    """
     header = ViewBrokerStatsDataRequestHeader(stats_name=name, stats_key=key)
     return Question(RequestCode.VIEW_BROKER_STATS_DATA, body_of(bodies.BrokerStatsData), header)
 

@@ -36,8 +36,10 @@ def members(group: str) -> Question[list[str]]:
 
 @asks(RequestCode.GET_CONSUMER_CONNECTION_LIST)
 def connections(group: str) -> Question[bodies.ConsumerConnection]:
-    """Return the connections and subscriptions of a consumer group; the broker refuses if it has no
-    connection."""
+    """Return the connections and subscriptions of a consumer group.
+
+    The broker refuses if the group has no connection.
+    """
     header = GetConsumerConnectionListRequestHeader(consumer_group=group)
     return Question(RequestCode.GET_CONSUMER_CONNECTION_LIST, body_of(bodies.ConsumerConnection), header)
 
@@ -87,8 +89,10 @@ def consume_directly(
 def status(
     group: str, topic: str, client_id: str | None = None
 ) -> Question[dict[str, dict[bodies.MessageQueue, int]]]:
-    """Return the consumed offsets of a topic by client id, reported by every member or by `client_id`
-    only."""
+    """Return the consumed offsets of a topic by client id.
+
+    They are reported by every member, or by `client_id` only.
+    """
 
     def read(answer: RemotingCommand) -> dict[str, dict[bodies.MessageQueue, int]]:
         return decode_body(bodies.GetConsumerStatusBody, answer).consumer_table

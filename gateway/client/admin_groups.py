@@ -142,8 +142,10 @@ def progress(group: str, topics: Sequence[str] = ()) -> Question[bodies.ConsumeS
 
 @asks(RequestCode.GET_BROKER_CONSUME_STATS)
 def all_progress(*, only_ordered: bool = False) -> Question[bodies.ConsumeStatsList]:
-    """Return the progress of every group in every topic it consumes; `only_ordered` selects ordered
-    consumption."""
+    """Return the progress of every group in every topic it consumes.
+
+    `only_ordered` selects ordered consumption.
+    """
     header = GetConsumeStatsInBrokerHeader(is_order=only_ordered)
     return Question(RequestCode.GET_BROKER_CONSUME_STATS, body_of(bodies.ConsumeStatsList), header)
 
@@ -245,8 +247,7 @@ def reset_offsets(
 def correction_offsets(
     topic: str, compared_group: str, without: Sequence[str] = ()
 ) -> Question[dict[int, int]]:
-    """Return the minimum offset over all groups by queue id, where it is less than that of the compared
-    group."""
+    """Return the minimum offset over all groups by queue id, where the compared group is ahead of it."""
 
     def read(answer: RemotingCommand) -> dict[int, int]:
         return decode_body(bodies.QueryCorrectionOffsetBody, answer).correction_offsets

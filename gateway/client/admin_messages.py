@@ -88,8 +88,10 @@ def at(physical_offset: int, topic: str | None = None) -> Question[ReceivedMessa
 def queue_entries(
     queue: bodies.MessageQueue, index: int, count: int, group: str | None = None
 ) -> Question[bodies.QueryConsumeQueueResponseBody | None]:
-    """Return entries of a consume queue from an index, with the match of a group's subscription; None for
-    none."""
+    """Return entries of a consume queue from an index; None if there are none.
+
+    With a group, each entry has the match of the group's subscription.
+    """
 
     def read(answer: RemotingCommand) -> bodies.QueryConsumeQueueResponseBody | None:
         return body_of(bodies.QueryConsumeQueueResponseBody)(answer) if answer.body else None

@@ -79,13 +79,17 @@ class Producer(Face[producer.Producer]):
         selector: Selector | None = None,
         argument: Any = None,
     ) -> None:
-        """Send a message without waiting for an answer, so it is unknown whether it was stored. Raises
-        `BadArgument`, `NoRoute`, `NoBroker`."""
+        """Send a message without waiting for an answer, so it is unknown whether it was stored.
+
+        Raises `BadArgument`, `NoRoute`, `NoBroker`.
+        """
         await self._call(self._core.send_oneway, message, queue=queue, selector=selector, argument=argument)
 
     async def recall(self, topic: str, handle: str) -> str:
-        """Recall a delayed message that was not delivered yet and return its id; `handle` is from its
-        `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
+        """Recall a delayed message that was not delivered yet and return its id.
+
+        `handle` is from its `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`.
+        """
         return await self._call(self._core.recall, topic, handle)
 
     async def request(
@@ -97,10 +101,7 @@ class Producer(Face[producer.Producer]):
         argument: Any = None,
         timeout: float | None = None,
     ) -> ReceivedMessage:
-        """Send a message and wait for its consumer's reply; `timeout` in seconds for both.
-
-        Raises `ReplyTimedOut`, and as `send`.
-        """
+        """Send and await a reply; `timeout` in seconds for both. Raises `ReplyTimedOut`, and as `send`."""
         return await self._call(
             self._core.request, message, queue=queue, selector=selector, argument=argument, timeout=timeout
         )
@@ -141,8 +142,7 @@ class PushConsumer(Listening[push.PushConsumer]):
         )
 
     def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> Coroutine[Any, Any, None]:
-        """Subscribe to one or more topics: to all messages, to tags (`"a || b"`), or with an SQL92
-        expression."""
+        """Subscribe to topics: to all messages, to tags (`"a || b"`), or with an SQL92 expression."""
         work = self._call(self._core.subscribe, topic, wanted)
         return self._to_await(f"subscribe({topic!r})", work)
 
@@ -422,8 +422,10 @@ class Admin(Face[admin.Admin]):
     async def delete_group(
         self, group: str, *, cluster: str | None = None, with_offsets: bool = False
     ) -> None:
-        """Delete a consumer group on all brokers, or on those of `cluster`; `with_offsets` also deletes
-        its offsets."""
+        """Delete a consumer group on all brokers, or on those of `cluster`.
+
+        `with_offsets` also deletes its committed offsets.
+        """
         await self._call(self._core.delete_group, group, cluster=cluster, with_offsets=with_offsets)
 
     async def queues(self, topic: str) -> list[MessageQueue]:

@@ -34,8 +34,10 @@ class Strategy(Protocol):
 
 
 class Averagely:
-    """Contiguous ranges of equal size; the first members get one more: 9 queues over 4 members are 3, 2,
-    2, 2."""
+    """Contiguous ranges of equal size; the first members get one more.
+
+    9 queues over 4 members are 3, 2, 2, 2.
+    """
 
     name = "AVG"
 
@@ -87,8 +89,10 @@ class ByMachineRoom:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """Return the member's contiguous range, and one of the remaining queues at the end for the first
-        members."""
+        """Return the member's contiguous range.
+
+        The first members also get one of the remaining queues at the end.
+        """
         chosen = [queue for queue in queues if self._is_ours(queue.broker_name)]
         place = members.index(client_id)
         share, rest = divmod(len(chosen), len(members))

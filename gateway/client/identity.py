@@ -48,8 +48,10 @@ def own_ip(server: str) -> str:
 
 
 class MessageIds:
-    """Generator of unique message keys, which count milliseconds from the start of the month in local
-    time."""
+    """Generator of unique message keys.
+
+    They count milliseconds from the start of the month in local time.
+    """
 
     def __init__(self, ip: str, pid: int, salt: int) -> None:
         self._packed = _packed(ip)

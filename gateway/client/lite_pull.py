@@ -300,8 +300,7 @@ class LitePullConsumer(GroupConsumer):
         return await self.client.calls.search_offset(self._full(queue), millis)
 
     async def commit_offsets(self, *, wait: bool = False) -> None:
-        """Store the committed offsets at the brokers or in the local file; with `wait`, wait for the
-        answers."""
+        """Store the committed offsets at brokers or in the file; with `wait`, wait for the answers."""
         await self._commit(list(self._assigned), wait=wait)
 
     def _commit_now_and_then(self) -> None:

@@ -88,8 +88,10 @@ class Loop:
         self._thread.join(START_SECONDS)
 
     def submit(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in the loop with the caller's context variables; the future gets its Deferred's
-        result."""
+        """Call a function in the loop and return a future of its Deferred's result.
+
+        The function runs with the caller's context variables.
+        """
         outcome: Future[T] = Future()
         self.post(partial(copy_context().run, _begin, outcome, function, args, kwargs))
         return outcome
@@ -126,8 +128,10 @@ class Loop:
             self.turn.end()
 
     def _work_off(self) -> None:
-        """Run the work posted so far; work that it posts itself runs later, after the sockets had their
-        turn."""
+        """Run the work posted so far.
+
+        Work that it posts itself runs later, after the sockets had their turn.
+        """
         count = len(self._posted)
         together = min(TOGETHER, max(1, count // PIECES))
         for number in range(count):

@@ -58,8 +58,9 @@ class Message:
 
     A message is delayed by `delay_level` (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), by `delay_millis` (a number
     or a timedelta), or until `deliver_at` (ms since the epoch or an aware datetime). Only one of the three is
-    allowed. Messages with the same `sharding_key` stay in order. `flag` is an application-defined number.
-    With `wait_store`, the broker answers only when the message is as safe as the broker is configured.
+    allowed. `sharding_key` names the messages that are to stay in order. `flag` is an application-defined
+    number. With `wait_store`, the broker answers only when the message is as safe as the broker is
+    configured.
 
     With a `serializer`, such as `json.dumps`, `body` is any value that it converts to bytes or text.
 
@@ -273,10 +274,9 @@ class ReceivedMessage(Message):
         queue: MessageQueue,
         added: tuple[Mapping[str, str], ...],
     ) -> ReceivedMessage:
-        """Return the message of a record parsed into fixed fields (`record.PLAIN_HEAD`), topic, body and
-        properties.
+        """Return the message of a record parsed into fixed fields, topic, body and properties.
 
-        `added` are further properties.
+        The fixed fields are those of `record.PLAIN_HEAD`. `added` are further properties.
         """
         message = cls.__new__(cls)
         (
@@ -413,8 +413,7 @@ class PullStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """Result of a pull: messages, the offset to continue from, and the minimum and maximum offset of the
-    queue."""
+    """Result of a pull: messages, next offset, and the minimum and maximum offset of the queue."""
 
     status: PullStatus
     next_offset: int

@@ -1,5 +1,4 @@
-"""Ordered consumption: one batch of a queue at a time, while this client holds the broker's lock on the
-queue.
+"""Ordered consumption: one batch of a queue at a time, under the broker's lock on the queue.
 
 After a failure the queue is suspended and the same messages are redelivered. Messages that fail too often are
 dead-lettered. Without a limit, which is the default, they are retried for ever. Locks are renewed every 20 s

@@ -286,8 +286,10 @@ class Popping:
     async def _consume(
         self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue, popped: int
     ) -> None:
-        """Pass messages to the listener; `popped` is their arrival in local ms, as the broker's clock may
-        be wrong."""
+        """Pass messages to the listener; `popped` is their arrival in ms.
+
+        It is local time, because the broker's clock may be wrong.
+        """
         slots = self._consumption.slots
         await slots.enter()
         try:

@@ -109,8 +109,7 @@ class Producer:
 
     @as_deferred
     async def start(self, topics: Iterable[str] = ()) -> None:
-        """Start, and look up the routes of `topics` in advance. Raises `NotRunning` if it was started or
-        closed before."""
+        """Start; look up the routes of `topics`. Raises `NotRunning` if it was started before, or closed."""
         if self._is_closed:
             raise NotRunning(f"the producer {self.group} was closed and cannot start again: make a new one")
         if self._is_running:
@@ -198,8 +197,10 @@ class Producer:
         selector: Selector | None = None,
         argument: Any = None,
     ) -> None:
-        """Send a message without waiting for an answer, so it is unknown whether it was stored. Raises
-        `BadArgument`, `NoRoute`, `NoBroker`."""
+        """Send a message without waiting for an answer, so it is unknown whether it was stored.
+
+        Raises `BadArgument`, `NoRoute`, `NoBroker`.
+        """
         self._check_running()
         check_send(message, queue, selector, argument)
 
@@ -218,8 +219,10 @@ class Producer:
 
     @as_deferred
     async def recall(self, topic: str, handle: str) -> str:
-        """Recall a delayed message that was not delivered yet and return its id; `handle` is from its
-        `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
+        """Recall a delayed message that was not delivered yet and return its id.
+
+        `handle` is from its `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`.
+        """
         self._check_running()
         check_topic(arguments.text("topic", topic))
         if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
@@ -254,10 +257,7 @@ class Producer:
         argument: Any = None,
         timeout: float | None = None,
     ) -> ReceivedMessage:
-        """Send a message and wait for its consumer's reply; `timeout` in seconds for both.
-
-        Raises `ReplyTimedOut`, and as `send`.
-        """
+        """Send and await a reply; `timeout` in seconds for both. Raises `ReplyTimedOut`, and as `send`."""
         self._check_running()
         check_send(message, queue, selector, argument)
         topic = with_namespace(self.options.namespace, message.topic)

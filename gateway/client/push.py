@@ -145,8 +145,7 @@ class PushConsumer(GroupConsumer):
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
-        """Subscribe to one or more topics: to all messages, to tags (`"a || b"`), or with an SQL92
-        expression."""
+        """Subscribe to topics: to all messages, to tags (`"a || b"`), or with an SQL92 expression."""
         await self._subscribe_now(topic, wanted)
 
     def unsubscribe(self, topic: Topics) -> None:
@@ -194,8 +193,7 @@ class PushConsumer(GroupConsumer):
         }
 
     def _want_what_was_popped(self, topic: str, is_wanted: bool) -> None:
-        """Subscribe a group that now pulls to the retry topic of the messages it popped and did not
-        acknowledge."""
+        """Subscribe a group that now pulls to the retry topic of its unacknowledged pops."""
         if not is_wanted:
             self.subscriptions.pop(topic, None)
         elif topic not in self.subscriptions:
@@ -311,8 +309,8 @@ class PushConsumer(GroupConsumer):
         return self.settings.pull_interval
 
     async def _begin_elsewhere(self, line: Line) -> None:
-        """Commit the offset that the broker named, because the requested one does not exist, and restart
-        there."""
+        """Commit and restart at the offset that the broker named, because the requested one does not
+        exist."""
         log.warning("%s does not have the requested offset; it continues at %d", line.queue, line.offset)
         line.process.dropped = True
         self.offsets.freeze(line.queue, line.offset)

@@ -86,8 +86,10 @@ class RouteTable:
         return self._addresses.get(broker_name, {}).get(MASTER)
 
     def reader(self, broker_name: str, broker_id: int = MASTER, only_this: bool = False) -> Endpoint | None:
-        """Return the broker to read from: that with this id, for a slave also the next id, else any of the
-        group."""
+        """Return the broker to read from.
+
+        It is the one with this id, for a slave also the next id, else any of the group.
+        """
         known = self._addresses.get(broker_name)
         if not known:
             return None
@@ -137,8 +139,10 @@ def queues_to_read(topic: str, route: TopicRouteData) -> set[MessageQueue]:
 
 
 def as_new_topic(route: TopicRouteData, queue_nums: int) -> TopicRouteData:
-    """Derive the route of a new topic from that of its template, with at most `queue_nums` queues on each
-    broker."""
+    """Derive the route of a new topic from that of its template.
+
+    It has at most `queue_nums` queues on each broker.
+    """
     queue_datas = []
     for queues in route.queue_datas:
         count = min(queue_nums, queues.read_queue_nums)

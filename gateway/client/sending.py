@@ -126,8 +126,10 @@ class Prepared:
         self.max_reconsume_times = max_reconsume_times
 
     def header(self, common: dict[str, str], queue: MessageQueue, now: int) -> dict[str, str]:
-        """Return the header fields of a send to a queue; `common` are those of its topic, from
-        `common_header`."""
+        """Return the header fields of a send to a queue.
+
+        `common` are those of its topic, from `common_header`.
+        """
         fields = common.copy()
         fields[_QUEUE_ID] = str(queue.queue_id)
         fields[_BORN] = str(now)

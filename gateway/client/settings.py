@@ -1,5 +1,4 @@
-"""Settings of `gateway.client.options` as types of keyword arguments, so that a type checker finds misspelt
-names.
+"""Settings of `gateway.client.options` as types, so that a type checker finds misspelt names.
 
 `options` documents the settings and checks them at run time; this module has only names and types. A test
 keeps the two equal.

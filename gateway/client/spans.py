@@ -112,16 +112,20 @@ class Spans:
     # Sending
 
     async def sent(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
-        """Run `work`, which sends the message, in a span and return its result; the message gets the
-        span's context."""
+        """Run `work`, which sends the message, in a span and return its result.
+
+        The message gets the span's context before.
+        """
         kind = self._trace.SpanKind.PRODUCER
         span = self._span("send", message.topic, kind, described(message))
         self._give(span, message)
         return await self._followed(span, work)
 
     async def sent_together(self, messages: Sequence[Message], work: Callable[[], Awaitable[T]]) -> T:
-        """Run `work`, which sends a batch, in a span and return its result; each message gets a span of
-        its own."""
+        """Run `work`, which sends a batch, in a span and return its result.
+
+        Each message gets a span of its own.
+        """
         kinds = self._trace.SpanKind
         for message in messages:
             created = self._span("create", message.topic, kinds.PRODUCER, described(message))
@@ -183,8 +187,7 @@ class Spans:
     async def processed(
         self, messages: Sequence[ReceivedMessage], work: Callable[[], Coroutine[Any, Any, Consumed]]
     ) -> Consumed:
-        """Run `work`, which calls a listener with the messages, in a span that is the current one
-        meanwhile."""
+        """Run `work`, which calls a listener with the messages, in a span that is current meanwhile."""
         first, told, parent = messages[0], dict(self._model), None
         if len(messages) == 1:
             told |= described(first) | {"messaging.message.id": first.message_id}

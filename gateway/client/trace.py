@@ -1,10 +1,9 @@
-"""Message traces: records of sends and consumption in the trace topic, where official tools find them by
-message id.
+"""Message traces: records of sends and consumption in the trace topic.
 
-A record is a list of fields joined by 0x01 and ended by 0x02. Records are buffered until there are ten, or
-for 5 s. Then they are sent as messages whose keys are the ids (and keys) of the traced messages. Records that
-cannot be sent are lost and logged; when the buffer is full, new ones are dropped. Off unless `enable_trace`
-is set.
+Official tools find them by message id. A record is a list of fields joined by 0x01 and ended by 0x02. Records
+are buffered until there are ten, or for 5 s. Then they are sent as messages whose keys are the ids (and keys)
+of the traced messages. Records that cannot be sent are lost and logged; when the buffer is full, new ones are
+dropped. Off unless `enable_trace` is set.
 
 RocketMQ: `AsyncTraceDispatcher`, `TraceDataEncoder`, `SendMessageTraceHookImpl`,
 `ConsumeMessageTraceHookImpl`, `EndTransactionTraceHookImpl`, `DefaultRecallMessageTraceHook` (which is off
@@ -208,8 +207,7 @@ class Tracer:
     def ended(
         self, message: Message, message_id: str, address: str, state: TransactionState, *, is_check: bool
     ) -> None:
-        """Record the transaction outcome sent to the broker at `address`; `is_check`: the broker asked for
-        it."""
+        """Record the transaction outcome sent to the broker at `address`; `is_check` if it asked."""
         if message.properties.get(PROPERTY_TRACE_SWITCH) != "false":
             now = self._client.clock.millis()
             self._add(

@@ -79,12 +79,11 @@ class TransactionProducer(Producer):
 
     @as_deferred
     async def send_in_transaction(self, message: Message, argument: Any = None) -> TransactionResult:
-        """Store a half message, execute the local transaction with `argument`, and send its outcome to the
-        broker.
+        """Store a half message, execute the local transaction, and send its outcome to the broker.
 
-        A failure of the listener counts as UNKNOWN, so the broker will check. A half message that is stored
-        less safely than configured is rolled back without calling the listener. Raises as `send`; then the
-        listener was not called.
+        The listener gets the message and `argument`; its failure counts as UNKNOWN, so the broker will check.
+        A half message that is stored less safely than configured is rolled back without calling the listener.
+        Raises as `send`; then the listener was not called.
         """
         check_send(message, None, None)
         properties = message.properties

@@ -232,8 +232,7 @@ def _wire_type(hint: Any) -> WireType:
 
 
 def _put_off(cls: type[Header]) -> None:
-    """Compile the functions when one of them is first called, for a fast start: most headers are never
-    used."""
+    """Compile the functions on first use, for a fast start: most headers are never used."""
 
     def __init__(self: Header, **values: Any) -> None:
         _compile(cls)

@@ -1,8 +1,8 @@
-"""Request functions of a controller: each converts a request to a decision of `engine.controller`, and its
-result to RocketMQ's codes, headers and bodies.
+"""Request functions of a controller.
 
-Requests of brokers are answered by the leading controller; others refuse them (2007). Every controller
-answers requests for the leader, settings and heartbeats. RocketMQ: `ControllerRequestProcessor`.
+Each converts a request to a decision of `engine.controller`, and its result to RocketMQ's codes, headers and
+bodies. Requests of brokers are answered by the leading controller; others refuse them (2007). Every
+controller answers requests for the leader, settings and heartbeats. RocketMQ: `ControllerRequestProcessor`.
 """
 
 from __future__ import annotations
@@ -80,8 +80,7 @@ def apply_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply]:
 
 
 def register_broker(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """Serve 1003: register a replica's address and return its master; the sync-state set is always
-    included."""
+    """Serve 1003: register a replica's address; return its master and, always, the sync-state set."""
     header = call.header
     assert isinstance(header, headers.RegisterBrokerToControllerRequestHeader)
     cluster, name = header.cluster_name, header.broker_name or ""

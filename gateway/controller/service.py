@@ -48,8 +48,9 @@ STOPPED = 0.5
 SAVE_INTERVAL = 10.0
 """Interval of retries of failed writes of user tables, in seconds."""
 LEAST_WAIT, MOST_WAIT = 0.05, 1.0
-"""Bounds of the interval of checks for silent brokers, in seconds; a new broker may expire sooner
-meanwhile.
+"""Bounds of the interval of checks for silent brokers, in seconds.
+
+Between two checks, a broker that expires sooner may register.
 """
 
 

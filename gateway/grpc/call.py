@@ -85,8 +85,7 @@ class Call(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Headers by lower-case name, without pseudo-headers; values of a repeated name are joined by
-        ``,``."""
+        """Headers by lower-case name, without pseudo-headers; repeated ones are joined by ``,``."""
         ...
 
     @property
@@ -115,8 +114,7 @@ class Call(Protocol):
         ...
 
     def on_end(self, ended: Callable[[bool], None]) -> None:
-        """Call a function once at the end of the call: with True if the client left or the deadline
-        passed."""
+        """Call a function once at the end: with True if the client left or the deadline passed."""
         ...
 
 
@@ -142,8 +140,10 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class ServerStream:
-    """Method with one request and answers by `Call.send`; ends with `Call.finish`, or when its Deferred
-    fires."""
+    """Method with one request and answers by `Call.send`.
+
+    It ends with `Call.finish`, or when its Deferred fires.
+    """
 
     request: type[Any]
     answer: Callable[[Any, Call], Deferred[None] | None]

@@ -466,8 +466,7 @@ class Http2:
             )
 
     def _forgive_idle_frame(self) -> None:
-        """Uncount one idle frame for sent data: clients of Java and C may ping after any data, to measure
-        latency."""
+        """Uncount an idle frame for sent data, since clients of Java and C ping to measure latency."""
         if self._idle_frames:
             self._idle_frames -= 1
 

@@ -21,8 +21,7 @@ SILENT_MILLIS = 65_000
 def held_elsewhere(
     said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData], now: int
 ) -> str:
-    """Return the host of a live broker that holds the id or address of this registration; empty if there
-    is none."""
+    """Return the host of a live broker that holds this id or address; empty if there is none."""
     for holder in _holders(said, live, brokers):
         if _is_elsewhere(holder, said.host, now) and not _is_succeeded(holder, said, live):
             return holder.host
@@ -79,8 +78,7 @@ def _is_elsewhere(holder: LiveBroker, host: str, now: int) -> bool:
 
 
 def _is_succeeded(holder: LiveBroker, said: Registration, live: Mapping[BrokerKey, LiveBroker]) -> bool:
-    """Return True if a controller has elected another member master, by the state versions of both
-    brokers."""
+    """Return True if a controller elected another member master, by both state versions."""
     before, after = holder.data_version.state_version, said.data_version.state_version
     own = live.get(said.key)
     is_member = own is not None and own.name == said.name == holder.name and own.host == said.host

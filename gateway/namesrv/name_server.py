@@ -66,8 +66,7 @@ class NameServer:
         self._started = clock.monotonic()
 
     def now(self) -> int:
-        """Return the time in ms by which liveness is measured: monotonic, because the wall clock may be
-        set."""
+        """Return the monotonic time in ms that measures liveness; the wall clock may be set."""
         return elapsed_millis(self.clock)
 
     def is_ready(self) -> bool:

@@ -62,8 +62,7 @@ class RouteTables:
         self.filter_servers: dict[BrokerKey, list[str]] = {}
         self.mappings: dict[str, dict[str, Any]] = {}
         self.encoded: dict[tuple[str, bool], tuple[bytes, tuple[BrokerData | None, ...]]] = {}
-        """Cached route answers by (topic, quoted keys), with the groups they were built from; at most two
-        per topic."""
+        """Route answers by (topic, quoted keys), with the groups they show; at most two per topic."""
         self._arriving: set[str] = set()  # broker names whose topics are being registered
         self._pairs = 0  # pairs of topic and broker in topic_queues
         self._mapped = 0  # total weight of all mappings
@@ -524,8 +523,7 @@ class RouteTables:
 
 
 def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
-    """Return True for a master, or else for the first slave, if it is new enough to support acting
-    masters."""
+    """Return True for a master, else for the first slave if it supports acting masters."""
     if said.broker_id == MASTER_ID:
         return True
     return said.enable_acting_master is not None and said.broker_id == min(addresses)

@@ -58,8 +58,10 @@ class Hook(Protocol):
     """Observer of every request: signatures, metrics, traces."""
 
     def before(self, call: Call) -> None:
-        """Check a request before its header is decoded (`call.header` is None); raises RequestError to
-        refuse."""
+        """Check a request before its header is decoded (`call.header` is None).
+
+        Raises RequestError to refuse it.
+        """
         ...
 
     @property
@@ -96,8 +98,10 @@ class Times(Protocol):
         ...
 
     def note(self, call: Call, reply: Reply) -> None:
-        """Record the answer, also `NO_REPLY`, of a late request, or of one of this read that did not
-        succeed."""
+        """Record the answer of a late request, or of one of this read that did not succeed.
+
+        The answer may be `NO_REPLY`.
+        """
         ...
 
 

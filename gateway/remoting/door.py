@@ -1,5 +1,4 @@
-"""Protocol detection by the first bytes of a connection: PROXY header, TLS or plain, remoting or other
-protocols.
+"""Protocol detection by the first bytes of a connection: PROXY header, TLS or plain, frames or others.
 
 A frame starts with the top byte of its length, which is 0 or 1 below every sane limit. So a PROXY header, a
 TLS hello (0x16) and HTTP/2's preface ("PRI ") cannot be mistaken for one. Once the protocol is known, bytes

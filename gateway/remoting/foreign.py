@@ -29,8 +29,10 @@ def language(first: bytes) -> str | None:
 
 
 class Notices:
-    """Rate limiter of similar log messages: the first, then one per `SILENCE_SECONDS` with the count of
-    the others."""
+    """Rate limiter of similar log messages.
+
+    It passes the first, then one per `SILENCE_SECONDS` with the count of the others.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, float] = {}

@@ -23,8 +23,9 @@ from mqgateway.gateway.runtime.loop import Reactor
 log = logging.getLogger(__name__)
 
 Connect: TypeAlias = Callable[[Any], Deferred[Any]]
-"""Function that connects a protocol of the given factory; its Deferred fires when connected and can be
-cancelled.
+"""Function that connects a protocol of the given factory.
+
+Its Deferred fires when connected and can be cancelled.
 """
 
 
@@ -82,8 +83,7 @@ class Link:
         self._attempt: Deferred[Any] | None = None
 
     def connected(self) -> Deferred[Connection]:
-        """Return an open connection, established on demand; fails with `PeerGone` if that does not
-        succeed."""
+        """Return an open connection, established on demand; fails with `PeerGone`."""
         if self.connection is not None and self.connection.is_open:
             return succeed(self.connection)
         waiter: Deferred[Connection] = Deferred()
@@ -94,8 +94,10 @@ class Link:
         return waiter
 
     def retire(self, connection: Connection) -> None:
-        """Retire a connection on the peer's request: send nothing more, close it after the pending
-        answers."""
+        """Retire a connection on the peer's request.
+
+        Nothing more is sent on it, and it is closed after the pending answers.
+        """
         if connection is not self.connection:
             return
         self.connection = None

@@ -1,8 +1,8 @@
-"""Cooperative tasks for long requests: one slice per turn of the event loop, so that other requests do not
-wait.
+"""Cooperative tasks for long requests: one slice per turn of the event loop.
 
-Requests of one code form a lane, as do operations of one name. A lane is processed in order of arrival; lanes
-take turns. A step takes a fraction of a millisecond (`engine.steps`), a slice has `SLICE_STEPS` of them.
+So other requests do not wait. Requests of one code form a lane, as do operations of one name. A lane is
+processed in order of arrival; lanes take turns. A step takes a fraction of a millisecond (`engine.steps`), a
+slice has `SLICE_STEPS` of them.
 """
 
 from __future__ import annotations

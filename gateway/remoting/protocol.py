@@ -440,8 +440,7 @@ class Connection:
             return str(self._last_code)
 
     def settled(self) -> Deferred[None]:
-        """Return a Deferred that fires when nothing is in flight in either direction, or the connection is
-        lost."""
+        """Return a Deferred that fires when nothing is in flight, or the connection is lost."""
         if self._is_settled():
             return succeed(None)
         waiter: Deferred[None] = Deferred()

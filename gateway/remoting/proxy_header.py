@@ -39,8 +39,10 @@ INCOMPLETE: Final = Incomplete.INCOMPLETE
 
 
 class ProxyHeader(NamedTuple):
-    """Header with its `size` in bytes and the client's (ip, port); None for the balancer's own health
-    check."""
+    """Header with its `size` in bytes and the client's (ip, port).
+
+    `source` is None for the balancer's own health check.
+    """
 
     size: int
     source: tuple[str, int] | None

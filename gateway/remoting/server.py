@@ -121,10 +121,10 @@ class RemotingServer:
         return door is not None
 
     def listen(self, host: str, port: int, dispatcher: Dispatcher | None = None) -> ListeningPort:
-        """Accept connections on a port (0: any free one); `dispatcher` serves them instead of the default
-        one.
+        """Accept connections on a port (0: any free one).
 
-        Raises `twisted.internet.error.CannotListenError`.
+        `dispatcher` serves them instead of the default one. Raises
+        `twisted.internet.error.CannotListenError`.
         """
         served_by = self._dispatcher if dispatcher is None else dispatcher
         self._dispatchers.add(served_by)
