@@ -1,8 +1,8 @@
-"""How users and policies are created, changed and shown.
+"""Operations on users and policies: create, update, delete and query them.
 
-Whoever calls has been let through already; what is checked here is who may touch super users, and what may be
-kept. Standard: `AuthenticationMetadataManagerImpl`, `AuthorizationMetadataManagerImpl`, and what
-`AdminBrokerProcessor` checks before them.
+Callers are authorized already. Checked here is which callers may change super users, and which values are
+valid. RocketMQ: `AuthenticationMetadataManagerImpl`, `AuthorizationMetadataManagerImpl`, and the checks of
+`AdminBrokerProcessor` before them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ ONLY_SUPER_UPDATES = "The super user can only be update by super user"
 
 
 class OnlySuperUsers(AccessError):
-    """A super user that somebody else would make."""
+    """A caller that is not a super user tried to create or change one."""
 
 
 class Administration:
-    """Operations on the `tables`. `caller` is the name of who asks, empty where nobody was asked for it."""
+    """Operations on the `tables`. `caller` is a user name, empty where requests are not authenticated."""
 
     def __init__(self, tables: AccessTables, options: AccessOptions) -> None:
         self.tables = tables
         self._options = options
 
     def is_super(self, caller: str) -> bool:
-        """Whether the caller counts as a super user, as everybody does who was not asked for a name.
+        """Return True if the caller is a super user; unnamed callers count as such.
 
-        Raises `AccessError` for a name that nobody has.
+        Raises `AccessError` for an unknown name.
         """
         if not caller:
             return True
@@ -45,7 +45,10 @@ class Administration:
         return user.is_super
 
     def shows_passwords(self, caller: str) -> bool:
-        """Whether the caller is shown secrets: super users are; others only by the standard's profile."""
+        """Return True if the caller may see secrets.
+
+        Super users always may, others with `authorizationProfile=standard`.
+        """
         if self._options.authorization_profile is AuthorizationProfile.STANDARD or not caller:
             return True
         user = self.tables.users.get(caller)
@@ -59,7 +62,7 @@ class Administration:
         user_type: UserType | None,
         status: UserStatus | None,
     ) -> None:
-        """Create a user, a normal one that is let in unless said otherwise. Raises `AccessError`."""
+        """Create a user, by default a normal, enabled one. Raises `AccessError`."""
         users = self.tables.users
         if user_type is UserType.SUPER and not self.is_super(caller):
             raise OnlySuperUsers(ONLY_SUPER_CREATES)
@@ -80,7 +83,7 @@ class Administration:
         user_type: UserType | None,
         status: UserStatus | None,
     ) -> None:
-        """Change what is given of a user. Raises `AccessError`."""
+        """Update the given attributes of a user. Raises `AccessError`."""
         users = self.tables.users
         if user_type is UserType.SUPER and not self.is_super(caller):
             raise OnlySuperUsers(ONLY_SUPER_UPDATES)
@@ -100,7 +103,7 @@ class Administration:
         )
 
     def delete_user(self, caller: str, username: str) -> None:
-        """Delete a user with the policies; one that is not there is fine. Raises `AccessError`."""
+        """Delete a user and its policies. Succeeds if it does not exist. Raises `AccessError`."""
         _check_name(username)
         user = self.tables.users.get(username)
         if user is None:
@@ -111,17 +114,17 @@ class Administration:
         self.tables.acls.delete(subject_of(username))
 
     def user(self, username: str) -> User | None:
-        """A user, if there is one of this name."""
+        """Return the user of this name, None if it does not exist."""
         return self.tables.users.get(username)
 
     def users(self, name_filter: str = "") -> list[User]:
-        """The users with this in their names, in the order of their names."""
+        """Return the users whose name contains `name_filter`, sorted by name."""
         found = self.tables.users.all()
         wanted = name_filter if name_filter.strip() else ""
         return sorted((user for user in found if wanted in user.username), key=_in_bytes)
 
     def update_acl(self, username: str, policies: dict[PolicyType, Policy]) -> None:
-        """Give a user policies; entries take the place of those of the same resources.
+        """Merge policies into those of a user; entries replace those of the same resource.
 
         Raises `AccessError`.
         """
@@ -135,7 +138,7 @@ class Administration:
         self.tables.acls.put(acl)
 
     def delete_acl(self, username: str, kind: PolicyType, resource: Resource | None) -> None:
-        """Take from a user the entry of one resource, or all policies. Raises `AccessError`."""
+        """Delete a user's entry for one resource, or all its policies. Raises `AccessError`."""
         acl = self.acl(username)
         if acl is None:
             raise AccessError("The acl is not exist.")
@@ -146,13 +149,13 @@ class Administration:
             self.tables.acls.put(left)
 
     def acl(self, username: str) -> Acl | None:
-        """The policies of a user. Raises `AccessError` where there is no such user."""
+        """Return the policies of a user. Raises `AccessError` if the user does not exist."""
         if username not in self.tables.users:
             raise AccessError("The subject is not exist.")
         return self.tables.acl_of(username)
 
     def acls(self, subject_filter: str = "") -> list[Acl]:
-        """The policies of all whose subject has this in it, in the order of their names."""
+        """Return the policies whose subject contains `subject_filter`, sorted by subject."""
         wanted = subject_filter if subject_filter.strip() else ""
         found: Iterable[Acl] = (acl for acl in self.tables.acls.all() if wanted in acl.key)
         return sorted(found, key=_in_bytes)
@@ -164,5 +167,5 @@ def _check_name(username: str) -> None:
 
 
 def _in_bytes(one: User | Acl) -> bytes:
-    """The standard's tables are in the order of the bytes of their names."""
+    """Sort key in bytes, as RocketMQ's tables are ordered."""
     return one.key.encode("utf-8", "surrogatepass")

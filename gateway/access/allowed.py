@@ -1,9 +1,9 @@
-"""Requests that were found to be allowed, so that it is not found anew for each message.
+"""Cache of allowed requests, so that authorization is not repeated for each message.
 
-What a request needs hangs on its code and on some of its header fields: those that were looked at when it was
-found. Users and policies are never changed, they are replaced: an answer counts as long as both are the very
-objects that it was found with. Refusals are not kept. Standard: the caches behind `userCache*` and
-`aclCache*`, which go by time.
+The permissions that a request needs depend on its code and on some header fields: those that were read to
+determine them. Users and policies are immutable and get replaced. So a cached decision is valid while both
+are the same objects as when it was made. Refusals are not cached. RocketMQ: the caches behind `userCache*`
+and `aclCache*`, which expire by time.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from mqgateway.gateway.access.policies import Acl
 from mqgateway.gateway.access.users import User
 
 ALLOWED_MAX = 4096
-"""Answers that are kept; of more, the oldest are forgotten."""
+"""Maximum number of cached decisions; the oldest are evicted."""
 VALUE_MAX = 255
-"""Characters of a field; a request with a longer one, which no topic or group has, is not kept."""
+"""Maximum length of a field in characters.
+
+Requests with longer ones, which no topic or group has, are not cached.
+"""
 
 Question = tuple[str | int | None, ...]
-"""A user's name, an address, a request code, and the values of the header fields that count with it."""
+"""Cache key: user name, address, request code, and the values of the relevant header fields."""
 
 
 class Watched(Mapping[str, str]):
-    """Header fields, and in `seen` the names of those that were looked at, whether they are there or not.
+    """Header fields that record in `seen` which names were read, present or not.
 
-    Who goes through all of them, or counts them, hangs on fields that another request may have beside
-    these: `is_whole` is true then.
+    Iterating or counting them makes the result depend on fields that only another request has. Then
+    `is_whole` is set.
     """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
@@ -48,7 +51,7 @@ class Watched(Mapping[str, str]):
 
 
 class Allowed:
-    """Questions whose answer was yes."""
+    """Allowed requests."""
 
     def __init__(self) -> None:
         self._looked_at: dict[int, tuple[str, ...]] = {}
@@ -66,17 +69,15 @@ class Allowed:
         user: User | None,
         acl: Acl | None,
     ) -> bool:
-        """Whether the answer was yes for this user with these policies, as far as it is known by now which
-        fields count."""
+        """Return True if the request was allowed for this user with these policies."""
         found = self._known.get((name, ip, code, *map(fields.get, self._looked_at.get(code, ()))))
         return found is not None and found[0] is user and found[1] is acl
 
     def add(self, name: str, ip: str, code: int, fields: Watched, user: User | None, acl: Acl | None) -> None:
-        """The answer is yes, and hung on the fields that were looked at.
+        """Cache that a request was allowed, by the fields that were read.
 
-        With other values others may be looked at: then questions of the code have more parts from now on,
-        and those that were kept before are not asked again. Nothing is kept of a request whose fields were
-        looked at as a whole.
+        With other values, other fields may be read. Then cache keys of the code get more parts, and earlier
+        entries are no longer found. Requests whose fields were iterated are not cached.
         """
         if fields.is_whole:
             return

@@ -1,4 +1,4 @@
-"""Who asks by a door that has no commands: what access control has to know of such a request."""
+"""Callers of protocol front ends other than remoting, as access control sees them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from mqgateway.gateway.access.needs import Need
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """`name` is the user that it says it is, None where it says nobody; `address` is its `ip:port`.
+    """Caller of a request.
 
-    `proof` says whether the request was signed with a secret key; `request` is what the audit log calls it.
+    `name` is its claimed user, None for none; `address` is its `ip:port`. `proof` returns True if the request
+    was signed with the given secret key. `request` is its name in the audit log.
     """
 
     name: str | None
@@ -23,14 +24,16 @@ class Asker:
 
     @property
     def ip(self) -> str:
-        """From where it asks."""
+        """IP address of the caller."""
         return self.address.rpartition(":")[0].strip("[]")
 
 
 class Admission(Protocol):
-    """Lets in, or not."""
+    """Authentication and authorization of callers."""
 
     def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
-        """Refuse who is not who it says, and who may not do what `needs` says; that is asked once it is known
-        who asks, if it matters then, and may refuse by itself. Raises `NotAdmitted`."""
+        """Authenticate a caller and authorize the `needs` of its request. Raises `NotAdmitted`.
+
+        `needs` is called after authentication, only if it matters, and may refuse by itself.
+        """
         ...

@@ -1,10 +1,9 @@
-"""The audit log: who was let in and who was not, from where, and why, by the logger `mqgateway.audit`.
+"""Audit log: authentication and authorization decisions with caller, address and reason.
 
-What administrative requests changed is told by the logger below it, `mqgateway.audit.administration`.
-
-Refusals and changes are told at INFO, what is let through at DEBUG. A line is text, or an object of JSON;
-what a peer may choose is quoted, so that it makes no lines of its own.
-Standard: the logger `RocketmqAuthAudit`.
+They are logged by `mqgateway.audit`, changes by administrative requests by the child logger
+`mqgateway.audit.administration`. Refusals and changes are logged at INFO, allowed requests at DEBUG. A line
+is text or a JSON object. Values that a peer can choose are quoted, so that they cannot forge lines.
+RocketMQ: the logger `RocketmqAuthAudit`.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ _SHOWN_MAX = 256
 
 
 class Audit:
-    """Writes the lines in one form. Requests are called by their codes, those without one by name."""
+    """Writer of audit lines in one format. Requests appear by code, those without a code by name."""
 
     def __init__(self, form: AuditFormat) -> None:
         self._is_json = form is AuditFormat.JSON
 
     @property
     def is_verbose(self) -> bool:
-        """Whether what is let through is told too."""
+        """True if allowed requests are logged too."""
         return log.isEnabledFor(logging.DEBUG)
 
     def authenticated(self, user: str, address: str, request: int | str, refusal: str) -> None:
-        """A signature was checked; `refusal` is empty where it was right."""
+        """Log an authentication; `refusal` is empty if it succeeded."""
         self._tell(refusal, event="authentication", user=user, address=address, request=str(request))
 
     def authorized(
         self, user: str, address: str, request: int | str, actions: str, resource: str, refusal: str
     ) -> None:
-        """It was decided whether a user may; `refusal` is empty where it is so."""
+        """Log an authorization decision; `refusal` is empty if it was allowed."""
         self._tell(
             refusal,
             event="authorization",
@@ -51,7 +50,7 @@ class Audit:
         )
 
     def administered(self, user: str, address: str, code: int, what: str, result: str, reason: str) -> None:
-        """An administrative request was carried out, or failed; `result` is the code of its response."""
+        """Log an administrative request, successful or failed; `result` is its response code."""
         if administration.isEnabledFor(logging.INFO):
             said = {"event": "administration", "user": user, "address": address, "request": str(code)}
             outcome = {"what": what, "result": result, "reason": reason}
@@ -71,6 +70,6 @@ class Audit:
 
 
 def _quoted(value: str) -> str:
-    """As it is where nothing can be mistaken, else as a string of JSON."""
+    """Return the value unchanged if it is unambiguous, else as a JSON string."""
     is_plain = value.isprintable() and not any(sign in value for sign in ' "=')
     return value if is_plain and value.isascii() else json.dumps(value)

@@ -1,7 +1,7 @@
-"""Administrative requests in the audit log: who changed what, from where, and how that ended.
+"""Administrative requests in the audit log: caller, address, objects and result.
 
-The functions of these codes are wrapped once, at the start; no other request is any slower. The user is who
-the request says it is from: with access control that was proved before, without it nobody asked for proof.
+The functions of these request codes are wrapped once at start-up, so other requests are not slowed down. The
+user is the one named in the request: authenticated with access control, unverified without.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ NAMES = (
     "accessKey",
     "aclFileFullPath",
 )
-"""Header fields that say what a request is about; others may be secrets."""
+"""Header fields that name the object of a request; other fields may be secrets."""
 BODY_MAX = 64 * 1024
-"""Bytes of a body that is looked into for names; a longer one is not told of."""
+"""Maximum size in bytes of a body that is searched for names; longer ones are not logged."""
 
 Names = Callable[[bytes], list[str]]
 Refusal = Callable[[BaseException], Reply | None]
@@ -119,13 +119,13 @@ CHANGES: dict[int, Names] = {
         _nothing,
     ),
 }
-"""Which requests are told of, and which names their bodies have."""
+"""Audited request codes, with the reader of the names in their bodies."""
 
 
 def audited(table: Mapping[int, Any], audit: Audit, refusal: Refusal = lambda _: None) -> dict[int, Any]:
-    """A table of request functions of which those that change something tell the audit log.
+    """Wrap the functions of a table whose requests change something, so that they are logged.
 
-    `refusal` makes the answer to an error, as in `Dispatcher`.
+    `refusal` converts an error to its answer, as in `Dispatcher`.
     """
     return {
         code: _audited(function, names, audit, refusal)
@@ -166,7 +166,7 @@ def _audited(function: Any, names: Names, audit: Audit, refusal: Refusal) -> Any
 
 
 def _result(outcome: Any, refusal: Refusal) -> tuple[str, str]:
-    """The response code, where it is known, and why it is not 0."""
+    """Return the response code, if known, and the reason why it is not 0."""
     if isinstance(outcome, Failure):
         outcome = outcome.value
     answer = outcome if isinstance(outcome, Reply | RequestError) else refusal(outcome)
@@ -174,7 +174,7 @@ def _result(outcome: Any, refusal: Refusal) -> tuple[str, str]:
 
 
 def _objects(call: Call, names: Names) -> str:
-    """What a request is about: header fields by name, then what the body names."""
+    """Return the objects of a request: header fields by name, then the names in the body."""
     fields = call.command.ext_fields
     said = [f"{name}:{fields[name]}" for name in NAMES if fields.get(name)]
     if call.body and len(call.body) <= BODY_MAX:

@@ -1,8 +1,8 @@
-"""What stands before every request of a server: is it signed, and may who signed it do that?
+"""Authentication and authorization of every request of a server.
 
-As a hook it sees the header of each request before anything else does. What a body names is looked at by
-`guarded`, in front of the function of the code, since long bodies are read in steps. A refusal is answered
-with 16 and the standard's sentence. Standard: `AuthenticationPipeline`, `AuthorizationPipeline`,
+As a hook, it sees the header of each request first. Resources named in a body are checked by `guarded`, in
+front of the request function, because long bodies are read incrementally. A refusal is answered with code 16
+and RocketMQ's text. RocketMQ: `AuthenticationPipeline`, `AuthorizationPipeline`,
 `DefaultAuthenticationHandler`.
 """
 
@@ -48,13 +48,13 @@ UNREADABLE: Final = "parse authorization context error."
 
 
 NeedsOfHeader = Callable[[int, Fields, str], list[Need]]
-"""Code, header fields and the server's cluster to what a request needs."""
+"""Function of request code, header fields and the server's cluster that returns the needs of a request."""
 
 
 class AccessControl:
-    """The users and policies of a server, and what is done with them. `load` first.
+    """Access control with the users and policies of a server. Call `load` first.
 
-    `pause` is for refusals that are given later.
+    `pause` delays throttled refusals.
     """
 
     after: None = None
@@ -82,7 +82,7 @@ class AccessControl:
         self.administration = Administration(tables, options)
 
     def load(self) -> None:
-        """Read the tables, and create the users that settings name. Raises `ConfigError`."""
+        """Load the tables and create the configured users. Raises `ConfigError`."""
         self.tables.load()
         users = self.tables.users
         for user in self._settings.first_users:
@@ -90,17 +90,20 @@ class AccessControl:
                 users.put(user)
 
     def retry(self) -> None:
-        """Write what could not be written; for a slow beat."""
+        """Retry failed writes; for a slow periodic task."""
         self.tables.retry()
 
     def close(self) -> None:
-        """Write what is not in the files yet."""
+        """Write pending changes to the files."""
         self.tables.close()
 
-    # As a hook.
+    # Hook interface
 
     def before(self, call: Call) -> None:
-        """Refuse what is not signed, or not allowed by what the header says. Raises `RequestError`."""
+        """Refuse a request that is not authenticated, or not authorized by its header.
+
+        Raises `RequestError`.
+        """
         settings, command = self._settings, call.command
         code, name = command.code, command.ext_fields.get(ACCESS_KEY)
         user = self.tables.users.get(name) if name else None
@@ -123,8 +126,10 @@ class AccessControl:
                 call.may_use = partial(self._may_use, call.peer, code, name, group)
 
     def guarded(self, table: Mapping[int, Any], options: BrokerOptions) -> dict[int, Any]:
-        """A broker's table of request functions in which those stand behind a check whose bodies name
-        resources; bodies are read within the limits of `options`."""
+        """Wrap the functions of a broker's table whose bodies name resources with an authorization check.
+
+        Bodies are read within the limits of `options`.
+        """
         settings = self._settings
         unchecked = settings.unchecked_codes | (frozenset() if settings.is_strict else UNCHECKED_BY_STANDARD)
         readers = BY_BODY if settings.authorizes else {}
@@ -154,10 +159,10 @@ class AccessControl:
         return serve
 
     def _needs_a_look(self, user: User | None) -> bool:
-        """Whether it matters what a user's request needs: super users may do everything."""
+        """Return True if a user's needs must be checked or logged: super users may do everything."""
         return user is None or not user.is_super or user.is_disabled or self._audit.is_verbose
 
-    # By a door without commands.
+    # Protocol front ends without commands
 
     def admit(self, asker: Asker, needs: Callable[[], Sequence[Need]]) -> None:
         """See `asker.Admission`."""
@@ -178,10 +183,10 @@ class AccessControl:
             if refusal:
                 raise NotAdmitted(refusal)
 
-    # Who asks.
+    # Authentication
 
     def _signature_refusal(self, call: Call, name: str | None, user: User | None, is_told: bool) -> str:
-        """Why the user of a request is not believed; empty where that is the one who signed it."""
+        """Return why a request is not authenticated; empty if it is."""
         command = call.command
         if user is None or user.is_disabled:
             refusal = _unknown(name, user)
@@ -192,7 +197,7 @@ class AccessControl:
         return refusal
 
     def _asker_refusal(self, asker: Asker) -> str:
-        """The same of who asks by a door without commands."""
+        """Return why a caller of a front end without commands is not authenticated; empty if it is."""
         user = self.tables.users.get(asker.name or "")
         refusal = _unknown(asker.name, user)
         if not refusal and user is not None and not asker.proof(user.password):
@@ -206,18 +211,17 @@ class AccessControl:
             self._audit.authenticated(name, address, request, refusal)
 
     def _name(self, call: Call) -> str | None:
-        """The user of a request; None where there is none, or where it was not proved and has to be."""
+        """Return the user of a request; None without one, or if it must be authenticated and is not."""
         settings, command = self._settings, call.command
         is_proved = settings.authenticates and command.code not in settings.unsigned_codes
         return command.ext_fields.get(ACCESS_KEY) if is_proved or not settings.is_strict else None
 
-    # What they may do.
+    # Authorization
 
     def _authorize_header(self, call: Call, name: str | None, user: User | None, is_told: bool) -> None:
-        """Refuse a request whose header says that it needs what its user may not do. Raises `RequestError`.
+        """Refuse a request whose header needs what its user may not do. Raises `RequestError`.
 
-        What is known to be allowed is let through; what is told, or was answered before by a stateful
-        strategy, goes the whole way.
+        Cached decisions are used unless the request is logged or a stateful strategy decides.
         """
         if not self._needs_a_look(user):
             return
@@ -234,7 +238,7 @@ class AccessControl:
         self.allowed.add(name, ip, code, watched, user, acl)
 
     def _authorize(self, peer: Peer, code: int, name: str | None, needs: Sequence[Need]) -> None:
-        """Refuse a request that needs what its user may not do. Raises `RequestError`."""
+        """Refuse a request with needs that its user does not meet. Raises `RequestError`."""
         if not needs:
             return
         if name is None:
@@ -267,7 +271,7 @@ class AccessControl:
 
 
 def _unknown(name: str | None, user: User | None) -> str:
-    """Why a user of this name is not let in, whatever the signature; empty where it hangs on that."""
+    """Return why a user is refused whatever the signature; empty if the signature decides."""
     if not name:
         return NO_NAME
     if user is None:

@@ -1,6 +1,6 @@
-"""Whether a user may do something, and which entry of which policy says so.
+"""Authorization decisions, with the policy entry that made them.
 
-Standard: `UserAuthorizationHandler`, `AclAuthorizationHandler`.
+RocketMQ: `UserAuthorizationHandler`, `AclAuthorizationHandler`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ DENIED = "the decision is deny."
 
 
 class Verdict(NamedTuple):
-    """What was decided; `refusal` is the standard's sentence, empty where it is allowed.
+    """Authorization decision; `refusal` is RocketMQ's text, empty if allowed.
 
-    `entry` of the kind `policy` decided; without one the user did, or nothing said anything.
+    `entry` of the kind `policy` made the decision. Without one, the user did, or no entry matched.
     """
 
     refusal: str = ""
@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_allowed(self) -> bool:
-        """Whether the user may."""
+        """True if the user is authorized."""
         return not self.refusal
 
 
@@ -37,7 +37,7 @@ ALLOWED = Verdict()
 def decide(
     username: str, user: User | None, acl: Acl | None, resource: Resource, actions: Sequence[Action], ip: str
 ) -> Verdict:
-    """Whether the user of this name may do one of the actions; `user`, `acl` are None where there is none."""
+    """Decide whether a user may do one of the actions; `user` and `acl` are None if there are none."""
     if user is None:
         return Verdict(f"User:{username} not found.")
     if user.is_disabled:

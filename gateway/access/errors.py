@@ -1,4 +1,4 @@
-"""What goes wrong with users and policies."""
+"""Errors of authentication, authorization and their administration."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from twisted.internet.defer import Deferred
 
 
 class AccessError(Exception):
-    """Something that is not done, or not let through; the sentence is the standard's.
+    """Refused operation, with RocketMQ's text.
 
-    Standard: `AuthenticationException`, `AuthorizationException`.
+    RocketMQ: `AuthenticationException`, `AuthorizationException`.
     """
 
 
 class NotAdmitted(AccessError):
-    """A caller that is not authenticated or not authorized; the refusal is sent when `until` fires, if
-    given."""
+    """Caller that is not authenticated or not authorized.
+
+    The refusal is sent when `until` fires, if given.
+    """
 
     def __init__(self, message: str, until: Deferred[None] | None = None) -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""What a stateful strategy remembers of each connection: outcomes, good and bad, for a while.
+"""Outcome cache of a stateful strategy by connection: refusals and successes, for a limited time.
 
-Standard: `StatefulAuthenticationStrategy`, `StatefulAuthorizationStrategy`.
+RocketMQ: `StatefulAuthenticationStrategy`, `StatefulAuthorizationStrategy`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from mqgateway.gateway.remoting.call import Peer
 
 
 class Outcomes:
-    """Refusals by connection and question, empty where there was none."""
+    """Refusals by connection and question; an empty one is a success."""
 
     def __init__(self, memory: Memory, clock: Clock) -> None:
         self._memory = memory
@@ -25,7 +25,7 @@ class Outcomes:
         return self._count
 
     def get(self, peer: Peer, question: Hashable, find: Callable[[], str]) -> str:
-        """What was answered to a question of this connection not long ago, or what `find` answers."""
+        """Return the cached outcome of a connection's question, else that of `find`."""
         now = self._clock.monotonic()
         known = self._known.get(peer)
         found = None if known is None else known.get(question)
@@ -42,7 +42,7 @@ class Outcomes:
         return refusal
 
     def _make_room(self) -> None:
-        """Forget the connections that came first, until one more outcome may be kept."""
+        """Evict the oldest connections until one more outcome fits."""
         while self._count >= self._memory.most:
             self._forget(next(iter(self._known)))
 

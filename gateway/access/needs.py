@@ -1,6 +1,6 @@
-"""What a request needs: resources, and on each one of some actions; and how tables of that are written.
+"""Needs of requests: resources with the actions on them, and the notation of their tables.
 
-A table has a row for each request code, made of parts that read header fields. Standard: the annotations
+A table has a row for each request code, made of parts that read header fields. RocketMQ: the annotations
 `RocketMQAction` and `RocketMQResource` of the header classes.
 """
 
@@ -17,7 +17,7 @@ CREATE, UPDATE, DELETE = Action.CREATE, Action.UPDATE, Action.DELETE
 
 
 class Need(NamedTuple):
-    """A resource, and the actions of which one must be allowed."""
+    """Resource and actions, of which one must be allowed."""
 
     resource: Resource
     actions: tuple[Action, ...]
@@ -25,12 +25,15 @@ class Need(NamedTuple):
 
 Fields = Mapping[str, str]
 Part = Callable[[Fields, str], Iterable[Need]]
-"""Header fields and the name of the broker's cluster to what they need."""
+"""Function of header fields and the broker's cluster name that returns needs."""
 Row = tuple[Part, ...]
 
 
 def topic_in(field: str, *actions: Action, skip_retry: bool = False, between: str = "") -> Part:
-    """A topic in a field, or several; `skip_retry` where its group is asked for anyway."""
+    """Return the part for one or more topics in a field.
+
+    `skip_retry` omits retry topics, whose group is checked anyway. `between` separates several names.
+    """
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         for name in _names(fields, field, between):
@@ -41,7 +44,7 @@ def topic_in(field: str, *actions: Action, skip_retry: bool = False, between: st
 
 
 def group_in(field: str, *actions: Action, between: str = "") -> Part:
-    """A consumer group in a field, or several."""
+    """Return the part for one or more consumer groups in a field."""
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         return [Need(group(name), actions) for name in _names(fields, field, between)]
@@ -57,14 +60,14 @@ def _names(fields: Fields, field: str, between: str) -> list[str]:
 
 
 def whole_cluster(*actions: Action) -> Part:
-    """The broker's own cluster."""
+    """Return the part for the broker's own cluster."""
     return lambda fields, cluster_name: [Need(cluster(cluster_name), actions)]
 
 
 CLUSTER_SHOWN: Row = (whole_cluster(GET),)
 CLUSTER_CHANGED: Row = (whole_cluster(UPDATE),)
 FREE: Row = ()
-"""Any user may."""
+"""Allowed for every user."""
 
 USERS: dict[int, Row] = {
     RequestCode.AUTH_CREATE_USER: CLUSTER_CHANGED,
@@ -78,9 +81,9 @@ USERS: dict[int, Row] = {
     RequestCode.AUTH_GET_ACL: CLUSTER_SHOWN,
     RequestCode.AUTH_LIST_ACL: CLUSTER_SHOWN,
 }
-"""Users and policies, which every server has."""
+"""Requests about users and policies, which every server has."""
 
 
 def needs_in(table: Mapping[int, Row], code: int, fields: Fields, cluster_name: str) -> list[Need]:
-    """What the header fields of a request need by a table."""
+    """Return the needs of a request by its header fields and a table."""
     return [need for part in table.get(code, ()) for need in part(fields, cluster_name)]

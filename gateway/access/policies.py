@@ -1,9 +1,10 @@
-"""Policies: what a user may do with which resources, from where.
+"""Policies: the actions of a user on resources, by source address.
 
-A resource is written `*`, `Topic:*`, `Topic:orders*` or `Topic:orders`; an entry says which actions on it are
-allowed or denied. A user has entries of two kinds: custom ones, and default ones for what those say nothing
-of. Of one kind there is one entry for each resource; a later one replaces it. Standard: `Acl`, `Policy`,
-`PolicyEntry`, `Resource`, `Environment`, `AclConverter`, `AuthorizationMetadataManagerImpl.validate`.
+A resource is written `*`, `Topic:*`, `Topic:orders*` or `Topic:orders`. An entry allows or denies actions on
+it. A user has custom entries, and default entries that apply where no custom entry matches. Of each kind
+there is one entry per resource; a later one replaces it.
+RocketMQ: `Acl`, `Policy`, `PolicyEntry`, `Resource`, `Environment`, `AclConverter`,
+`AuthorizationMetadataManagerImpl.validate`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RETRY_PREFIX = "%RETRY%"
 
 
 class ResourceType(StrEnum):
-    """What a resource is. Standard: `ResourceType`."""
+    """Type of a resource. RocketMQ: `ResourceType`."""
 
     UNKNOWN = "Unknown"
     ANY = "Any"
@@ -39,7 +40,7 @@ class ResourceType(StrEnum):
 
 
 class ResourcePattern(StrEnum):
-    """What the name of a resource is compared with. Standard: `ResourcePattern`."""
+    """Match type of a resource name. RocketMQ: `ResourcePattern`."""
 
     ANY = "ANY"
     LITERAL = "LITERAL"
@@ -47,7 +48,7 @@ class ResourcePattern(StrEnum):
 
 
 class Action(StrEnum):
-    """What is done with a resource; `ALL` allows each, `ANY` asks for no matter which."""
+    """Action on a resource; in an entry `ALL` allows each, in a request `ANY` matches each."""
 
     UNKNOWN = "Unknown"
     ALL = "All"
@@ -62,21 +63,21 @@ class Action(StrEnum):
 
 
 class Decision(StrEnum):
-    """What an entry says. Standard: `Decision`."""
+    """Effect of an entry. RocketMQ: `Decision`."""
 
     ALLOW = "Allow"
     DENY = "Deny"
 
 
 class PolicyType(StrEnum):
-    """Default entries count where no custom one matches. Standard: `PolicyType`."""
+    """Kind of a policy; default entries apply where no custom one matches. RocketMQ: `PolicyType`."""
 
     CUSTOM = "Custom"
     DEFAULT = "Default"
 
 
 class Resource(NamedTuple):
-    """What is asked for, or what an entry is about; `name` is None where any name will do."""
+    """Resource of a request or an entry; `name` is None for any name."""
 
     type: ResourceType
     name: str | None
@@ -90,31 +91,31 @@ class Resource(NamedTuple):
 
 
 EVERYTHING = Resource(ResourceType.ANY, None, ResourcePattern.ANY)
-_TOPIC, _LITERAL = ResourceType.TOPIC, ResourcePattern.LITERAL  # looked up for each message
+_TOPIC, _LITERAL = ResourceType.TOPIC, ResourcePattern.LITERAL  # bound for use per message
 
 
 def literal(kind: ResourceType, name: str) -> Resource:
-    """The resource of this very name."""
+    """Return the resource with exactly this name."""
     return Resource(kind, name, ResourcePattern.LITERAL)
 
 
 def cluster(name: str) -> Resource:
-    """A cluster."""
+    """Return the resource of a cluster."""
     return literal(ResourceType.CLUSTER, name)
 
 
 def group(name: str) -> Resource:
-    """A consumer group, which may be called by its retry topic. Standard: `Resource.ofGroup`."""
+    """Return the resource of a consumer group, also by its retry topic. RocketMQ: `Resource.ofGroup`."""
     return literal(ResourceType.GROUP, name.removeprefix(RETRY_PREFIX))
 
 
 def topic(name: str) -> Resource:
-    """A topic; a retry topic is its group."""
+    """Return the resource of a topic; for a retry topic that of its group."""
     return group(name) if name.startswith(RETRY_PREFIX) else Resource(_TOPIC, name, _LITERAL)
 
 
 def parse_resource(text: str | None) -> Resource | None:
-    """A resource as it is written; None for what is none. Standard: `Resource.of`."""
+    """Parse a resource; None if it is invalid. RocketMQ: `Resource.of`."""
     if text is None or not text.strip():
         return None
     if text == "*":
@@ -134,7 +135,7 @@ def parse_resource(text: str | None) -> Resource | None:
 
 @lru_cache(maxsize=4096)
 def parse_address(text: str) -> Address | None:
-    """The address of a client; None for what is none, which no entry with addresses matches."""
+    """Parse a client's address; None if it is invalid, which matches no entry with addresses."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -142,7 +143,10 @@ def parse_address(text: str) -> Address | None:
 
 
 def parse_network(text: str) -> Network:
-    """An address, or many as in `10.0.0.0/8`. Raises `AccessError`. Standard: `IPAddressUtils`."""
+    """Parse an address or a network such as `10.0.0.0/8`.
+
+    Raises `AccessError`. RocketMQ: `IPAddressUtils`.
+    """
     if not text.strip():
         raise AccessError("The source ip is empty.")
     _, slash, size = text.partition("/")
@@ -156,7 +160,7 @@ def parse_network(text: str) -> Network:
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """What may, or may not, be done with a resource; `source_ips` empty: from everywhere."""
+    """Allowed or denied actions on a resource; with empty `source_ips` from any address."""
 
     resource: Resource
     actions: tuple[Action, ...]
@@ -165,11 +169,11 @@ class PolicyEntry:
 
     @cached_property
     def networks(self) -> tuple[Network, ...]:
-        """What `source_ips` are."""
+        """Parsed `source_ips`."""
         return tuple(map(parse_network, self.source_ips))
 
     def covers(self, actions: Iterable[Action], ip: str) -> bool:
-        """Whether it is about one of the actions, asked for from there."""
+        """Return True if the entry applies to one of the actions, requested from `ip`."""
         known = self.actions
         if not any(one in known or Action.ALL in known or one is Action.ANY for one in actions):
             return False
@@ -179,7 +183,7 @@ class PolicyEntry:
         return address is not None and any(address in network for network in self.networks)
 
     def info(self) -> PolicyEntryInfo:
-        """The entry as requests and files have it."""
+        """Return the entry in the form of requests and files."""
         return PolicyEntryInfo(
             str(self.resource),
             [action.value for action in self.actions],
@@ -189,7 +193,7 @@ class PolicyEntry:
 
     @classmethod
     def of(cls, info: PolicyEntryInfo) -> Self:
-        """Read an entry; words that are no actions are left out. Raises `AccessError`."""
+        """Parse an entry; unknown actions are ignored. Raises `AccessError`."""
         resource = parse_resource(info.resource)
         if resource is None:
             raise AccessError("The resource is null.")
@@ -207,7 +211,7 @@ class PolicyEntry:
 
 
 class Policy:
-    """The entries of one kind, by resource; never changed once it is made."""
+    """Entries of one kind by resource; immutable."""
 
     def __init__(self, entries: Iterable[PolicyEntry]) -> None:
         self.entries: dict[Resource, PolicyEntry] = {entry.resource: entry for entry in entries}
@@ -217,18 +221,18 @@ class Policy:
         return isinstance(other, Policy) and self.entries == other.entries
 
     def with_entries(self, entries: Mapping[Resource, PolicyEntry]) -> Policy:
-        """The same with these, in place of those of the same resources."""
+        """Return a copy with these entries, which replace those of the same resources."""
         return Policy({**self.entries, **entries}.values())
 
     def without(self, resource: Resource) -> Policy:
-        """The same without the entry of a resource, if there is one."""
+        """Return a copy without the entry of a resource."""
         return Policy(entry for entry in self.entries.values() if entry.resource != resource)
 
     def find(self, resource: Resource, actions: Sequence[Action], ip: str) -> PolicyEntry | None:
-        """The entry that decides: of those that match the one that says most exactly which resource.
+        """Return the deciding entry: the matching one with the most specific resource.
 
-        The name itself comes first, then the longest beginning, then all of a type, then everything; so
-        the looks it takes do not grow with the entries. Standard: `comparePolicyEntries`.
+        The order is the exact name, the longest prefix, all resources of the type, everything. So the number
+        of lookups does not grow with the number of entries. RocketMQ: `comparePolicyEntries`.
         """
         for candidate in self._candidates(resource):
             entry = self.entries.get(candidate)
@@ -237,7 +241,7 @@ class Policy:
         return None
 
     def _candidates(self, resource: Resource) -> Iterator[Resource]:
-        """The resources that an entry that matches may have, best first."""
+        """Yield the resources of entries that can match, most specific first."""
         yield resource
         kind, name, _ = resource
         if name is not None:
@@ -248,7 +252,7 @@ class Policy:
         yield EVERYTHING
 
     def _prefix_lengths(self) -> dict[ResourceType, list[int]]:
-        """How long the beginnings are that entries name, longest first, by type."""
+        """Return the lengths of the prefixes in entries, longest first, by type."""
         if self._prefixes is None:
             lengths: dict[ResourceType, set[int]] = {}
             for kind, name, pattern in self.entries:
@@ -260,18 +264,18 @@ class Policy:
 
 @dataclass(frozen=True)
 class Acl:
-    """The policies of a user."""
+    """Policies of a user."""
 
     username: str
     policies: Mapping[PolicyType, Policy]
 
     @property
     def key(self) -> str:
-        """The subject, as in `User:alice`."""
+        """Subject, such as `User:alice`."""
         return subject_of(self.username)
 
     def with_policies(self, policies: Mapping[PolicyType, Policy]) -> Acl:
-        """The same with entries of others, in place of those of the same resources."""
+        """Return a copy with further entries, which replace those of the same resources."""
         merged = dict(self.policies)
         for kind, policy in policies.items():
             before = merged.get(kind)
@@ -279,14 +283,15 @@ class Acl:
         return Acl(self.username, merged)
 
     def without(self, kind: PolicyType, resource: Resource) -> Acl:
-        """The same without an entry; a policy without entries is gone too."""
+        """Return a copy without an entry; policies without entries are removed."""
         left = {
             one: policy.without(resource) if one is kind else policy for one, policy in self.policies.items()
         }
         return Acl(self.username, {one: policy for one, policy in left.items() if policy.entries})
 
     def info(self, resource_filter: str = "") -> AclInfo:
-        """The policies as requests and files have them; of the resources with this in their texts."""
+        """Return the policies in the form of requests and files, filtered by `resource_filter` in the
+        resource."""
         policies = []
         for kind, policy in self.policies.items():
             shown = [e.info() for e in policy.entries.values() if resource_filter in str(e.resource)]
@@ -295,12 +300,12 @@ class Acl:
         return AclInfo(self.key, policies)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields under the names of `AclInfo`."""
+        """Return the fields under the names of `AclInfo`."""
         return self.info().to_json()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the policies in a file. Raises `ConfigError`."""
+        """Parse the policies in a file. Raises `ConfigError`."""
         try:
             info = AclInfo.from_json(value)
             username = username_of(info.subject)
@@ -312,7 +317,7 @@ class Acl:
 
 
 def read_policies(infos: Iterable[PolicyInfo]) -> dict[PolicyType, Policy]:
-    """Policies as a request gives them; those of no kind are custom ones. Raises `AccessError`."""
+    """Parse the policies of a request; those without a kind are custom ones. Raises `AccessError`."""
     entries: dict[PolicyType, dict[Resource, PolicyEntry]] = {}
     for info in infos:
         if not info.entries:

@@ -1,6 +1,6 @@
-"""Users by request: 3001 creates, 3002 changes, 3003 deletes, 3004 and 3005 show; policies by 3006 to 3010.
+"""Requests about users (3001 to 3005) and policies (3006 to 3010): create, update, delete, get, list.
 
-Every server that has users serves these; its context says where they are. Standard: `AdminBrokerProcessor`.
+Every server with users serves them; its context provides the tables. RocketMQ: `AdminBrokerProcessor`.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ T = TypeVar("T")
 
 
 class HasUsers(Protocol):
-    """What request functions of a server are given; `access` is None where nobody is asked who they are."""
+    """Context of these request functions; `access` is None without access control."""
 
     @property
     def access(self) -> Administration | None:
-        """Its users and policies."""
+        """Operations on users and policies."""
         ...
 
 
 UNSET = "not set any response code"
-"""The remark of what went well: the standard makes its answer with it, and sets only the code afterwards."""
+"""Remark of a successful answer: RocketMQ creates the answer with it and sets only the code afterwards."""
 TRY_LATER = "An system error occurred, please try again later."
 _NO_BODY = "java.lang.NullPointerException: the body is empty"
 _NO_POLICIES = (
@@ -56,7 +56,7 @@ _NO_POLICIES = (
 
 
 def create_user(server: HasUsers, call: Call) -> Reply:
-    """3001 AUTH_CREATE_USER."""
+    """Serve 3001 AUTH_CREATE_USER."""
     header = call.header
     assert isinstance(header, CreateUserRequestHeader)
     username, given = _username(header.username), _given(call)
@@ -69,7 +69,7 @@ def create_user(server: HasUsers, call: Call) -> Reply:
 
 
 def update_user(server: HasUsers, call: Call) -> Reply:
-    """3002 AUTH_UPDATE_USER: what is given replaces what was."""
+    """Serve 3002 AUTH_UPDATE_USER: update the given attributes."""
     header = call.header
     assert isinstance(header, UpdateUserRequestHeader)
     username, given = _username(header.username), _given(call)
@@ -82,7 +82,7 @@ def update_user(server: HasUsers, call: Call) -> Reply:
 
 
 def delete_user(server: HasUsers, call: Call) -> Reply:
-    """3003 AUTH_DELETE_USER, with the policies."""
+    """Serve 3003 AUTH_DELETE_USER: delete the user and its policies."""
     header = call.header
     assert isinstance(header, DeleteUserRequestHeader)
     username = header.username or ""
@@ -91,7 +91,7 @@ def delete_user(server: HasUsers, call: Call) -> Reply:
 
 
 def get_user(server: HasUsers, call: Call) -> Reply:
-    """3004 AUTH_GET_USER; no body where there is no such user."""
+    """Serve 3004 AUTH_GET_USER; the body is empty if the user does not exist."""
     header = call.header
     assert isinstance(header, GetUserRequestHeader)
     given = header.username or ""
@@ -102,7 +102,7 @@ def get_user(server: HasUsers, call: Call) -> Reply:
 
 
 def list_users(server: HasUsers, call: Call) -> Steps[Reply]:
-    """3005 AUTH_LIST_USER, in steps."""
+    """Serve 3005 AUTH_LIST_USER incrementally."""
     header = call.header
     assert isinstance(header, ListUsersRequestHeader)
     if _is_for_slave(server, call):
@@ -113,7 +113,7 @@ def list_users(server: HasUsers, call: Call) -> Steps[Reply]:
 
 
 def update_acl(server: HasUsers, call: Call) -> Reply:
-    """3006 AUTH_CREATE_ACL and 3007 AUTH_UPDATE_ACL: entries take the place of those of the same resource."""
+    """Serve 3006 AUTH_CREATE_ACL and 3007 AUTH_UPDATE_ACL: entries replace those of the same resource."""
     header = call.header
     assert isinstance(header, CreateAclRequestHeader | UpdateAclRequestHeader)
     info = AclInfo.decode(call.body) if call.body else AclInfo()
@@ -126,9 +126,9 @@ def update_acl(server: HasUsers, call: Call) -> Reply:
 
 
 def delete_acl(server: HasUsers, call: Call) -> Reply:
-    """3008 AUTH_DELETE_ACL: the entry of a resource, or all policies where none is named.
+    """Serve 3008 AUTH_DELETE_ACL: delete the entry of a resource, or without a resource all policies.
 
-    The standard takes a resource that it cannot read for none.
+    RocketMQ treats an invalid resource as none; here it is refused.
     """
     header = call.header
     assert isinstance(header, DeleteAclRequestHeader)
@@ -148,7 +148,7 @@ def delete_acl(server: HasUsers, call: Call) -> Reply:
 
 
 def get_acl(server: HasUsers, call: Call) -> Reply:
-    """3009 AUTH_GET_ACL; no body where a user has no policies."""
+    """Serve 3009 AUTH_GET_ACL; the body is empty if the user has no policies."""
     header = call.header
     assert isinstance(header, GetAclRequestHeader)
     username = _subject(header.subject)
@@ -157,7 +157,7 @@ def get_acl(server: HasUsers, call: Call) -> Reply:
 
 
 def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
-    """3010 AUTH_LIST_ACL, in steps: entries whose resource does not have the filter in it are left out."""
+    """Serve 3010 AUTH_LIST_ACL incrementally: only entries whose resource contains the filter."""
     header = call.header
     assert isinstance(header, ListAclsRequestHeader)
     if _is_for_slave(server, call):
@@ -170,7 +170,7 @@ def list_acls(server: HasUsers, call: Call) -> Steps[Reply]:
 
 
 def _carry_out(server: HasUsers, operation: Callable[[Administration], T]) -> T:
-    """What an operation on the tables gives, or its refusal. Raises `RequestError`."""
+    """Run an operation on the tables and return its result. Raises `RequestError`."""
     access = server.access
     if access is None:
         raise RequestError(ResponseCode.SYSTEM_ERROR, TRY_LATER)
@@ -178,7 +178,7 @@ def _carry_out(server: HasUsers, operation: Callable[[Administration], T]) -> T:
 
 
 def _or_refused(operation: Callable[[], T]) -> T:
-    """Raises `RequestError`."""
+    """Run an operation and convert its errors. Raises `RequestError`."""
     try:
         return operation()
     except OnlySuperUsers as error:
@@ -204,7 +204,7 @@ def _given(call: Call) -> UserInfo:
 
 
 def _subject(*texts: str | None) -> str:
-    """The user whom the first subject names that is one. Raises `RequestError`."""
+    """Return the user of the first valid subject. Raises `RequestError`."""
     for text in texts:
         username = username_of(text)
         if username is not None:
@@ -213,7 +213,7 @@ def _subject(*texts: str | None) -> str:
 
 
 def _user_info(server: HasUsers, call: Call, user: User) -> UserInfo:
-    """A user as it is shown: with the password to those who may do everything anyway."""
+    """Return a user's attributes, with the password only if the caller may see it."""
     info = user.info()
     if server.access is None or not server.access.shows_passwords(_caller(call)):
         info.password = None
@@ -221,7 +221,7 @@ def _user_info(server: HasUsers, call: Call, user: User) -> UserInfo:
 
 
 def _is_for_slave(server: HasUsers, call: Call) -> bool:
-    """Whether a slave asks, which may know everything."""
+    """Return True if an authorized slave requests the whole table."""
     if AS_TABLE not in call.command.ext_fields:
         return False
     return _carry_out(server, lambda access: access.shows_passwords(_caller(call)))
@@ -230,7 +230,7 @@ def _is_for_slave(server: HasUsers, call: Call) -> bool:
 def _as_table(
     call: Call, choose: Callable[[Administration], UserTable | AclTable], server: HasUsers
 ) -> Steps[Reply]:
-    """A whole table, as its file has it; nothing where the one who asks has it already."""
+    """Return a whole table in its file format; an empty answer if the slave's version is current."""
     table = _carry_out(server, choose)
     version = table.data_version.encode()
     if call.command.ext_fields[AS_TABLE].encode() == version:
@@ -245,7 +245,7 @@ def _as_table(
 
 
 def _listed(infos: Iterable[Body]) -> Steps[bytes]:
-    """An array; nothing for an empty one."""
+    """Encode an array; an empty one as an empty body."""
     pieces = []
     for info in infos:
         pieces.append(info.encode())

@@ -1,12 +1,12 @@
-"""What each request code of a broker needs: which resources, and one of which actions on each.
+"""Needs of a broker's request codes: resources, with the actions of which one must be allowed.
 
-Two tables, which together have every code that a broker serves: `BY_HEADER` for what header fields name, and
-`BY_BODY` for what a body names. Each need must be met. `BY_RECORD` is for requests that lead to a record of
-any topic: what that needs is known once it was read. `UNCHECKED_BY_STANDARD` are the codes that the standard
-lets any user send who can sign, and it has nothing like `BY_RECORD`; with `authorizationProfile=standard`
-neither have we.
+Two tables together cover every code that a broker serves: `BY_HEADER` for resources in header fields,
+`BY_BODY` for those in bodies. Each need must be met. `BY_RECORD` is for requests that lead to a record of any
+topic, whose needs are known only after it was read. `UNCHECKED_BY_STANDARD` lists the codes that RocketMQ
+allows every authenticated user. RocketMQ has no equivalent of `BY_RECORD`; neither is it used with
+`authorizationProfile=standard`.
 
-A retry topic is the group it belongs to. Standard: `DefaultAuthorizationContextBuilder`, and the annotations
+A retry topic counts as its group. RocketMQ: `DefaultAuthorizationContextBuilder`, and the annotations
 `RocketMQAction` and `RocketMQResource` of the header classes.
 """
 
@@ -53,7 +53,10 @@ BodyReader = Callable[[bytes, BrokerOptions], Steps[list[Need]]]
 
 
 def _sent(field: str) -> Row:
-    """A message to a topic; to a retry topic its group sends, whatever group the header names beside it."""
+    """Return the row of a send to the topic in a field.
+
+    A retry topic is sent to by its group, whatever group the header names, and needs `Sub`.
+    """
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         name = fields.get(field, "")
@@ -63,13 +66,13 @@ def _sent(field: str) -> Row:
 
 
 def _message_by_offset(fields: Fields, cluster_name: str) -> Iterable[Need]:
-    """The topic of a message that is read by its offset in the log; older clients do not name it."""
+    """Need of a read by commit-log offset; older clients do not send the topic."""
     name = fields.get("topic")
     return [] if name is None else [Need(topic(name), (GET,))]
 
 
 def _transaction(fields: Fields, cluster_name: str) -> Iterable[Need]:
-    """The topic of a transaction, which clients of version 4 do not tell."""
+    """Need of a transaction's end; clients of version 4 do not send the topic."""
     name = fields.get("topic", "")
     return [Need(topic(name), (PUB,))] if name.strip() else []
 
@@ -80,9 +83,9 @@ def _unregistered(fields: Fields, cluster_name: str) -> Iterable[Need]:
 
 
 def _popped(group_name: str, topic_name: str) -> list[Need]:
-    """A popped message that is given back: it may have come from the group's own retry topic of a topic.
+    """Return the needs of an acknowledgement, whose topic may be the group's own retry topic of a topic.
 
-    The standard takes that for the retry topic of a group by a longer name, and refuses it.
+    RocketMQ parses that as the retry topic of a group with a longer name, and refuses it.
     """
     for between in "_+":
         name = topic_name.removeprefix(f"{RETRY_PREFIX}{group_name}{between}")
@@ -163,7 +166,7 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.QUERY_TOPICS_BY_CONSUMER: (group_in("group", GET),),
     RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: (group_in("group", GET), topic_in("topic", GET)),
     RequestCode.CONSUME_MESSAGE_DIRECTLY: (group_in("consumerGroup", SUB), topic_in("topic", SUB)),
-    # How far groups are
+    # Progress of groups
     RequestCode.GET_CONSUME_STATS: (
         group_in("consumerGroup", GET),
         topic_in("topic", GET),
@@ -206,7 +209,7 @@ BY_HEADER: dict[int, Row] = {
     RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: CLUSTER_CHANGED,
     RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: CLUSTER_SHOWN,
     RequestCode.SET_COMMITLOG_READ_MODE: CLUSTER_CHANGED,
-    # Its group of replicas
+    # Replication
     RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE: CLUSTER_CHANGED,
     RequestCode.EXCHANGE_BROKER_HA_INFO: CLUSTER_CHANGED,
     RequestCode.RESET_MASTER_FLUSH_OFFSET: CLUSTER_CHANGED,
@@ -219,7 +222,7 @@ BY_HEADER: dict[int, Row] = {
 
 
 def _heart_beat(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
-    """Who consumes needs the group and each topic; who only sends nothing."""
+    """Return the needs of a heartbeat: the group and topics of each consumer, none for producers."""
     heartbeat = yield from HeartbeatData.read(
         body, options.max_groups_per_client, options.max_subscriptions_per_group
     )
@@ -232,7 +235,7 @@ def _heart_beat(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
 
 
 def _listed(kind: type[Body], member: str, name: str, need: Callable[[str], Need]) -> BodyReader:
-    """One need for each entry of a body's list, by the member that names it."""
+    """Return a reader with one need for each entry of a body's list, by the member that names it."""
 
     def read(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
         needs: list[Need] = []
@@ -243,7 +246,7 @@ def _listed(kind: type[Body], member: str, name: str, need: Callable[[str], Need
 
 
 def _at_once(read: Callable[[bytes], list[Need]]) -> BodyReader:
-    """A body that is short and read in one go."""
+    """Wrap a reader of short bodies, which is not incremental."""
 
     def read_in_steps(body: bytes, options: BrokerOptions) -> Steps[list[Need]]:
         return read(body)
@@ -345,7 +348,7 @@ UNCHECKED_BY_STANDARD = frozenset(
         RequestCode.BATCH_ACK_MESSAGE,
     }
 )
-"""Codes that version 5.5.0 was seen to let any user send, or whose headers it has no rule for."""
+"""Codes that version 5.5.0 was observed to allow every user, or whose headers it has no rule for."""
 
 
 BY_RECORD: dict[int, tuple[tuple[Action, ...], str]] = {
@@ -354,19 +357,21 @@ BY_RECORD: dict[int, tuple[tuple[Action, ...], str]] = {
     RequestCode.CONSUME_MESSAGE_DIRECTLY: ((SUB,), "consumerGroup"),
     RequestCode.END_TRANSACTION: ((PUB,), ""),
     RequestCode.RESUME_CHECK_HALF_MESSAGE: ((UPDATE,), ""),
-    # Producers are sent the half messages that they are asked about.
+    # Producers receive half messages in transaction checks.
     RequestCode.HEART_BEAT: ((PUB,), ""),
 }
-"""Codes whose requests lead to a record by more than topic and queue. The actions of which one is needed on
-the topic that the record itself belongs to, whatever topic the request names, and the field of the group.
+"""Codes whose requests lead to a record by more than topic and queue.
+
+Each has the actions of which one is needed on the topic that the record belongs to, whatever topic the
+request names, and the header field of the group.
 """
 
 
 def needs_of_record(topic_name: str, actions: tuple[Action, ...], group_name: str) -> list[Need]:
-    """Return what a record of a topic needs; one of a retry topic needs `Sub` of the group it is for.
+    """Return the needs of a record; one of a retry topic needs `Sub` on its group.
 
-    A retry topic of POP belongs to a group and a topic. Where the group is not known, only the spelling with
-    `+` tells them apart.
+    A retry topic of POP belongs to a group and a topic. If the group is unknown, only the spelling with `+`
+    separates them.
     """
     if not topic_name.startswith(RETRY_PREFIX):
         return [Need(topic(topic_name), actions)]
@@ -376,10 +381,10 @@ def needs_of_record(topic_name: str, actions: tuple[Action, ...], group_name: st
 
 
 def needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
-    """What the header fields of a request need; nothing where `BY_BODY` has the code."""
+    """Return the needs of a request's header fields; empty if `BY_BODY` has the code."""
     return needs_in(BY_HEADER, code, fields, cluster_name)
 
 
 def standard_needs_of_header(code: int, fields: Fields, cluster_name: str) -> list[Need]:
-    """The same with the standard's holes."""
+    """Return the needs of a request's header fields, except of the codes that RocketMQ does not check."""
     return [] if code in UNCHECKED_BY_STANDARD else needs_of_header(code, fields, cluster_name)

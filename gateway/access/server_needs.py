@@ -1,7 +1,7 @@
-"""What each request code of a name server, a controller and a container needs, as `resources` has a broker's.
+"""Needs of the request codes of name servers, controllers and broker containers, as `resources` for brokers.
 
-Apache's take these of everybody. A server that stands for several clusters asks for the cluster that the
-request names, and for all of them where it names none: `Cluster:*`.
+Apache's servers accept these requests from every caller. A server of several clusters checks the cluster that
+the request names, and all of them, `Cluster:*`, if it names none.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from mqgateway.gateway.access.policies import RETRY_PREFIX, Action, cluster, top
 from mqgateway.gateway.codec.codes import RequestCode
 
 ALL_CLUSTERS = "*"
-"""The cluster of a request that names none."""
+"""Cluster of a request that names none."""
 DEFAULT_TOPIC = "TBW102"
-"""Whose route producers ask for where their own topic has none yet."""
+"""Topic whose route producers request if their own topic has none yet."""
 
 
 def _cluster_in(field: str, *actions: Action) -> Row:
-    """The cluster in a field, else the server's."""
+    """Return the row for the cluster in a field, else the server's."""
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         return [Need(cluster(fields.get(field) or cluster_name), actions)]
@@ -40,7 +40,10 @@ def _cluster_in(field: str, *actions: Action) -> Row:
 
 
 def _route() -> Part:
-    """A topic's route: who may use the topic, or look at it. Standard: the same on a proxy's port."""
+    """Return the part for a topic's route, readable with any use of the topic.
+
+    RocketMQ: a proxy's port does the same.
+    """
 
     def needs(fields: Fields, cluster_name: str) -> Iterable[Need]:
         name = fields.get("topic", "")

@@ -1,6 +1,6 @@
-"""What the options of access control mean, read once when a server starts.
+"""Access-control settings, read from the options once at start-up.
 
-Standard: `AuthConfig`, `AuthenticationFactory`, `AuthorizationFactory`, `AbstractAuthenticationStrategy`.
+RocketMQ: `AuthConfig`, `AuthenticationFactory`, `AuthorizationFactory`, `AbstractAuthenticationStrategy`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.users import User, UserType
 from mqgateway.gateway.codec.command import RemotingCommand
 
-# The standard's classes, by the end of their names; the package may be left out.
+# RocketMQ's classes by simple name; the package may be omitted.
 _DEFAULTS = {
     "authenticationProvider": ("DefaultAuthenticationProvider",),
     "authenticationMetadataProvider": ("LocalAuthenticationMetadataProvider",),
@@ -30,7 +30,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Memory:
-    """How many outcomes a stateful strategy keeps, and for how many seconds."""
+    """Maximum number of outcomes that a stateful strategy caches, and their lifetime in seconds."""
 
     most: int
     seconds: int
@@ -38,10 +38,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class AccessSettings:
-    """The settings of a server; `first_users` are created where there is nobody of their names.
+    """Access-control settings of a server; `first_users` are created if they do not exist.
 
-    The memories are None where each request is looked at; `credentials` are what the server signs
-    with, `own_user` whose they are where they hold in this process only.
+    A memory is None if each request is checked. `credentials` sign the server's own requests. `own_user` is
+    their user if they are valid in this process only.
     """
 
     authenticates: bool
@@ -61,21 +61,22 @@ class AccessSettings:
 
     @property
     def is_on(self) -> bool:
-        """Whether any request is looked at."""
+        """True if requests are authenticated or authorized."""
         return self.authenticates or self.authorizes
 
     @property
     def sign(self) -> Callable[[RemotingCommand], None] | None:
-        """What adds the server's name and signature to a request of its own, if it has any."""
+        """Function that signs a request of the server; None without credentials."""
         return None if self.credentials is None else self.credentials.sign
 
     @classmethod
     def of(
         cls, options: AccessOptions, disk: Disk, cluster_name: str, own: Credentials | None = None
     ) -> AccessSettings:
-        """Read the options of a server of this cluster, which signs with its `own` where they name nobody.
+        """Read the options of a server of this cluster.
 
-        Raises `ConfigError`, with no secret in it.
+        `own` are its credentials unless the options name others. Raises `ConfigError`, without secrets in its
+        text.
         """
         is_strict = options.authorization_profile is AuthorizationProfile.STRICT
         if options.authorization_enabled and not options.authentication_enabled and is_strict:
@@ -115,9 +116,9 @@ class AccessSettings:
 
 
 def _has_tables(options: AccessOptions) -> bool:
-    """Whether there are users and policies: once a switch is on, or their class is named.
+    """Return True if there are users and policies: if access control is on or their provider class is set.
 
-    Raises `ConfigError` for a class that there is none of here.
+    Raises `ConfigError` for an unsupported class.
     """
     named = {
         "authenticationProvider": options.authentication_provider,
@@ -132,7 +133,7 @@ def _has_tables(options: AccessOptions) -> bool:
 
 
 def _class_name(option: str, given: str) -> str:
-    """The known class that is meant, the first where none is given. Raises `ConfigError`."""
+    """Return the configured class, or the default. Raises `ConfigError` for an unknown one."""
     known = _DEFAULTS[option]
     name = given.strip().rpartition(".")[2] or known[0]
     if name not in known:
@@ -145,7 +146,7 @@ def _memory(option: str, given: str, most: int, seconds: int) -> Memory | None:
 
 
 def _codes(option: str, text: str) -> frozenset[int]:
-    """Request codes in a list. Raises `ConfigError` for anything else, which would do nothing."""
+    """Parse a list of request codes. Raises `ConfigError` for other words, which would have no effect."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = [word for word in words if not (word.isascii() and word.isdecimal())]
     if wrong:
@@ -167,7 +168,7 @@ def _credentials(text: str) -> Credentials | None:
 
 
 def _pair(option: str, text: str, name: str, secret: str) -> tuple[str, str] | None:
-    """Two texts of a JSON object; None where the option is blank. Raises `ConfigError`."""
+    """Return two texts of a JSON object; None if the option is blank. Raises `ConfigError`."""
     if not text.strip():
         return None
     try:
@@ -181,7 +182,7 @@ def _pair(option: str, text: str, name: str, secret: str) -> tuple[str, str] | N
 
 
 def _seal(options: AccessOptions, disk: Disk) -> Seal | None:
-    """What passwords are encrypted with, if anything. Raises `ConfigError`."""
+    """Return the encryption of passwords, if configured. Raises `ConfigError`."""
     if options.auth_key and options.auth_key_file:
         raise ConfigError("authKey and authKeyFile cannot both be set")
     key = options.auth_key

@@ -1,8 +1,8 @@
-"""The signature that says who asks.
+"""Request signatures, by which callers are authenticated.
 
-Signed are the values of all header fields, in the order of their names, followed by the body; the algorithm
-is HMAC-SHA1, written in base64. The form of the header on the wire does not matter. Standard:
-`AclClientRPCHook`, `AclUtils.combineRequestContent`, `AclSigner`, `DefaultAuthenticationContextBuilder`.
+The signed content is the values of all header fields, sorted by name, followed by the body. The algorithm is
+HMAC-SHA1, encoded in base64. The serialization of the header does not matter. RocketMQ: `AclClientRPCHook`,
+`AclUtils.combineRequestContent`, `AclSigner`, `DefaultAuthenticationContextBuilder`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SIGNATURE: Final = "Signature"
 _QUERY_BY_UNIQUE_KEY: Final = "_UNIQUE_KEY_QUERY"
 
 _UNSIGNED: Final = (SIGNATURE,)
-# Clients up to this version add the mark to a query after they have signed it.
+# Clients up to this version add the mark to a query after signing it.
 _UNSIGNED_BEFORE: Final = (SIGNATURE, _QUERY_BY_UNIQUE_KEY)
 
 ORDERS_MAX = 1024
-"""Orders of fields that are kept."""
+"""Maximum number of cached field orders."""
 NAMES_MAX: Final = 1024
-"""Characters that the names of such fields have together."""
+"""Maximum total length of the field names of a cached order, in characters."""
 
 Pick = Callable[[Mapping[str, str]], Iterable[str]]
 _known_orders: Final[dict[tuple[tuple[str, ...], tuple[str, ...]], Pick]] = {}
@@ -42,7 +42,7 @@ _BLOCK_SIZE: Final = 64  # bytes, of SHA-1
 
 @dataclass(frozen=True)
 class Credentials:
-    """Who we are; the secret key is not shown in logs."""
+    """Access key, secret key and security token; the secrets are not shown in logs."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -50,11 +50,11 @@ class Credentials:
 
     @classmethod
     def made_up(cls, of_whom: str) -> Credentials:
-        """A name that nobody has, and a secret that nobody knows."""
+        """Return random credentials whose name starts with `of_whom`."""
         return cls(f"{of_whom}-{secrets.token_hex(4)}", secrets.token_urlsafe(32))
 
     def sign(self, command: RemotingCommand) -> None:
-        """Add our name and the signature to the command's fields; nothing may be changed afterwards."""
+        """Add access key and signature to the command's fields; nothing may be changed afterwards."""
         fields = command.ext_fields
         fields[ACCESS_KEY] = self.access_key
         if self.security_token:
@@ -63,11 +63,11 @@ class Credentials:
 
 
 def credentials_in(text: str | bytes, path: str = "tools.yml") -> Credentials | None:
-    """Return the credentials in a YAML file of the form of `tools.yml`; None without both keys.
+    """Return the credentials in a YAML file in the form of `tools.yml`; None unless it has both keys.
 
-    Raises `ConfigError` for what is no YAML; `path` is what errors name.
+    Raises `ConfigError` for invalid YAML; `path` is named in errors.
     """
-    # Most requests are signed by settings, so that YAML is rarely needed.
+    # Imported late: credentials usually come from settings, so YAML is rarely needed.
     from mqgateway.gateway.access.plain.yaml_text import parse_yaml
 
     members = parse_yaml(
@@ -80,7 +80,7 @@ def credentials_in(text: str | bytes, path: str = "tools.yml") -> Credentials | 
 
 
 def signed_values(fields: Mapping[str, str], left_out: tuple[str, ...] = _UNSIGNED) -> bytes:
-    """The values of all fields but those that are left out, in the order of the names, as they are signed."""
+    """Return the signed content of header fields: all values except `left_out`, sorted by name."""
     names = tuple(fields)
     pick = _known_orders.get((left_out, names))
     if pick is None:
@@ -89,9 +89,9 @@ def signed_values(fields: Mapping[str, str], left_out: tuple[str, ...] = _UNSIGN
 
 
 def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool = False) -> bool:
-    """Whether the request has the signature that this secret key gives; takes as long for any other.
+    """Return True if the request has the signature of this secret key; takes constant time.
 
-    Brokers of version 4 leave the mark of a query out, whatever the client's version.
+    Brokers of version 4 exclude the mark of a query, whatever the client's version.
     """
     given = command.ext_fields.get(SIGNATURE)
     if given is None:
@@ -101,7 +101,7 @@ def is_signed(command: RemotingCommand, secret_key: str, *, as_version_4: bool =
 
 
 def _signature(command: RemotingCommand, secret_key: str, left_out: tuple[str, ...]) -> bytes:
-    """HMAC-SHA1 in base64. Objects of `hmac` are fed by code in Python, so it is done without them."""
+    """Return the HMAC-SHA1 in base64, without `hmac` objects, whose updates run Python code."""
     inner, outer = _keyed(secret_key)
     inner, outer = inner.copy(), outer.copy()
     inner.update(signed_values(command.ext_fields, left_out))
@@ -112,8 +112,10 @@ def _signature(command: RemotingCommand, secret_key: str, left_out: tuple[str, .
 
 @lru_cache(maxsize=1024)
 def _keyed(secret_key: str) -> tuple[hashlib._Hash, hashlib._Hash]:
-    """The inner and outer hash of an HMAC that have taken in the key, to be copied for each message: the key
-    takes as long as half a kilobyte. Standard: RFC 2104."""
+    """Return the inner and outer hash of an HMAC after the key, to be copied for each message.
+
+    Hashing the key takes as long as half a kilobyte. Source: RFC 2104.
+    """
     key = secret_key.encode("utf-8", "replace")
     block = (key if len(key) <= _BLOCK_SIZE else hashlib.sha1(key).digest()).ljust(_BLOCK_SIZE, b"\0")
     inner, outer = (bytes(byte ^ mask for byte in block) for mask in (0x36, 0x5C))
@@ -121,10 +123,10 @@ def _keyed(secret_key: str) -> tuple[hashlib._Hash, hashlib._Hash]:
 
 
 def _learn_order(left_out: tuple[str, ...], names: tuple[str, ...]) -> Pick:
-    """What takes the values of fields of these names in the order in which they are signed.
+    """Return a function that picks the values of these fields in signing order.
 
-    A client's requests of one code have their fields in one order, so it is kept, unless the names are longer
-    than those of any client; when there are too many, all are forgotten.
+    A client's requests of one code have the same field order, so it is cached, unless the names are longer
+    than those of any client. When the cache is full, it is cleared.
     """
     signed = [name for name in names if name not in left_out]
     text = "".join(signed)
@@ -142,5 +144,5 @@ def _nothing(fields: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _java_order(name: str) -> bytes:
-    """Java compares names by the 16-bit units of UTF-16."""
+    """Sort key as in Java, which compares UTF-16 code units."""
     return name.encode("utf-16-be", "surrogatepass")

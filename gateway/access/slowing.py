@@ -1,7 +1,7 @@
-"""Who signs wrongly again and again is answered more and more slowly, and then loses the connection.
+"""Throttling of failed authentication: repeated failures are answered more slowly, then disconnected.
 
-Counted is by address, whatever connections and names are used; a network of version 6 (64 bits) is one. A
-right signature is never slowed down, so that nobody can lock others out who come from the same address.
+Failures are counted by address, across connections and user names; an IPv6 network (64 bits) counts as one. A
+valid signature is never throttled, so that one client cannot lock out others at the same address.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.gateway.remoting.call import Peer
 
 Pause = Callable[[float], "Deferred[None]"]
-"""A Deferred that fires after so many seconds."""
+"""Function that returns a Deferred which fires after a number of seconds."""
 
 ADDRESSES_MAX = 10_000
-"""Addresses that are remembered; of more, those that were wrong longest ago are forgotten."""
+"""Maximum number of addresses; that with the oldest failure is evicted."""
 AT_ONCE = 20
-"""Refusals that an address is given without a wait."""
+"""Number of refusals per address without a delay."""
 MILLIS_BETWEEN = 100
-"""Between two refusals after those."""
+"""Interval of the following refusals, in ms."""
 WAIT_MAX_MILLIS = 1000
-"""Instead of an answer that waits longer the connection ends."""
+"""Maximum delay of a refusal, in ms; instead of a longer one the connection is closed."""
 
 
 class LateRefusals:
-    """When those are refused who are not who they say they are; `pause` is for refusals given later."""
+    """Delays of authentication refusals; `pause` creates the delays."""
 
     def __init__(self, clock: Clock, pause: Pause) -> None:
         self._clock = clock
@@ -39,36 +39,41 @@ class LateRefusals:
         return len(self._slowing)
 
     def until(self, peer: Peer) -> Deferred[None] | None:
-        """When the next refusal of a peer's address may be given, None for at once. Instead of one that would
-        wait too long the connection ends."""
+        """Return the delay of the next refusal to a peer's address, None for none.
+
+        Instead of a delay over the maximum, the connection is closed.
+        """
         wait = self._slowing.refused(ip_of(peer), elapsed_millis(self._clock))
         if wait is None:
             peer.close("too many requests of its address were signed wrongly")
         return self._pause(wait / 1000) if wait else None
 
     def until_for(self, ip: str) -> Deferred[None] | None:
-        """The same of one whose connection goes on, as others may call by it: it waits as long as may be."""
+        """Return the delay for a connection that stays open: at most the maximum.
+
+        It stays open because other callers may share it.
+        """
         wait = self._slowing.refused(ip, elapsed_millis(self._clock))
         wait = WAIT_MAX_MILLIS if wait is None else wait
         return self._pause(wait / 1000) if wait else None
 
 
 def ip_of(peer: Peer) -> str:
-    """The address of a peer without its port."""
+    """Return the address of a peer without its port."""
     return peer.address.rpartition(":")[0].strip("[]")
 
 
 class Slowing:
-    """When the next refusal of each address may be given."""
+    """Throttle state by address."""
 
     def __init__(self) -> None:
-        self._paid_off: dict[str, int] = {}  # in the order of the last refusal
+        self._paid_off: dict[str, int] = {}  # ordered by the last refusal
 
     def __len__(self) -> int:
         return len(self._paid_off)
 
     def refused(self, ip: str, now: int) -> int | None:
-        """How many ms the refusal of this address waits at `now` (ms); None where that is too long."""
+        """Record a refusal at `now` (ms) and return its delay in ms; None if it exceeds the maximum."""
         name = _network(ip)
         paid_off = max(self._paid_off.pop(name, now), now)
         wait = paid_off + MILLIS_BETWEEN - now - AT_ONCE * MILLIS_BETWEEN

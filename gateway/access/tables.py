@@ -1,8 +1,8 @@
-"""Users and policies as they are kept: two tables as files.
+"""Storage of users and policies in two files.
 
-`users.json` has the secrets in clear, since signatures are checked with them, or encrypted where a key is
-given; nobody else may read the file. Standard: `LocalAuthenticationMetadataProvider`,
-`LocalAuthorizationMetadataProvider`, which keep the same objects in RocksDB.
+`users.json` has the secrets in clear text, because signatures are verified with them, or encrypted if a key
+is configured. Only its owner may read the file. RocketMQ: `LocalAuthenticationMetadataProvider`,
+`LocalAuthorizationMetadataProvider`, which store the same objects in RocksDB.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from mqgateway.gateway.access.sealing import Seal
 from mqgateway.gateway.access.users import User, subject_of
 
 AS_TABLE = "asTable"
-"""A field of a slave's 3005 and 3010: the version of its own table, in JSON. A broker of ours answers with
-the whole table, or with nothing where that is as new; the standard's passes over it and gives a list."""
+"""Field of a slave's requests 3005 and 3010: the version of its own table, in JSON.
+
+This project's brokers answer with the whole table, or with nothing if it is current. RocketMQ's ignore the
+field and return a list.
+"""
 PASSWORD = "password"
 SEALED_PASSWORD = "encryptedPassword"
 
 
 class UserTable(ConfigTable[User]):
-    """Users, by name."""
+    """Users by name."""
 
     entry = User
     member = "userTable"
@@ -40,17 +43,17 @@ class UserTable(ConfigTable[User]):
         self._seal = seal
         self._has_open_secrets = False
         self.own: User | None = None
-        """Who servers of this process are to one another where no name was configured; never written."""
+        """User of the servers of this process among themselves, if none is configured; never written."""
 
     def _implied(self, name: str) -> User | None:
         own = self.own
         return own if own is not None and own.username == name else None
 
     def load(self) -> None:
-        """Take over what the file holds. Raises `ConfigError`, also where a key lacks or is another."""
+        """Load the file. Raises `ConfigError`, also for a missing or wrong key."""
         super().load()
         if self._has_open_secrets and self._seal is not None:
-            # Once for the file, and once for its backup, which was the file.
+            # Write twice: once for the file, once for its backup, which is the previous file.
             self._changed_all()
             self._changed_all()
 
@@ -72,7 +75,7 @@ class UserTable(ConfigTable[User]):
 
 
 class AclTable(ConfigTable[Acl]):
-    """The policies of users, by subject."""
+    """Policies by subject."""
 
     entry = Acl
     member = "aclTable"
@@ -82,9 +85,9 @@ class AclTable(ConfigTable[Acl]):
 
 
 def take_over(table: UserTable | AclTable, body: bytes) -> None:
-    """Make a slave's table the master's, which answered with the table or with a list of its entries.
+    """Replace a slave's table with the master's answer: a table, or a list of its entries.
 
-    Raises `ConfigError` or `ValueError`, and then has taken nothing.
+    Raises `ConfigError` or `ValueError`, and then changes nothing.
     """
     reported = lenient_json.loads(body)
     if isinstance(reported, list):
@@ -101,7 +104,7 @@ def take_over(table: UserTable | AclTable, body: bytes) -> None:
 
 
 class AccessTables:
-    """Both tables, in one folder. `load` first."""
+    """Both tables in one folder. Call `load` first."""
 
     def __init__(
         self, disk: Disk, folder: str, clock: Clock, worker: Worker | None, seal: Seal | None = None
@@ -110,20 +113,20 @@ class AccessTables:
         self.acls = AclTable(disk, os.path.join(folder, "acls.json"), clock, worker, ())
 
     def acl_of(self, username: str) -> Acl | None:
-        """The policies of a user."""
+        """Return the policies of a user."""
         return self.acls.get(subject_of(username))
 
     def load(self) -> None:
-        """Take over what the files hold. Raises `ConfigError`."""
+        """Load both files. Raises `ConfigError`."""
         self.users.load()
         self.acls.load()
 
     def retry(self) -> None:
-        """Write the files if they lack changes, and it is time; for a slow beat."""
+        """Write pending changes if a retry is due; for a slow periodic task."""
         self.users.retry()
         self.acls.retry()
 
     def close(self) -> None:
-        """Write the files if they lack changes, here and now."""
+        """Write pending changes now, synchronously."""
         self.users.close()
         self.acls.close()

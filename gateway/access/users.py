@@ -1,6 +1,6 @@
-"""Users: who there is, with the secret they sign with, and whether they may do everything.
+"""Users: names, secrets that sign requests, and types.
 
-Standard: `User`, `UserType`, `UserStatus`, `Subject`, `UserConverter`.
+RocketMQ: `User`, `UserType`, `UserStatus`, `Subject`, `UserConverter`.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ SUBJECT_PREFIX = "User:"
 
 
 class UserType(StrEnum):
-    """Super users may do everything; what others may do policies say."""
+    """Super users may do everything; normal users what their policies allow."""
 
     SUPER = "Super"
     NORMAL = "Normal"
 
 
 class UserStatus(StrEnum):
-    """Whether a user is let in."""
+    """Enabled or disabled; disabled users are refused."""
 
     ENABLE = "enable"
     DISABLE = "disable"
 
 
 def by_name(kind: type[N], text: str | None) -> N | None:
-    """The member of an enum that is written so, in any case of letters; None for any other text."""
+    """Return the enum member with this value, ignoring case; None for any other text."""
     if text is None:
         return None
     return next((one for one in kind if one.value.lower() == text.lower()), None)
 
 
 def subject_of(username: str) -> str:
-    """How policies name a user: `User:alice`."""
+    """Return a user as policies name it: `User:alice`."""
     return SUBJECT_PREFIX + username
 
 
 def username_of(subject: str | None) -> str | None:
-    """The user that a subject names; None where it names none. Standard: `Subject.of`."""
+    """Return the user of a subject; None if the subject is not a user. RocketMQ: `Subject.of`."""
     kind, _, name = (subject or "").partition(":")
     return name if kind.lower() == "user" else None
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user; `password` is the secret that requests are signed with, and is not shown in logs."""
+    """User; `password` is the secret that signs requests and is not shown in logs."""
 
     username: str
     password: str = field(repr=False)
@@ -62,30 +62,30 @@ class User:
 
     @property
     def key(self) -> str:
-        """The name of the user."""
+        """User name."""
         return self.username
 
     @property
     def is_super(self) -> bool:
-        """Whether the user may do everything."""
+        """True if the user may do everything."""
         return self.user_type is UserType.SUPER
 
     @property
     def is_disabled(self) -> bool:
-        """Whether the user is not let in."""
+        """True if the user is disabled."""
         return self.status is UserStatus.DISABLE
 
     def info(self) -> UserInfo:
-        """The user as requests and files have it, with the password."""
+        """Return the user in the form of requests and files, with the password."""
         return UserInfo(self.username, self.password, self.user_type.value, self.status.value)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields under the names of `UserInfo`."""
+        """Return the fields under the names of `UserInfo`."""
         return self.info().to_json()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read a user of a file. Raises `ConfigError`: a user who is half known is not let in."""
+        """Parse a user of a file. Raises `ConfigError`: an incomplete user is not accepted."""
         try:
             info = UserInfo.from_json(value)
         except BodyError as error:

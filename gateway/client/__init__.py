@@ -1,43 +1,45 @@
-"""The client: producers and consumers for any RocketMQ server.
+"""Client library: producers, consumers and administration for any RocketMQ server.
 
-What is exported here is the face that blocks (`blocking`); `aio` has the same names for asyncio, `deferred`
-for Twisted. All three are one core.
+This package exports the blocking API (`blocking`). `aio` has the same names for asyncio, `deferred` for
+Twisted. All three share one core.
 
-The way through it, from what decides to what acts:
+Modules without I/O:
 
-    message       messages, results; `errors` what goes wrong, `options` every setting, `settings` the same as
-                  types
-    routes        who has which topic; `publishing` whose turn it is, `faults` whom to avoid
-    sending       a message as it goes out: checked, named, compressed (`compression`), in a batch
-    (`batches`), within a namespace (`namespaces`), signed; `selectors` choose a queue
-    allocation    how a group shares queues; `rebalance` what that means for a member
-    process_queue what was pulled and is not done with; `offsets` how far everything is consumed
-    reading       from the bytes of a reply to messages; `subscriptions` what is wanted
+    message       messages and results; `errors` the exceptions, `options` every setting, `settings` the
+                  settings as types
+    routes        brokers and queues by topic; `publishing` queues in round-robin order, `faults` brokers to
+                  avoid
+    sending       a message prepared for sending: checked, given an id, compressed (`compression`), put in a
+                  batch (`batches`) and in a namespace (`namespaces`), signed; `selectors` choose a queue
+    allocation    strategies that share queues in a group; `rebalance` the resulting changes of a member
+    process_queue messages pulled but not yet consumed; `offsets` consumed offsets
+    reading       decoding of pull replies into messages; `subscriptions` filter expressions
     identity      client ids and message ids
 
-All of that is pure. Then, with Deferreds over `gateway.remoting`:
+Modules that do I/O, with Deferreds over `gateway.remoting`:
 
-    schedule      timers; nobody else sets any
-    asking        one request; `calls` the typed ones, `name_servers` those that name servers get
-    client        what producers and consumers of one client id share; `members` what it wants of them
-    producer      sends, by `tries`; `transactions` with a transaction, `requests` that wait for a reply
-    consumer      a member of a group: subscriptions, queues that come and go, offsets; `pulling` one pull
-    push          pulls by itself and gives what comes to a listener (`listening`): all at once
-                  (`consuming`) or in order (`ordered`); `returning` hands back what failed, `running` counts
-    lite_pull     pulls ahead and is polled (`assigned` queues, `waiters` for messages); `iterating` what a
-                  loop goes through
-    simple        receives and acknowledges, by what `popping` asks
-    popping       is given messages by the broker instead of pulling (`receipts` are what they are
-                  acknowledged with)
-    admin         asks what administrators ask (`admin_question`): name servers (`admin_names`), brokers
-                  about `admin_topics`, `admin_groups`, `admin_consumers`, `admin_messages`, `admin_lite`,
-                  `admin_access`, `admin_replicas` and themselves (`admin_broker`)
-    trace         records of what was sent and consumed, if wanted
-    served        what brokers ask of clients
-    begin_times   where a group begins in time; `locks` on queues that are consumed in order
-    arguments     checks of what programs pass; `send_arguments` those of sends
-    loop          the thread that `blocking` and `aio` run the core in (bases in `blocking_face`, `aio_face`);
-                  `signals` end what waits there
+    schedule      timers; no other module sets any
+    asking        a single request; `calls` typed requests to brokers, `name_servers` those to name servers
+    client        state shared by the producers and consumers of a client id; `members` the interface that it
+                  requires of them
+    producer      sends, with retries (`tries`); `transactions` transactional sends, `requests`
+                  request-reply
+    consumer      a member of a group: subscriptions, queue allocation, offsets; `pulling` a single pull
+    push          prefetches and passes messages to a listener (`listening`), concurrently (`consuming`) or
+                  in order (`ordered`); `returning` sends failed messages back, `running` keeps statistics
+    lite_pull     prefetches and is polled (`assigned` queues, `waiters` for messages); `iterating` batches
+                  that a loop iterates over
+    simple        receives and acknowledges single messages with the requests of `popping`
+    popping       POP consumption: the broker hands out messages (`receipts` acknowledge them)
+    admin         administration requests (`admin_question`): to name servers (`admin_names`) and to brokers
+                  (`admin_topics`, `admin_groups`, `admin_consumers`, `admin_messages`, `admin_lite`,
+                  `admin_access`, `admin_replicas`, `admin_broker`)
+    trace         message traces, if enabled
+    served        requests that brokers send to clients
+    begin_times   initial position of a group by time; `locks` on queues consumed in order
+    arguments     checks of arguments; `send_arguments` those of sends
+    loop          the thread in which `blocking` and `aio` run the core (base classes in `blocking_face` and
+                  `aio_face`); `signals` interrupt waiting calls
     blocking_classes, aio_classes
                   generated from the core's classes by `scripts/client_apis.py`
 """
@@ -167,7 +169,7 @@ _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a part when one of its names is first asked for: administration can do without Twisted."""
+    """Import a public name on first access, so that administration works without importing Twisted."""
     if name not in _PLACE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"mqgateway.{_PLACE_OF[name]}"), name)

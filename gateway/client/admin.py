@@ -1,13 +1,13 @@
-"""Administration: the core that asks questions of brokers and name servers; see `admin_question`.
+"""Administration core: sends administration requests to brokers and name servers; see `admin_question`.
 
     admin = Admin(environment, namesrv_addr="127.0.0.1:9876")
     yield admin.ask(topics.stats("Orders"), "broker-a")      # one broker: its master, by name or address
     yield admin.ask_brokers(groups.progress("billing"))      # every master, by broker name
-    yield admin.ask_name_server(names.cluster_info())        # one that answers
-    yield admin.ask_name_servers(names.put_value(...))       # all of them, by address
+    yield admin.ask_name_server(names.cluster_info())        # the first name server that answers
+    yield admin.ask_name_servers(names.put_value(...))       # all name servers, by address
 
-What administrators mostly do is there in one call: topics and groups are made on all brokers, and known to
-all name servers when they are gone. Standard: `DefaultMQAdminExtImpl`.
+Common tasks are single calls: topics and groups are created on all brokers, and a deleted topic is removed
+from all name servers. RocketMQ: `DefaultMQAdminExtImpl`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from mqgateway.gateway.codec.command import RemotingCommand
 T = TypeVar("T")
 
 RESET_SECONDS = 15.0
-"""Resetting waits for members; so do questions that are passed on to them."""
+"""Timeout of an offset reset, which waits for the members of the group."""
 
 
 class Admin:
-    """Questions of an administrator. `client` is shared with others if given, else its own."""
+    """Administration client. It uses `client` if given, else creates and owns one."""
 
     def __init__(
         self, environment: Environment, *, client: Client | None = None, **settings: Unpack[ClientSettings]
@@ -54,24 +54,24 @@ class Admin:
 
     @as_deferred
     async def start(self) -> None:
-        """Begin; nobody is asked anything yet. Raises `NotRunning` after `close`."""
+        """Enable requests; sends nothing yet. Raises `NotRunning` after `close`."""
         self.client.check_open()
         self._is_running = True
 
     @as_deferred
     async def close(self) -> None:
-        """End the connections; harmless when that has been done."""
+        """Close the connections, unless the client is shared. Idempotent."""
         self._is_running = False
         if self._owns_client:
             await self.client.close()
 
-    # Asking
+    # Requests
 
     @as_deferred
     async def ask(self, question: Question[T], broker: str, timeout: float | None = None) -> T:
-        """Ask a broker: the master of that name, or the one at `host:port`; `timeout` in seconds.
+        """Send a request to a broker, given as name (its master) or as `host:port`, and return its answer.
 
-        Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
+        `timeout` is in seconds. Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
         """
         address = broker if ":" in arguments.text("broker", broker) else _master(await self._broker(broker))
         return await self._ask(question, address, timeout)
@@ -80,21 +80,24 @@ class Admin:
     async def ask_brokers(
         self, question: Question[T], cluster: str | None = None, timeout: float | None = None
     ) -> dict[str, T]:
-        """Ask the master of every broker group, or of those in a cluster; the answers by broker name.
+        """Send a request to the master of every broker group, or of those in `cluster`.
 
-        Raises as `ask`, for the first that fails.
+        Returns the answers by broker name. Raises as `ask`, for the first request that fails.
         """
         found = await self._brokers(cluster)
         return {name: await self._ask(question, _master(data), timeout) for name, data in found.items()}
 
     @as_deferred
     async def ask_name_server(self, question: Question[T]) -> T:
-        """Ask the name servers in turn until one answers. Raises as `ask`."""
+        """Send a request to the name servers in turn until one answers. Raises as `ask`."""
         return await self._ask_name_server(question)
 
     @as_deferred
     async def ask_name_servers(self, question: Question[T], timeout: float | None = None) -> dict[str, T]:
-        """Ask every name server; the answers by address. Raises as `ask`, for the first that fails."""
+        """Send a request to every name server and return the answers by address.
+
+        Raises as `ask`, for the first request that fails.
+        """
         self._check_running()
         servers = self.client.name_servers.addresses
         return {
@@ -103,16 +106,19 @@ class Admin:
 
     @as_deferred
     async def brokers(self, cluster: str | None = None) -> dict[str, BrokerData]:
-        """Every broker group, or those of a cluster, by name. Raises `NoBroker` for a cluster of none."""
+        """Return every broker group, or those of `cluster`, by name.
+
+        Raises `NoBroker` for a cluster without brokers.
+        """
         return await self._brokers(cluster)
 
-    # What administrators mostly do
+    # Common tasks
 
     @as_deferred
     async def create_topic(
         self, config: TopicConfig, *, cluster: str | None = None, brokers: Iterable[str] = ()
     ) -> None:
-        """Create or change a topic on all brokers, on those of a cluster, or on these."""
+        """Create or update a topic on all brokers, on those of `cluster`, or on the given `brokers`."""
         arguments.of_type("config", config, TopicConfig, 'a TopicConfig, as TopicConfig("Orders", 8, 8)')
         found = await self._brokers(cluster)
         for name in list(brokers) or list(found):
@@ -120,7 +126,7 @@ class Admin:
 
     @as_deferred
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
-        """Delete a topic on all brokers that have it, and let the name servers forget it."""
+        """Delete a topic on all brokers, or on those of `cluster`, and remove it from the name servers."""
         topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
         for data in (await self._brokers(cluster)).values():
             await self._ask(topics.delete(topic), _master(data))
@@ -129,7 +135,7 @@ class Admin:
 
     @as_deferred
     async def create_group(self, config: SubscriptionGroupConfig, *, cluster: str | None = None) -> None:
-        """Create or change a consumer group on all brokers, or on those of a cluster."""
+        """Create or update a consumer group on all brokers, or on those of `cluster`."""
         kind = SubscriptionGroupConfig
         arguments.of_type(
             "config", config, kind, 'a SubscriptionGroupConfig, as SubscriptionGroupConfig("billing")'
@@ -141,14 +147,17 @@ class Admin:
     async def delete_group(
         self, group: str, *, cluster: str | None = None, with_offsets: bool = False
     ) -> None:
-        """Delete a consumer group on all brokers, or on those of a cluster."""
+        """Delete a consumer group on all brokers, or on those of `cluster`.
+
+        `with_offsets` also deletes its committed offsets.
+        """
         group = with_namespace(self.options.namespace, arguments.text("group", group))
         for data in (await self._brokers(cluster)).values():
             await self._ask(groups.delete(group, with_offsets=with_offsets), _master(data))
 
     @as_deferred
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Every queue of a topic that can be read. Raises `NoBroker` for a topic of none."""
+        """Return every readable queue of a topic, sorted. Raises `NoBroker` if no broker has the topic."""
         topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
         route = await self._ask_name_server(names.route(topic))
         if route is None:
@@ -163,8 +172,11 @@ class Admin:
     async def reset_offsets(
         self, group: str, topic: str, timestamp: int | datetime
     ) -> dict[MessageQueue, int]:
-        """Move a group to a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
-        `groups.EARLIEST`) in all queues of a topic; the new offsets."""
+        """Reset a group to a time in all queues of a topic and return the new offsets.
+
+        `timestamp` is in ms since the epoch, an aware datetime, `groups.LATEST` or `groups.EARLIEST`. Raises
+        `NoBroker` if no broker has the topic.
+        """
         millis = arguments.search_millis("timestamp", timestamp)
         topic = with_namespace(self.options.namespace, arguments.text("topic", topic))
         group = with_namespace(self.options.namespace, arguments.text("group", group))
@@ -178,7 +190,7 @@ class Admin:
             found |= told
         return found
 
-    # Inside
+    # Internals
 
     async def _ask(
         self, question: Question[T], address: str, timeout: float | None = None, *, vip: bool = True

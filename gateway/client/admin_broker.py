@@ -1,6 +1,6 @@
-"""Questions to a broker about itself: settings, figures, files, timers, cold reads, check points of pops.
+"""Requests to a broker about itself: settings, statistics, files, timers, cold reads, POP checkpoints.
 
-Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from mqgateway.gateway.codec.headers import (
 )
 
 NORMAL_READS, RANDOM_READS = 0, 1
-"""Whether the log is read ahead. Standard: `LibC.MADV_NORMAL`, `MADV_RANDOM`."""
+"""Read-ahead modes of the commit log. RocketMQ: `LibC.MADV_NORMAL`, `MADV_RANDOM`."""
 
-# Settings and figures
+# Settings and statistics
 
 
 @asks(RequestCode.GET_BROKER_CONFIG)
 def settings() -> Question[dict[str, str]]:
-    """All settings by the standard's names; secrets are hidden."""
+    """Return all settings by RocketMQ's names; secrets are masked."""
     return Question(RequestCode.GET_BROKER_CONFIG, settings_of)
 
 
 @asks(RequestCode.UPDATE_BROKER_CONFIG)
 def update_settings(changed: Mapping[str, str]) -> Question[str]:
-    """Change settings, all of these or none; read the server's note on it."""
+    """Update settings atomically: all of them or none. Returns the server's remark."""
     return Question(RequestCode.UPDATE_BROKER_CONFIG, note_of, body=as_properties(changed))
 
 
 @asks(RequestCode.GET_BROKER_RUNTIME_INFO)
 def figures() -> Question[dict[str, str]]:
-    """About sixty figures by name."""
+    """Return about sixty runtime statistics by name."""
 
     def read(answer: RemotingCommand) -> dict[str, str]:
         return decode_body(bodies.KVTable, answer).table
@@ -58,7 +58,10 @@ def figures() -> Question[dict[str, str]]:
 
 @asks(RequestCode.VIEW_BROKER_STATS_DATA)
 def counter(name: str, key: str) -> Question[bodies.BrokerStatsData]:
-    """How a counter grew over the last minute, hour and day, as `TOPIC_PUT_NUMS` of a topic."""
+    """Return the growth of a counter over the last minute, hour and day.
+
+    An example is `TOPIC_PUT_NUMS` of a topic.
+    """
     header = ViewBrokerStatsDataRequestHeader(stats_name=name, stats_key=key)
     return Question(RequestCode.VIEW_BROKER_STATS_DATA, body_of(bodies.BrokerStatsData), header)
 
@@ -68,25 +71,25 @@ def counter(name: str, key: str) -> Question[bodies.BrokerStatsData]:
 
 @asks(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
 def clean_queues() -> Question[None]:
-    """Let files of queues go whose messages are gone."""
+    """Delete consume-queue files whose messages no longer exist."""
     return Question(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE, nothing)
 
 
 @asks(RequestCode.CLEAN_UNUSED_TOPIC)
 def clean_unused_topics() -> Question[None]:
-    """Let queues of topics go that are no more."""
+    """Delete the consume queues of topics that no longer exist."""
     return Question(RequestCode.CLEAN_UNUSED_TOPIC, nothing)
 
 
 @asks(RequestCode.DELETE_EXPIRED_COMMITLOG)
 def delete_expired_log() -> Question[None]:
-    """Let files of the log go that are old enough, whatever the hour."""
+    """Delete expired commit-log files now, regardless of the configured hour."""
     return Question(RequestCode.DELETE_EXPIRED_COMMITLOG, nothing)
 
 
 @asks(RequestCode.POP_ROLLBACK)
 def roll_pops_back() -> Question[None]:
-    """Bring check points of pops from a database back into the log."""
+    """Move POP checkpoints from a database back into the commit log."""
     return Question(RequestCode.POP_ROLLBACK, nothing)
 
 
@@ -95,25 +98,25 @@ def roll_pops_back() -> Question[None]:
 
 @asks(RequestCode.GET_ALL_DELAY_OFFSET)
 def delay_offsets() -> Question[dict[str, Any]]:
-    """How far each delay level is delivered: the table `delayOffset.json`."""
+    """Return the delivered offset of each delay level: the table `delayOffset.json`."""
     return Question(RequestCode.GET_ALL_DELAY_OFFSET, json_of)
 
 
 @asks(RequestCode.GET_TIMER_CHECK_POINT)
 def timer_check_point() -> Question[bytes]:
-    """How far timers have come: the 56 bytes of the file."""
+    """Return the timer checkpoint: the 56 bytes of its file."""
     return Question(RequestCode.GET_TIMER_CHECK_POINT, lambda answer: answer.body)
 
 
 @asks(RequestCode.GET_TIMER_METRICS)
 def timer_counts() -> Question[dict[str, Any]]:
-    """Timers that wait, by topic: the table `timermetrics`."""
+    """Return the number of pending timers by topic: the table `timermetrics`."""
     return Question(RequestCode.GET_TIMER_METRICS, json_of)
 
 
 @asks(RequestCode.SWITCH_TIMER_ENGINE)
 def switch_timers(engine: str = "F") -> Question[None]:
-    """Let timers be kept in files (F) or a database (R), which few brokers have."""
+    """Switch the timer store to files (F) or to a database (R), which few brokers support."""
     fields = {"E_T": engine}
     return Question(RequestCode.SWITCH_TIMER_ENGINE, nothing, fields=fields)
 
@@ -123,26 +126,26 @@ def switch_timers(engine: str = "F") -> Question[None]:
 
 @asks(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG)
 def limit_cold_reads(bytes_a_second: Mapping[str, int]) -> Question[None]:
-    """How much old data each of these groups may read a second; all are set or none."""
+    """Limit the cold data that groups may read, in bytes a second; applies all limits or none."""
     body = as_properties({group: str(count) for group, count in bytes_a_second.items()})
     return Question(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, nothing, body=body)
 
 
 @asks(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG)
 def unlimit_cold_reads(group: str) -> Question[None]:
-    """Set a group's limit no more."""
+    """Remove the cold-read limit of a group."""
     return Question(RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG, nothing, body=group.encode())
 
 
 @asks(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO)
 def cold_reads() -> Question[dict[str, Any]]:
-    """Who reads how much old data, and the limits."""
+    """Return the cold-read rates and limits by group."""
     return Question(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, json_of)
 
 
 @asks(RequestCode.SET_COMMITLOG_READ_MODE)
 def set_read_mode(mode: int) -> Question[str | None]:
-    """Let the log be read ahead, or not; the broker's word for the mode."""
+    """Enable or disable read-ahead of the commit log. Returns the broker's name of the mode."""
 
     def read(answer: RemotingCommand) -> str | None:
         return answer.remark
@@ -156,8 +159,11 @@ def set_read_mode(mode: int) -> Question[str | None]:
 
 @asks(RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS)
 def check_rocksdb_queues(topic: str, since: int) -> Question[dict[str, Any]]:
-    """Compare queues kept in RocksDB with those in files: of a topic, or of all for `""`, and of messages
-    since a time in ms. The answer has `checkStatus` (2 it began, 3 it failed) and `checkResult`, a text."""
+    """Compare the consume queues in RocksDB with those in files.
+
+    Checks one topic, or all for `""`, and messages stored since a time in ms since the epoch. The answer has
+    `checkStatus` (2 for started, 3 for failed) and `checkResult`, a text.
+    """
 
     def read(answer: RemotingCommand) -> dict[str, Any]:
         told = json_of(answer)
@@ -169,7 +175,6 @@ def check_rocksdb_queues(topic: str, since: int) -> Question[dict[str, Any]]:
 
 @asks(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON)
 def export_rocksdb_tables(tables: Iterable[str]) -> Question[None]:
-    """Write tables that are kept in RocksDB as JSON files: `topics`, `subscriptionGroups`,
-    `consumerOffsets`."""
+    """Export tables kept in RocksDB as JSON files: `topics`, `subscriptionGroups`, `consumerOffsets`."""
     header = ExportRocksDBConfigToJsonRequestHeader(config_type=";".join(tables))
     return Question(RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON, nothing, header)

@@ -1,6 +1,6 @@
-"""Questions to brokers about connected clients; some are passed on to the client, which answers.
+"""Requests to brokers about connected clients; the broker forwards some of them to the client.
 
-Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mqgateway.gateway.codec.headers import (
 
 @asks(RequestCode.GET_CONSUMER_LIST_BY_GROUP)
 def members(group: str) -> Question[list[str]]:
-    """The client ids of a consumer group."""
+    """Return the client ids of a consumer group."""
 
     def read(answer: RemotingCommand) -> list[str]:
         return decode_body(bodies.GetConsumerListByGroupResponseBody, answer).consumer_id_list
@@ -36,21 +36,24 @@ def members(group: str) -> Question[list[str]]:
 
 @asks(RequestCode.GET_CONSUMER_CONNECTION_LIST)
 def connections(group: str) -> Question[bodies.ConsumerConnection]:
-    """The connections of a consumer group, and what it subscribes to; a refusal when it has none."""
+    """Return the connections and subscriptions of a consumer group.
+
+    The broker refuses if the group has no connection.
+    """
     header = GetConsumerConnectionListRequestHeader(consumer_group=group)
     return Question(RequestCode.GET_CONSUMER_CONNECTION_LIST, body_of(bodies.ConsumerConnection), header)
 
 
 @asks(RequestCode.GET_PRODUCER_CONNECTION_LIST)
 def producer_connections(group: str) -> Question[bodies.ProducerConnection]:
-    """The connections of a producer group; a refusal when it has none."""
+    """Return the connections of a producer group; the broker refuses if it has none."""
     header = GetProducerConnectionListRequestHeader(producer_group=group)
     return Question(RequestCode.GET_PRODUCER_CONNECTION_LIST, body_of(bodies.ProducerConnection), header)
 
 
 @asks(RequestCode.GET_ALL_PRODUCER_INFO)
 def producers() -> Question[dict[str, list[bodies.ProducerInfo]]]:
-    """All producers by group."""
+    """Return all producers by group."""
 
     def read(answer: RemotingCommand) -> dict[str, list[bodies.ProducerInfo]]:
         return decode_body(bodies.ProducerTableInfo, answer).data
@@ -62,7 +65,7 @@ def producers() -> Question[dict[str, list[bodies.ProducerInfo]]]:
 def running_info(
     group: str, client_id: str, *, with_stacks: bool = False
 ) -> Question[bodies.ConsumerRunningInfo]:
-    """What a consumer is doing, told by itself."""
+    """Return a consumer's own report of its state, optionally with stack traces."""
     header = GetConsumerRunningInfoRequestHeader(
         consumer_group=group, client_id=client_id, jstack_enable=with_stacks
     )
@@ -73,7 +76,7 @@ def running_info(
 def consume_directly(
     group: str, client_id: str, offset_message_id: str, topic: str = ""
 ) -> Question[bodies.ConsumeMessageDirectlyResult]:
-    """Let a consumer consume one stored message now; what became of it."""
+    """Make a consumer consume one stored message now and return the outcome."""
     header = ConsumeMessageDirectlyResultRequestHeader(
         consumer_group=group, client_id=client_id, msg_id=offset_message_id, topic=topic or None
     )
@@ -86,7 +89,10 @@ def consume_directly(
 def status(
     group: str, topic: str, client_id: str | None = None
 ) -> Question[dict[str, dict[bodies.MessageQueue, int]]]:
-    """The offsets of a topic as each member sees them, or one does; by client id."""
+    """Return the consumed offsets of a topic by client id.
+
+    They are reported by every member, or by `client_id` only.
+    """
 
     def read(answer: RemotingCommand) -> dict[str, dict[bodies.MessageQueue, int]]:
         return decode_body(bodies.GetConsumerStatusBody, answer).consumer_table
@@ -97,6 +103,6 @@ def status(
 
 @asks(RequestCode.POLLING_INFO)
 def waiting_pops(group: str, topic: str, queue_id: int = -1) -> Question[int]:
-    """How many pops wait for messages."""
+    """Return the number of POP requests parked at the broker."""
     header = PollingInfoRequestHeader(consumer_group=group, topic=topic, queue_id=queue_id)
     return Question(RequestCode.POLLING_INFO, field_of(PollingInfoResponseHeader, "polling_num"), header)

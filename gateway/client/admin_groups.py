@@ -1,6 +1,6 @@
-"""Questions to brokers about consumer groups: settings, progress, offsets.
+"""Requests to brokers about consumer groups: settings, progress, offsets.
 
-Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 """
 
 from __future__ import annotations
@@ -44,14 +44,17 @@ if TYPE_CHECKING:
     from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 
 LATEST, EARLIEST = -1, 0
-"""Times to reset offsets to: after the last message, before the first."""
+"""Timestamps for offset resets: after the last message, before the first."""
 
 # Settings
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP)
 def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Question[None]:
-    """Create a group, or change it to this; attributes are added to those it has, `without` some."""
+    """Create or update a group.
+
+    Its attributes are merged with the existing ones; those in `without` are deleted.
+    """
     told = _told(config)
     told["attributes"] |= {f"-{name}": "" for name in without}
     return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, nothing, body=dumps(told))
@@ -59,28 +62,28 @@ def update(config: SubscriptionGroupConfig, *, without: Iterable[str] = ()) -> Q
 
 @asks(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST)
 def update_many(configs: Iterable[SubscriptionGroupConfig]) -> Question[None]:
-    """The same for many, all or none."""
+    """Create or update several groups, all or none."""
     body = bodies.SubscriptionGroupList(group_config_list=[_told(config) for config in configs])
     return Question(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, nothing, body=body.encode())
 
 
 @asks(RequestCode.DELETE_SUBSCRIPTIONGROUP)
 def delete(group: str, *, with_offsets: bool = False) -> Question[None]:
-    """Delete a group; that there is none is no error."""
+    """Delete a group. Succeeds if it does not exist."""
     header = DeleteSubscriptionGroupRequestHeader(group_name=group, clean_offset=with_offsets)
     return Question(RequestCode.DELETE_SUBSCRIPTIONGROUP, nothing, header)
 
 
 @asks(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG)
 def config(group: str) -> Question[SubscriptionGroupConfig]:
-    """How a group is configured; where groups may come to be by use, this is a use."""
+    """Return the configuration of a group. Where groups are created on first use, this request creates it."""
     header = GetSubscriptionGroupConfigRequestHeader(group=group)
     return Question(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, lambda answer: _config(json_of(answer)), header)
 
 
 @asks(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
 def all_configs() -> Question[dict[str, SubscriptionGroupConfig]]:
-    """How all groups are configured, by name."""
+    """Return the configuration of every group by name."""
 
     def read(answer: RemotingCommand) -> dict[str, SubscriptionGroupConfig]:
         table = decode_body(bodies.SubscriptionGroupWrapper, answer).subscription_group_table
@@ -91,7 +94,10 @@ def all_configs() -> Question[dict[str, SubscriptionGroupConfig]]:
 
 @asks(RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN)
 def allow_reading(group: str, topic: str, is_allowed: bool | None = None) -> Question[bool]:
-    """Allow or forbid a group to read a topic, or leave it as it is; whether it may now."""
+    """Allow or forbid a group to read a topic, or with None only query it.
+
+    Returns True if reading is allowed.
+    """
 
     def read(answer: RemotingCommand) -> bool:
         return decode_body(bodies.GroupForbidden, answer).readable is not False
@@ -102,14 +108,17 @@ def allow_reading(group: str, topic: str, is_allowed: bool | None = None) -> Que
 
 @asks(RequestCode.SET_MESSAGE_REQUEST_MODE)
 def set_mode(group: str, topic: str, mode: str, pop_share_queue_num: int = 0) -> Question[None]:
-    """Let a group PULL or POP a topic; with a number, a member pops so many others' queues too."""
+    """Set the request mode of a group for a topic to PULL or POP.
+
+    With `pop_share_queue_num`, a member also pops the queues of that many other members.
+    """
     body = bodies.SetMessageRequestModeRequestBody(topic, group, mode, pop_share_queue_num)
     return Question(RequestCode.SET_MESSAGE_REQUEST_MODE, nothing, body=body.encode())
 
 
 @asks(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE)
 def all_modes() -> Question[dict[str, dict[str, bodies.SetMessageRequestModeRequestBody]]]:
-    """What was set, by topic and group."""
+    """Return the configured request modes by topic and group."""
 
     def read(answer: RemotingCommand) -> dict[str, dict[str, bodies.SetMessageRequestModeRequestBody]]:
         return decode_body(bodies.MessageRequestModeSerializeWrapper, answer).message_request_mode_map
@@ -122,7 +131,7 @@ def all_modes() -> Question[dict[str, dict[str, bodies.SetMessageRequestModeRequ
 
 @asks(RequestCode.GET_CONSUME_STATS)
 def progress(group: str, topics: Sequence[str] = ()) -> Question[bodies.ConsumeStats]:
-    """How far a group is, in these topics or in all it consumes."""
+    """Return the progress of a group in the given topics, or in all topics it consumes."""
     header = GetConsumeStatsRequestHeader(
         consumer_group=group,
         topic=topics[0] if len(topics) == 1 else "",
@@ -133,21 +142,24 @@ def progress(group: str, topics: Sequence[str] = ()) -> Question[bodies.ConsumeS
 
 @asks(RequestCode.GET_BROKER_CONSUME_STATS)
 def all_progress(*, only_ordered: bool = False) -> Question[bodies.ConsumeStatsList]:
-    """How far every group is in every topic it consumes."""
+    """Return the progress of every group in every topic it consumes.
+
+    `only_ordered` selects ordered consumption.
+    """
     header = GetConsumeStatsInBrokerHeader(is_order=only_ordered)
     return Question(RequestCode.GET_BROKER_CONSUME_STATS, body_of(bodies.ConsumeStatsList), header)
 
 
 @asks(RequestCode.QUERY_TOPICS_BY_CONSUMER)
 def topics(group: str) -> Question[set[str]]:
-    """The topics that a group has offsets in."""
+    """Return the topics in which a group has offsets."""
     header = QueryTopicsByConsumerRequestHeader(group=group)
     return Question(RequestCode.QUERY_TOPICS_BY_CONSUMER, topics_of, header)
 
 
 @asks(RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER)
 def subscription(group: str, topic: str) -> Question[bodies.SubscriptionData | None]:
-    """What a connected group wants of a topic; None when it wants nothing, or is not connected."""
+    """Return a connected group's subscription to a topic; None if it has none or is not connected."""
 
     def read(answer: RemotingCommand) -> bodies.SubscriptionData | None:
         return decode_body(bodies.QuerySubscriptionResponseBody, answer).subscription_data
@@ -161,7 +173,7 @@ def subscription(group: str, topic: str) -> Question[bodies.SubscriptionData | N
 
 @asks(RequestCode.QUERY_CONSUMER_OFFSET)
 def offset(group: str, queue: bodies.MessageQueue) -> Question[int]:
-    """How far a group has consumed a queue; -1 when it never has."""
+    """Return a group's committed offset of a queue; -1 if there is none."""
 
     def read(answer: RemotingCommand) -> int:
         if answer.code != ResponseCode.SUCCESS:
@@ -178,7 +190,7 @@ def offset(group: str, queue: bodies.MessageQueue) -> Question[int]:
 
 @asks(RequestCode.UPDATE_CONSUMER_OFFSET)
 def set_offset(group: str, queue: bodies.MessageQueue, offset: int) -> Question[None]:
-    """A group has consumed a queue up to here. Members that are connected go on as they were."""
+    """Set a group's committed offset of a queue. Connected members are not affected."""
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=group,
         topic=queue.topic,
@@ -191,7 +203,7 @@ def set_offset(group: str, queue: bodies.MessageQueue, offset: int) -> Question[
 
 @asks(RequestCode.GET_ALL_CONSUMER_OFFSET)
 def all_offsets() -> Question[dict[str, dict[int, int]]]:
-    """All offsets of a broker: by `topic@group`, then by queue."""
+    """Return all committed offsets of a broker: by `topic@group`, then by queue id."""
 
     def read(answer: RemotingCommand) -> dict[str, dict[int, int]]:
         return decode_body(bodies.ConsumerOffsetSerializeWrapper, answer).offset_table
@@ -201,7 +213,7 @@ def all_offsets() -> Question[dict[str, dict[int, int]]]:
 
 @asks(RequestCode.CLONE_GROUP_OFFSET)
 def clone_offsets(group: str, to_group: str, topic: str) -> Question[None]:
-    """Give one group the progress of another."""
+    """Copy the offsets of one group in a topic to another group."""
     header = CloneGroupOffsetRequestHeader(src_group=group, dest_group=to_group, topic=topic)
     return Question(RequestCode.CLONE_GROUP_OFFSET, nothing, header)
 
@@ -216,8 +228,11 @@ def reset_offsets(
     offset: int | None = None,
     is_forced: bool = True,
 ) -> Question[dict[bodies.MessageQueue, int]]:
-    """Let a group go on from a time (ms since the epoch, LATEST or EARLIEST), or one queue from an offset;
-    the new offsets. Members are told. Without `is_forced` no queue goes forth."""
+    """Reset a group's offsets in a topic and return the new ones; connected members are notified.
+
+    All queues are reset to a time (ms since the epoch, LATEST or EARLIEST), or `queue_id` to `offset`.
+    Without `is_forced`, no queue is moved forward.
+    """
 
     def read(answer: RemotingCommand) -> dict[bodies.MessageQueue, int]:
         return decode_body(bodies.ResetOffsetBody, answer).offset_table if answer.body else {}
@@ -232,7 +247,7 @@ def reset_offsets(
 def correction_offsets(
     topic: str, compared_group: str, without: Sequence[str] = ()
 ) -> Question[dict[int, int]]:
-    """The least offset of any group, by queue id, where that is behind the compared group."""
+    """Return the minimum offset over all groups by queue id, where the compared group is ahead of it."""
 
     def read(answer: RemotingCommand) -> dict[int, int]:
         return decode_body(bodies.QueryCorrectionOffsetBody, answer).correction_offsets
@@ -250,7 +265,7 @@ def _told(config: SubscriptionGroupConfig) -> dict[str, Any]:
 
 
 def _config(shape: Mapping[str, Any]) -> SubscriptionGroupConfig:
-    # The tables of a broker are slow to load, and few questions are answered by one of their entries.
+    # Imported late: the broker's tables are slow to import, and few answers need them.
     from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 
     try:

@@ -1,4 +1,4 @@
-"""Questions to brokers about lite topics. Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`."""
+"""Requests to brokers about lite topics. RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from mqgateway.gateway.codec.headers import (
 
 @asks(RequestCode.GET_BROKER_LITE_INFO)
 def broker() -> Question[bodies.GetBrokerLiteInfoResponseBody]:
-    """How many lite topics a broker has, and of which parents."""
+    """Return a broker's number of lite topics and their parents."""
     return Question(RequestCode.GET_BROKER_LITE_INFO, body_of(bodies.GetBrokerLiteInfoResponseBody))
 
 
 @asks(RequestCode.GET_PARENT_TOPIC_INFO)
 def parent(topic: str) -> Question[bodies.GetParentTopicInfoResponseBody]:
-    """A parent with its groups."""
+    """Return a parent topic and its groups."""
     header = GetParentTopicInfoRequestHeader(topic=topic)
     return Question(RequestCode.GET_PARENT_TOPIC_INFO, body_of(bodies.GetParentTopicInfoResponseBody), header)
 
 
 @asks(RequestCode.GET_LITE_TOPIC_INFO)
 def topic(parent: str, lite_topic: str) -> Question[bodies.GetLiteTopicInfoResponseBody]:
-    """A lite topic, and who reads it."""
+    """Return a lite topic and its subscribers."""
     header = GetLiteTopicInfoRequestHeader(parent_topic=parent, lite_topic=lite_topic)
     return Question(RequestCode.GET_LITE_TOPIC_INFO, body_of(bodies.GetLiteTopicInfoResponseBody), header)
 
@@ -38,7 +38,7 @@ def topic(parent: str, lite_topic: str) -> Question[bodies.GetLiteTopicInfoRespo
 def client(
     parent: str, group: str, client_id: str, most: int = 1000
 ) -> Question[bodies.GetLiteClientInfoResponseBody]:
-    """What a client subscribes to."""
+    """Return a client's lite subscriptions, at most `most`."""
     header = GetLiteClientInfoRequestHeader(
         parent_topic=parent, group=group, client_id=client_id, max_count=most
     )
@@ -49,13 +49,13 @@ def client(
 def group(
     group: str, lite_topic: str | None = None, top: int = 0
 ) -> Question[bodies.GetLiteGroupInfoResponseBody]:
-    """How far a group is behind, in one lite topic or in the `top` worst."""
+    """Return a group's lag, in one lite topic or in the `top` lite topics with the largest."""
     header = GetLiteGroupInfoRequestHeader(group=group, lite_topic=lite_topic, top_k=top)
     return Question(RequestCode.GET_LITE_GROUP_INFO, body_of(bodies.GetLiteGroupInfoResponseBody), header)
 
 
 @asks(RequestCode.TRIGGER_LITE_DISPATCH)
 def dispatch(group: str, client_id: str | None = None) -> Question[None]:
-    """Tell a client, or all of a group, of all messages that wait for it."""
+    """Notify a client, or all clients of a group, of all pending messages."""
     header = TriggerLiteDispatchRequestHeader(group=group, client_id=client_id)
     return Question(RequestCode.TRIGGER_LITE_DISPATCH, nothing, header)

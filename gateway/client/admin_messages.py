@@ -1,5 +1,6 @@
-"""Questions to brokers about messages and where they lie. Offsets count messages of a queue, unless they are
-physical. Standard: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
+"""Requests to brokers about messages and their positions.
+
+Offsets are queue offsets unless they are called physical. RocketMQ: `MQAdminImpl`, `DefaultMQAdminExtImpl`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from mqgateway.gateway.codec.headers import (
 
 FOREVER = 2**63 - 1
 KEY, UNIQUE_KEY, TAG = "K", "U", "T"
-"""What messages can be looked for by."""
+"""Index types: properties that messages can be queried by."""
 
 
 @asks(RequestCode.QUERY_MESSAGE)
@@ -43,13 +44,13 @@ def by_key(
     kind: str = KEY,
     after: str | None = None,
 ) -> Question[list[ReceivedMessage]]:
-    """Messages of a topic with a key, stored between two times (ms since the epoch); at most so many.
+    """Query messages of a topic by key, stored between two times (ms since the epoch); at most `most`.
 
-    `after` is where brokers with an index in a database go on.
+    `after` is the position from which a broker with an index in a database continues.
     """
 
     def read(answer: RemotingCommand) -> list[ReceivedMessage]:
-        # Apache's brokers look by hash: other topics and keys may be among them.
+        # Apache's brokers query by hash, so the answer may contain other topics and keys.
         found = read_messages(answer.body, "")
         if kind == KEY:
             return [one for one in found if key in one.keys and (one.topic == topic or is_lmq(topic))]
@@ -67,14 +68,14 @@ def by_key(
     none = (ResponseCode.QUERY_NOT_FOUND,)
     question = Question(RequestCode.QUERY_MESSAGE, read, header, nothing_codes=none)
     if kind == UNIQUE_KEY:
-        # Brokers before 5.5 go by this.
+        # Brokers before 5.5 need this field.
         return Question(question.code, read, header, fields={"_UNIQUE_KEY_QUERY": "true"}, nothing_codes=none)
     return question
 
 
 @asks(RequestCode.VIEW_MESSAGE_BY_ID)
 def at(physical_offset: int, topic: str | None = None) -> Question[ReceivedMessage | None]:
-    """The message at a physical offset; a refusal when there is none."""
+    """Return the message at a physical offset; the broker refuses if there is none."""
 
     def read(answer: RemotingCommand) -> ReceivedMessage | None:
         return next(iter(read_messages(answer.body, "")), None)
@@ -87,8 +88,10 @@ def at(physical_offset: int, topic: str | None = None) -> Question[ReceivedMessa
 def queue_entries(
     queue: bodies.MessageQueue, index: int, count: int, group: str | None = None
 ) -> Question[bodies.QueryConsumeQueueResponseBody | None]:
-    """Entries of a queue from an index on, and what a group's subscription makes of them; None when there
-    are none."""
+    """Return entries of a consume queue from an index; None if there are none.
+
+    With a group, each entry has the match of the group's subscription.
+    """
 
     def read(answer: RemotingCommand) -> bodies.QueryConsumeQueueResponseBody | None:
         return body_of(bodies.QueryConsumeQueueResponseBody)(answer) if answer.body else None
@@ -106,28 +109,31 @@ def queue_entries(
 
 @asks(RequestCode.RESUME_CHECK_HALF_MESSAGE)
 def ask_about_again(offset_message_id: str, topic: str | None = None) -> Question[None]:
-    """Ask its producer again about a half message that was given up."""
+    """Resume transaction checks of a half message that were given up."""
     header = ResumeCheckHalfMessageRequestHeader(topic=topic, msg_id=offset_message_id)
     return Question(RequestCode.RESUME_CHECK_HALF_MESSAGE, nothing, header)
 
 
 @asks(RequestCode.GET_MAX_OFFSET)
 def max_offset(queue: bodies.MessageQueue) -> Question[int]:
-    """The offset that the next message of a queue will have."""
+    """Return the maximum offset of a queue: that of its next message."""
     header = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
     return Question(RequestCode.GET_MAX_OFFSET, field_of(GetMaxOffsetResponseHeader, "offset"), header)
 
 
 @asks(RequestCode.GET_MIN_OFFSET)
 def min_offset(queue: bodies.MessageQueue) -> Question[int]:
-    """The offset of the oldest message of a queue."""
+    """Return the offset of the oldest message of a queue."""
     header = GetMinOffsetRequestHeader(topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name)
     return Question(RequestCode.GET_MIN_OFFSET, field_of(GetMinOffsetResponseHeader, "offset"), header)
 
 
 @asks(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP)
 def offset_at(queue: bodies.MessageQueue, timestamp: int, *, is_upper: bool = False) -> Question[int]:
-    """The offset of the message stored at a time (ms since the epoch); of several the first, or the last."""
+    """Return the offset of the message stored at a time (ms since the epoch).
+
+    Of several messages stored at that time it is the first, with `is_upper` the last.
+    """
     header = SearchOffsetRequestHeader(
         topic=queue.topic,
         queue_id=queue.queue_id,
@@ -141,7 +147,7 @@ def offset_at(queue: bodies.MessageQueue, timestamp: int, *, is_upper: bool = Fa
 
 @asks(RequestCode.GET_EARLIEST_MSG_STORETIME)
 def earliest_store_time(queue: bodies.MessageQueue) -> Question[int]:
-    """When the oldest message of a queue was stored, in ms since the epoch."""
+    """Return the store time of the oldest message of a queue, in ms since the epoch."""
     header = GetEarliestMsgStoretimeRequestHeader(
         topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
     )

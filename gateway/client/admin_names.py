@@ -1,7 +1,7 @@
-"""Questions to name servers: routes, clusters, permissions, key-value pairs, settings.
+"""Requests to name servers: routes, clusters, permissions, key-value pairs, settings.
 
-Name servers do not know of each other: what changes something is asked of all of them
-(`Admin.ask_name_servers`). Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+Name servers do not share state, so changes must be sent to all of them (`Admin.ask_name_servers`).
+RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from mqgateway.gateway.codec.headers import (
 
 @asks(RequestCode.GET_ROUTEINFO_BY_TOPIC)
 def route(topic: str) -> Question[bodies.TopicRouteData | None]:
-    """The brokers and queues of a topic; None when there are none."""
+    """Return the brokers and queues of a topic; None if the topic does not exist."""
 
     def read(answer: RemotingCommand) -> bodies.TopicRouteData | None:
         return decode_body(bodies.TopicRouteData, answer) if answer.body else None
@@ -56,13 +56,13 @@ def route(topic: str) -> Question[bodies.TopicRouteData | None]:
 
 @asks(RequestCode.GET_BROKER_CLUSTER_INFO)
 def cluster_info() -> Question[bodies.ClusterInfo]:
-    """All clusters, their broker groups, and the addresses of those."""
+    """Return all clusters, their broker groups and the broker addresses."""
     return Question(RequestCode.GET_BROKER_CLUSTER_INFO, body_of(bodies.ClusterInfo))
 
 
 @asks(RequestCode.GET_BROKER_MEMBER_GROUP)
 def member_group(cluster: str, broker_name: str) -> Question[bodies.BrokerMemberGroup | None]:
-    """The brokers of a group by id, as they are; None when there are none."""
+    """Return the registered brokers of a group by id; None if there are none."""
 
     def read(answer: RemotingCommand) -> bodies.BrokerMemberGroup | None:
         return decode_body(bodies.GetBrokerMemberGroupResponseBody, answer).broker_member_group
@@ -73,7 +73,7 @@ def member_group(cluster: str, broker_name: str) -> Question[bodies.BrokerMember
 
 @asks(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
 def forbid_writing(broker_name: str) -> Question[int]:
-    """Nothing may be sent to a broker any more, as far as this name server tells; of how many topics."""
+    """Remove the write permission of a broker on this name server. Returns the number of topics affected."""
     read = field_of(WipeWritePermOfBrokerResponseHeader, "wipe_topic_count")
     header = WipeWritePermOfBrokerRequestHeader(broker_name=broker_name)
     return Question(RequestCode.WIPE_WRITE_PERM_OF_BROKER, read, header)
@@ -81,7 +81,7 @@ def forbid_writing(broker_name: str) -> Question[int]:
 
 @asks(RequestCode.ADD_WRITE_PERM_OF_BROKER)
 def allow_writing(broker_name: str) -> Question[int]:
-    """A broker may be sent to again; of how many topics."""
+    """Restore the write permission of a broker on this name server. Returns the number of topics affected."""
     read = field_of(AddWritePermOfBrokerResponseHeader, "add_topic_count")
     header = AddWritePermOfBrokerRequestHeader(broker_name=broker_name)
     return Question(RequestCode.ADD_WRITE_PERM_OF_BROKER, read, header)
@@ -92,44 +92,44 @@ def allow_writing(broker_name: str) -> Question[int]:
 
 @asks(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
 def all_topics() -> Question[set[str]]:
-    """The names of all topics."""
+    """Return the names of all topics."""
     return Question(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, topics_of)
 
 
 @asks(RequestCode.GET_TOPICS_BY_CLUSTER)
 def topics_of_cluster(cluster: str) -> Question[set[str]]:
-    """The names of the topics of a cluster."""
+    """Return the names of the topics of a cluster."""
     header = GetTopicsByClusterRequestHeader(cluster=cluster)
     return Question(RequestCode.GET_TOPICS_BY_CLUSTER, topics_of, header)
 
 
 @asks(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS)
 def system_topics() -> Question[set[str]]:
-    """Topics that are there for the servers' own purposes: names of clusters and brokers."""
+    """Return the system topics, which are named after clusters and brokers."""
     return Question(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, topics_of)
 
 
 @asks(RequestCode.GET_UNIT_TOPIC_LIST)
 def unit_topics() -> Question[set[str]]:
-    """Topics of units."""
+    """Return the topics that belong to units."""
     return Question(RequestCode.GET_UNIT_TOPIC_LIST, topics_of)
 
 
 @asks(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST)
 def topics_with_unit_readers() -> Question[set[str]]:
-    """Topics that units subscribe to."""
+    """Return the topics that units subscribe to."""
     return Question(RequestCode.GET_HAS_UNIT_SUB_TOPIC_LIST, topics_of)
 
 
 @asks(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST)
 def plain_topics_with_unit_readers() -> Question[set[str]]:
-    """Topics of no unit that units subscribe to."""
+    """Return the topics outside units that units subscribe to."""
     return Question(RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST, topics_of)
 
 
 @asks(RequestCode.REGISTER_TOPIC_IN_NAMESRV)
 def register_topic(topic: str, queues: Sequence[bodies.QueueData]) -> Question[None]:
-    """Tell of a topic that lies on these brokers."""
+    """Register a topic with the given queues of brokers."""
     body = bodies.TopicRouteData(queue_datas=list(queues)).encode()
     header = RegisterTopicRequestHeader(topic=topic)
     return Question(RequestCode.REGISTER_TOPIC_IN_NAMESRV, nothing, header, body)
@@ -137,7 +137,7 @@ def register_topic(topic: str, queues: Sequence[bodies.QueueData]) -> Question[N
 
 @asks(RequestCode.DELETE_TOPIC_IN_NAMESRV)
 def forget_topic(topic: str, cluster: str | None = None) -> Question[None]:
-    """Forget a topic, everywhere or in one cluster; brokers that have it tell of it again."""
+    """Remove a topic everywhere or from one cluster. Brokers that still have it register it again."""
     header = DeleteTopicFromNamesrvRequestHeader(topic=topic, cluster_name=cluster)
     return Question(RequestCode.DELETE_TOPIC_IN_NAMESRV, nothing, header)
 
@@ -147,14 +147,14 @@ def forget_topic(topic: str, cluster: str | None = None) -> Question[None]:
 
 @asks(RequestCode.PUT_KV_CONFIG)
 def put_value(namespace: str, key: str, value: str) -> Question[None]:
-    """Set a key."""
+    """Set the value of a key."""
     header = PutKVConfigRequestHeader(namespace=namespace, key=key, value=value)
     return Question(RequestCode.PUT_KV_CONFIG, nothing, header)
 
 
 @asks(RequestCode.GET_KV_CONFIG)
 def value(namespace: str, key: str) -> Question[str | None]:
-    """The value of a key; None when it has none."""
+    """Return the value of a key; None if it is not set."""
 
     def read(answer: RemotingCommand) -> str | None:
         return answer.ext_fields.get("value")
@@ -165,14 +165,14 @@ def value(namespace: str, key: str) -> Question[str | None]:
 
 @asks(RequestCode.DELETE_KV_CONFIG)
 def delete_value(namespace: str, key: str) -> Question[None]:
-    """Delete a key; that there is none is no error."""
+    """Delete a key. Succeeds if it does not exist."""
     header = DeleteKVConfigRequestHeader(namespace=namespace, key=key)
     return Question(RequestCode.DELETE_KV_CONFIG, nothing, header)
 
 
 @asks(RequestCode.GET_KVLIST_BY_NAMESPACE)
 def values(namespace: str) -> Question[dict[str, str]]:
-    """All keys of a namespace with their values."""
+    """Return all keys of a namespace with their values."""
 
     def read(answer: RemotingCommand) -> dict[str, str]:
         return decode_body(bodies.KVTable, answer).table if answer.body else {}
@@ -188,11 +188,11 @@ def values(namespace: str) -> Question[dict[str, str]]:
 
 @asks(RequestCode.GET_NAMESRV_CONFIG)
 def settings() -> Question[dict[str, str]]:
-    """All settings of a name server by the standard's names."""
+    """Return all settings of a name server by RocketMQ's names."""
     return Question(RequestCode.GET_NAMESRV_CONFIG, settings_of)
 
 
 @asks(RequestCode.UPDATE_NAMESRV_CONFIG)
 def update_settings(changed: Mapping[str, str]) -> Question[str]:
-    """Change settings, all of these or none; read the server's note on it."""
+    """Update settings atomically: all of them or none. Returns the server's remark."""
     return Question(RequestCode.UPDATE_NAMESRV_CONFIG, note_of, body=as_properties(changed))

@@ -1,10 +1,10 @@
-"""What administrators ask: a question is a request that knows how its answer is read; pure.
+"""Administration requests: a question pairs a request with the decoder of its answer; no I/O.
 
     question = topics.stats("Orders")          # a Question[TopicStatsTable]
-    table = admin.ask(question, "broker-a")    # a TopicStatsTable, on whichever face
+    table = admin.ask(question, "broker-a")    # a TopicStatsTable, with each API
 
-Every request that a broker or name server serves for administrators has a function that makes its question,
-in the modules `admin_*` beside this one; `ASKED` knows it by its code.
+Every administration request that a broker or name server supports has a function that builds its question, in
+the modules `admin_*` of this package. `ASKED` maps request codes to these functions.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ B = TypeVar("B", bound=Body)
 P = ParamSpec("P")
 
 ASKED: dict[RequestCode, Callable[..., Question[Any]]] = {}
-"""The function of each request."""
+"""Functions that build questions, by request code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """A request of administrators. `nothing_codes` are refusals that are answers too; `read` sees them."""
+    """Administration request with the decoder of its answer.
+
+    Response codes in `nothing_codes` are answers too, although they are refusals; `read` decodes them.
+    """
 
     code: RequestCode
     read: Callable[[RemotingCommand], T]
@@ -44,7 +47,7 @@ class Question(Generic[T]):
 
 
 def asks(code: RequestCode) -> Callable[[Callable[P, Question[T]]], Callable[P, Question[T]]]:
-    """This function makes the questions of a code."""
+    """Register a function as the builder of a request code's questions."""
 
     def note(function: Callable[P, Question[T]]) -> Callable[P, Question[T]]:
         ASKED[code] = function
@@ -54,26 +57,26 @@ def asks(code: RequestCode) -> Callable[[Callable[P, Question[T]]], Callable[P, 
 
 
 def nothing(answer: RemotingCommand) -> None:
-    """Of an answer that says no more than that it was done."""
+    """Decode an answer without content."""
 
 
 def note_of(answer: RemotingCommand) -> str:
-    """Return what a server remarks on something that it has done."""
+    """Return the remark of an answer."""
     return answer.remark or ""
 
 
 def body_of(kind: type[B]) -> Callable[[RemotingCommand], B]:
-    """Of an answer whose body is declared."""
+    """Return a decoder for the declared body type `kind`."""
     return lambda answer: decode_body(kind, answer)
 
 
 def field_of(kind: type[Header], name: str) -> Callable[[RemotingCommand], Any]:
-    """Of an answer that is one field of its header."""
+    """Return a decoder for one header field."""
     return lambda answer: getattr(decode_header(kind, answer), name)
 
 
 def json_of(answer: RemotingCommand) -> Any:
-    """Of an answer that is a table as it is on the disk; broker ids and the like are ints as keys."""
+    """Decode a JSON table in its on-disk form; numeric keys, such as broker ids, become ints."""
     try:
         return lenient_json.loads(answer.body) if answer.body else {}
     except ValueError as error:
@@ -81,8 +84,8 @@ def json_of(answer: RemotingCommand) -> Any:
 
 
 def settings_of(answer: RemotingCommand) -> dict[str, str]:
-    """Of an answer that is properties text."""
-    # Settings are slow to load, and few questions are answered by some.
+    """Decode a properties text."""
+    # Imported late: options are slow to import, and few answers need them.
     from mqgateway.engine.options import load_properties
 
     try:
@@ -93,13 +96,13 @@ def settings_of(answer: RemotingCommand) -> dict[str, str]:
 
 
 def topics_of(answer: RemotingCommand) -> set[str]:
-    """Of an answer that names topics."""
+    """Decode a list of topic names."""
     return decode_body(bodies.TopicList, answer).topic_list if answer.body else set()
 
 
 def as_properties(settings: Mapping[str, str]) -> bytes:
-    """Return settings as properties text."""
-    # Settings are slow to load, and few questions carry some.
+    """Encode settings as properties text."""
+    # Imported late: options are slow to import, and few questions need them.
     from mqgateway.engine.options import format_properties_text
 
     return format_properties_text({name: str(value) for name, value in settings.items()}).encode()

@@ -1,7 +1,7 @@
-"""Questions about replicas: to brokers, to controllers, and to containers of brokers.
+"""Requests about replicas: to brokers, to controllers and to broker containers.
 
-A controller is asked by its address, as brokers are; only the one that leads answers most of this.
-Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
+Controllers are addressed by `host:port`, like brokers. Only the leader answers most of these requests.
+RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from mqgateway.gateway.codec.headers import (
 
 
 class Elected(NamedTuple):
-    """A master that was elected, and the group it leads."""
+    """Elected master and its broker group."""
 
     header: ElectMasterResponseHeader
     body: bodies.ElectMasterResponseBody | None
@@ -50,13 +50,13 @@ class Elected(NamedTuple):
 
 @asks(RequestCode.GET_BROKER_HA_STATUS)
 def replication() -> Question[bodies.HARuntimeInfo]:
-    """The state of replication on a broker."""
+    """Return the replication state of a broker."""
     return Question(RequestCode.GET_BROKER_HA_STATUS, body_of(bodies.HARuntimeInfo))
 
 
 @asks(RequestCode.EXCHANGE_BROKER_HA_INFO)
 def replicates_from() -> Question[ExchangeHAInfoResponseHeader]:
-    """Where a master is replicated from, and how far it has flushed."""
+    """Return the HA address of a master and its flushed offset."""
 
     def read(answer: RemotingCommand) -> ExchangeHAInfoResponseHeader:
         return decode_header(ExchangeHAInfoResponseHeader, answer)
@@ -66,14 +66,14 @@ def replicates_from() -> Question[ExchangeHAInfoResponseHeader]:
 
 @asks(RequestCode.RESET_MASTER_FLUSH_OFFSET)
 def set_flushed(physical_offset: int) -> Question[None]:
-    """Tell a slave how far its master has flushed."""
+    """Set the master's flushed offset on a slave."""
     header = ResetMasterFlushOffsetHeader(master_flush_offset=physical_offset)
     return Question(RequestCode.RESET_MASTER_FLUSH_OFFSET, nothing, header)
 
 
 @asks(RequestCode.GET_BROKER_EPOCH_CACHE)
 def epochs() -> Question[bodies.EpochEntryCache]:
-    """Which part of a broker's log was written under which master."""
+    """Return the epochs of a broker's log: the range written under each master."""
     return Question(RequestCode.GET_BROKER_EPOCH_CACHE, body_of(bodies.EpochEntryCache))
 
 
@@ -82,7 +82,7 @@ def epochs() -> Question[bodies.EpochEntryCache]:
 
 @asks(RequestCode.CONTROLLER_GET_METADATA_INFO)
 def controllers() -> Question[GetMetaDataResponseHeader]:
-    """The controllers, and which of them leads."""
+    """Return the controllers and their leader."""
 
     def read(answer: RemotingCommand) -> GetMetaDataResponseHeader:
         return decode_header(GetMetaDataResponseHeader, answer)
@@ -92,7 +92,7 @@ def controllers() -> Question[GetMetaDataResponseHeader]:
 
 @asks(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA)
 def in_sync(broker_names: Iterable[str]) -> Question[dict[str, bodies.ReplicasInfo]]:
-    """The replicas of these groups, and which are in sync."""
+    """Return the replicas of broker groups, with their in-sync state."""
 
     def read(answer: RemotingCommand) -> dict[str, bodies.ReplicasInfo]:
         return decode_body(bodies.BrokerReplicasInfo, answer).replicas_info_table
@@ -103,7 +103,7 @@ def in_sync(broker_names: Iterable[str]) -> Question[dict[str, bodies.ReplicasIn
 
 @asks(RequestCode.CONTROLLER_GET_REPLICA_INFO)
 def master(broker_name: str) -> Question[GetReplicaInfoResponseHeader]:
-    """Who is the master of a group."""
+    """Return the master of a broker group."""
 
     def read(answer: RemotingCommand) -> GetReplicaInfoResponseHeader:
         return decode_header(GetReplicaInfoResponseHeader, answer)
@@ -114,7 +114,7 @@ def master(broker_name: str) -> Question[GetReplicaInfoResponseHeader]:
 
 @asks(RequestCode.CONTROLLER_ELECT_MASTER)
 def elect(cluster: str, broker_name: str, broker_id: int) -> Question[Elected]:
-    """Make this replica the master of its group, if it is in sync."""
+    """Elect a replica as master of its group; it must be in sync."""
 
     def read(answer: RemotingCommand) -> Elected:
         body = decode_body(bodies.ElectMasterResponseBody, answer) if answer.body else None
@@ -130,7 +130,10 @@ def elect(cluster: str, broker_name: str, broker_id: int) -> Question[Elected]:
 def forget_replicas(
     cluster: str, broker_name: str, broker_ids: Sequence[int] = (), *, living_too: bool = False
 ) -> Question[None]:
-    """Let a controller forget replicas of a group, all of them unless told."""
+    """Remove replicas of a broker group from a controller: those in `broker_ids`, else all.
+
+    Replicas that are alive are removed only with `living_too`.
+    """
     header = CleanControllerBrokerDataRequestHeader(
         cluster_name=cluster,
         broker_name=broker_name,
@@ -142,13 +145,13 @@ def forget_replicas(
 
 @asks(RequestCode.GET_CONTROLLER_CONFIG)
 def controller_settings() -> Question[dict[str, str]]:
-    """All settings of a controller."""
+    """Return all settings of a controller."""
     return Question(RequestCode.GET_CONTROLLER_CONFIG, settings_of)
 
 
 @asks(RequestCode.UPDATE_CONTROLLER_CONFIG)
 def update_controller_settings(changed: Mapping[str, str]) -> Question[str]:
-    """Change settings of a controller, all of these or none; read the server's note on it."""
+    """Update settings of a controller atomically: all of them or none. Returns the server's remark."""
     return Question(RequestCode.UPDATE_CONTROLLER_CONFIG, note_of, body=as_properties(changed))
 
 
@@ -157,7 +160,7 @@ def update_controller_settings(changed: Mapping[str, str]) -> Question[str]:
 
 @asks(RequestCode.ADD_BROKER)
 def add_broker(config_path: str) -> Question[None]:
-    """Start a broker in a container, from a file of its host."""
+    """Start a broker in a container from a configuration file on its host."""
     return Question(RequestCode.ADD_BROKER, nothing, AddBrokerRequestHeader(config_path=config_path))
 
 

@@ -1,4 +1,4 @@
-"""Questions to brokers about topics. Standard: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`."""
+"""Requests to brokers about topics. RocketMQ: `DefaultMQAdminExtImpl`, `MQClientAPIImpl`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 @asks(RequestCode.UPDATE_AND_CREATE_TOPIC)
 def update(config: TopicConfig, *, without: Iterable[str] = ()) -> Question[None]:
-    """Create a topic, or change it to this; attributes are added to those it has, `without` some."""
+    """Create or update a topic.
+
+    Its attributes are merged with the existing ones; those in `without` are deleted.
+    """
     return Question(RequestCode.UPDATE_AND_CREATE_TOPIC, nothing, _header(config, without))
 
 
@@ -38,8 +41,10 @@ def update(config: TopicConfig, *, without: Iterable[str] = ()) -> Question[None
 def update_static(
     config: TopicConfig, mapping: Mapping[str, Any], *, is_forced: bool = False
 ) -> Question[None]:
-    """Create or change a static topic: `mapping` says which of its queues lie on this broker, in the
-    standard's shape (`TopicQueueMappingDetail`)."""
+    """Create or update a static topic.
+
+    `mapping` lists its queues on this broker, in the form of `TopicQueueMappingDetail`.
+    """
     header = _header(config, ())
     header.force = is_forced
     body = dumps(mapping)
@@ -48,7 +53,7 @@ def update_static(
 
 @asks(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST)
 def update_many(configs: Iterable[TopicConfig]) -> Question[None]:
-    """The same for many, all or none."""
+    """Create or update several topics, all or none."""
     told = []
     for config in configs:
         shape = config.to_json()
@@ -60,20 +65,23 @@ def update_many(configs: Iterable[TopicConfig]) -> Question[None]:
 
 @asks(RequestCode.DELETE_TOPIC_IN_BROKER)
 def delete(topic: str) -> Question[None]:
-    """Delete a topic with its queues and offsets; that there is none is no error."""
+    """Delete a topic with its queues and offsets. Succeeds if it does not exist."""
     return Question(RequestCode.DELETE_TOPIC_IN_BROKER, nothing, DeleteTopicRequestHeader(topic=topic))
 
 
 @asks(RequestCode.GET_TOPIC_CONFIG)
 def config(topic: str) -> Question[TopicConfig]:
-    """How a topic is configured."""
+    """Return the configuration of a topic."""
     header = GetTopicConfigRequestHeader(topic=topic)
     return Question(RequestCode.GET_TOPIC_CONFIG, lambda answer: _config(json_of(answer)), header)
 
 
 def config_and_mapping(topic: str) -> Question[tuple[TopicConfig, Mapping[str, Any] | None] | None]:
-    """The same with what the broker has of a static topic, in the standard's shape
-    (`TopicQueueMappingDetail`), which is None of others; None where the broker does not have the topic."""
+    """Return the configuration of a topic and the broker's part of its static mapping.
+
+    The mapping has the form of `TopicQueueMappingDetail` and is None for topics that are not static. The
+    answer is None if the broker does not have the topic.
+    """
 
     def read(answer: RemotingCommand) -> tuple[TopicConfig, Mapping[str, Any] | None] | None:
         if answer.code == ResponseCode.TOPIC_NOT_EXIST:
@@ -88,7 +96,7 @@ def config_and_mapping(topic: str) -> Question[tuple[TopicConfig, Mapping[str, A
 
 @asks(RequestCode.GET_ALL_TOPIC_CONFIG)
 def all_configs() -> Question[dict[str, TopicConfig]]:
-    """How all topics are configured, by name."""
+    """Return the configuration of every topic by name."""
 
     def read(answer: RemotingCommand) -> dict[str, TopicConfig]:
         table = decode_body(bodies.TopicConfigSerializeWrapper, answer).topic_config_table
@@ -99,14 +107,14 @@ def all_configs() -> Question[dict[str, TopicConfig]]:
 
 @asks(RequestCode.GET_TOPIC_STATS_INFO)
 def stats(topic: str) -> Question[bodies.TopicStatsTable]:
-    """The ends of each queue, and when its last message came."""
+    """Return the minimum and maximum offset of each queue and the time of its last message."""
     header = GetTopicStatsInfoRequestHeader(topic=topic)
     return Question(RequestCode.GET_TOPIC_STATS_INFO, body_of(bodies.TopicStatsTable), header)
 
 
 @asks(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO)
 def groups(topic: str) -> Question[set[str]]:
-    """The groups that consume a topic."""
+    """Return the groups that consume a topic."""
 
     def read(answer: RemotingCommand) -> set[str]:
         return decode_body(bodies.GroupList, answer).group_list
@@ -117,7 +125,7 @@ def groups(topic: str) -> Question[set[str]]:
 
 @asks(RequestCode.QUERY_CONSUME_TIME_SPAN)
 def time_spans(topic: str, group: str) -> Question[list[bodies.QueueTimeSpan]]:
-    """When the first, the last and the last consumed message of each queue were stored."""
+    """Return the store times of the first, the last and the last consumed message of each queue."""
 
     def read(answer: RemotingCommand) -> list[bodies.QueueTimeSpan]:
         return decode_body(bodies.QueryConsumeTimeSpanBody, answer).consume_time_span_set
@@ -128,12 +136,12 @@ def time_spans(topic: str, group: str) -> Question[list[bodies.QueueTimeSpan]]:
 
 @asks(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
 def system_topics() -> Question[set[str]]:
-    """Topics that the broker has for purposes of its own."""
+    """Return the system topics of the broker."""
     return Question(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, topics_of)
 
 
 def _config(shape: Mapping[str, object]) -> TopicConfig:
-    # The tables of a broker are slow to load, and few questions are answered by one of their entries.
+    # Imported late: the broker's tables are slow to import, and few answers need them.
     from mqgateway.engine.tables.topics import TopicConfig
 
     try:

@@ -1,9 +1,10 @@
-"""How the queues of a topic are shared among the members of a group; pure.
+"""Strategies that allocate the queues of a topic to the members of a group; no I/O.
 
-A strategy is called by every member for itself, with the same sorted queues and the same sorted client ids,
-and gives the queues of this member: so the members agree without talking. All of the standard's are here and
-give what Java's give; a strategy of one's own is any object with `name` and `allocate`.
-Standard: `AllocateMessageQueueStrategy` and its implementations, `ConsistentHashRouter`.
+Every member calls the strategy itself with the same sorted queues and the same sorted client ids, and gets
+its own queues. So members agree without communication. All strategies of RocketMQ are here, with the same
+results as in Java. A custom strategy is any object with `name` and `allocate`.
+
+RocketMQ: `AllocateMessageQueueStrategy` and its implementations, `ConsistentHashRouter`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 
 class Strategy(Protocol):
-    """How queues are shared; `name` is what brokers are told that share them for us."""
+    """Allocation strategy. `name` is sent to brokers that allocate queues for their clients."""
 
     @property
     def name(self) -> str: ...
@@ -28,20 +29,22 @@ class Strategy(Protocol):
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The queues of `client_id`, which is one of `members`; both lists are sorted and not empty."""
+        """Return the queues of `client_id`, a member of `members`. Both lists are sorted and not empty."""
         ...
 
 
 class Averagely:
-    """Neighbouring queues in shares of equal size, the first members getting one more: 9 over 4: 3, 2, 2,
-    2."""
+    """Contiguous ranges of equal size; the first members get one more.
+
+    9 queues over 4 members are 3, 2, 2, 2.
+    """
 
     name = "AVG"
 
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The member's share."""
+        """Return the member's range."""
         place = members.index(client_id)
         share, rest = divmod(len(queues), len(members))
         start = place * share + min(place, rest)
@@ -49,19 +52,19 @@ class Averagely:
 
 
 class AveragelyByCircle:
-    """Queues dealt out one by one in turn."""
+    """Round-robin allocation of single queues."""
 
     name = "AVG_BY_CIRCLE"
 
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """Every n-th queue, from the member's place on."""
+        """Return every n-th queue, starting at the member's index."""
         return list(queues[members.index(client_id) :: len(members)])
 
 
 class ByConfig:
-    """The queues that were configured, whoever else there is."""
+    """Configured queues, regardless of other members."""
 
     name = "CONFIG"
 
@@ -71,12 +74,12 @@ class ByConfig:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """Those queues."""
+        """Return the configured queues."""
         return list(self._queues)
 
 
 class ByMachineRoom:
-    """Queues of brokers that are named `room@broker`, as far as the room is one of `rooms`."""
+    """Queues of brokers named `room@broker` whose room is in `rooms`."""
 
     name = "MACHINE_ROOM"
 
@@ -86,7 +89,10 @@ class ByMachineRoom:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The member's share: neighbours, and one of the rest that is dealt out from the end."""
+        """Return the member's contiguous range.
+
+        The first members also get one of the remaining queues at the end.
+        """
         chosen = [queue for queue in queues if self._is_ours(queue.broker_name)]
         place = members.index(client_id)
         share, rest = divmod(len(chosen), len(members))
@@ -96,16 +102,16 @@ class ByMachineRoom:
         return allocated
 
     def _is_ours(self, broker_name: str) -> bool:
-        # Java's split drops empty parts at the end.
+        # Java's split drops trailing empty parts.
         parts = broker_name.rstrip("@").split("@")
         return len(parts) == 2 and parts[0] in self._rooms
 
 
 class MachineRoomNearby:
-    """Queues stay in their machine room; those of rooms without members are shared by all.
+    """Queues allocated within their machine room; rooms without members are shared by all members.
 
-    `inner` shares within a room. `room_of_queue` and `room_of_client` say where something is, and must
-    not give nothing.
+    `inner` allocates within a room. `room_of_queue` and `room_of_client` return the room, which must not be
+    empty.
     """
 
     def __init__(
@@ -122,8 +128,10 @@ class MachineRoomNearby:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The member's share of its own room, then of each room that has no members. Raises `ValueError`
-        for whatever is in no room."""
+        """Return the member's share of its own room, then of each room without members.
+
+        Raises `ValueError` for a queue or client without a room.
+        """
         queues_by_room = _grouped(queues, self._room_of_queue)
         members_by_room = _grouped(members, self._room_of_client)
         here = self._room_of_client(client_id)
@@ -137,8 +145,11 @@ class MachineRoomNearby:
 
 
 class ConsistentHash:
-    """Each member stands at `nodes` places of a circle; a queue belongs to the next one. When a member comes
-    or goes, few queues change hands. `hashing` places a text; the standard's uses the start of its MD5."""
+    """Consistent hashing: each member has `nodes` points on a ring, and a queue belongs to the next point.
+
+    When a member joins or leaves, few queues move. `hashing` maps a text to the ring; the default, as
+    RocketMQ's, uses the first four bytes of its MD5.
+    """
 
     name = "CONSISTENT_HASH"
 
@@ -151,7 +162,7 @@ class ConsistentHash:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The queues whose next place is one of the member's."""
+        """Return the queues whose next point on the ring is the member's."""
         circle: dict[int, str] = {}
         for member in members:
             for number in range(self._nodes):
@@ -166,8 +177,10 @@ class ConsistentHash:
 
 
 class PinnedTo:
-    """All queues to the members at one address (the beginning of their client ids), shared there by `inner`;
-    if there is none, all members share them."""
+    """All queues to the members at one address (the first part of their client ids), allocated by `inner`.
+
+    If there are no such members, all members share the queues.
+    """
 
     def __init__(self, address: str, inner: Strategy | None = None) -> None:
         self._address = address
@@ -177,7 +190,7 @@ class PinnedTo:
     def allocate(
         self, group: str, client_id: str, queues: Queues, members: Sequence[str]
     ) -> list[MessageQueue]:
-        """The member's share, nothing elsewhere."""
+        """Return the member's share; empty for members at other addresses."""
         there = [member for member in members if member.partition("@")[0] == self._address]
         if not there:
             return self._inner.allocate(group, client_id, queues, members)

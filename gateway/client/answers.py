@@ -1,4 +1,4 @@
-"""What an answer holds as the types it is declared with; pure."""
+"""Typed decoding of answers; no I/O."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ B = TypeVar("B", bound=Body)
 
 
 def decode_header(kind: type[H], answer: RemotingCommand) -> H:
-    """The header of an answer. Raises `ClientError` when it is not as it should be."""
+    """Decode the header of an answer. Raises `ClientError` if it is malformed."""
     try:
         return answer.read_header(kind)
     except HeaderError as error:
@@ -23,7 +23,7 @@ def decode_header(kind: type[H], answer: RemotingCommand) -> H:
 
 
 def decode_body(kind: type[B], answer: RemotingCommand) -> B:
-    """The body of an answer. Raises `ClientError` when it is not as it should be."""
+    """Decode the body of an answer. Raises `ClientError` if it is malformed."""
     try:
         return kind.decode(answer.body)
     except BodyError as error:

@@ -1,6 +1,6 @@
-"""How a request goes out: namespace and signature are added, failures become errors of the client.
+"""Requests on the wire: adds namespace and signature, and maps failures to client errors.
 
-`Asking.ask` gives whatever is answered; `expect` takes only success. Standard: `MQClientAPIImpl`,
+`Asking.ask` returns every answer, `expect` only successful ones. RocketMQ: `MQClientAPIImpl`,
 `NamespaceRpcHook`.
 """
 
@@ -27,13 +27,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 VIP_DISTANCE: Final = 2
-"""How far the port that serves no pulls lies below a broker's main one."""
+"""Difference between a broker's main port and its VIP port, which is lower and serves no pulls."""
 _BINARY_CODE_MAX: Final = 0x7FFF
 _JSON: Final = SerializeType.JSON
 
 
 def as_deferred(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Deferred[T]]:
-    """A coroutine function as one that begins at once and gives a Deferred."""
+    """Wrap a coroutine function as a function that starts at once and returns a Deferred."""
 
     @wraps(function)
     def begin(*args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
@@ -71,10 +71,10 @@ class Asking:
         remark: str | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> RemotingCommand:
-        """The answer of a server, refusals included; `timeout` in seconds.
+        """Send a request and return the answer, including refusals; `timeout` in seconds.
 
-        `vip`: a request that may go to the port that serves no pulls. `fields` go along beside those of the
-        header. Raises `Unreachable`, `TimedOut` or `TooBusy`.
+        With `vip` the request may go to the VIP port, which serves no pulls. `fields` are sent in addition to
+        those of the header. Raises `Unreachable`, `TimedOut` or `TooBusy`.
         """
         command = self._command(code, header, body, remark, fields)
         limit = self._timeout if timeout is None else timeout
@@ -94,8 +94,11 @@ class Asking:
         *,
         vip: bool = False,
     ) -> None:
-        """As `ask`, for what is asked for every message: `done` is called once, with the answer or the error,
-        which is to be told `as_client_error`. The fields become the request's own."""
+        """Send a request as `ask` does, without a coroutine; for requests made for every message.
+
+        `done` is called once with the answer or with the error, which the caller passes to `as_client_error`.
+        The request takes ownership of `fields`.
+        """
         command = self._made(code, fields, body, None)
         try:
             self._remoting.ask(self._place(address, vip), command, max(0.0, timeout), done)
@@ -112,7 +115,7 @@ class Asking:
         timeout: float | None = None,
         vip: bool = False,
     ) -> RemotingCommand:
-        """As `ask`, but a refusal is raised as `BrokerError`."""
+        """Send a request as `ask` does, and raise `BrokerError` for a refusal."""
         answer = await self.ask(address, code, header, body, timeout=timeout, vip=vip)
         if answer.code != ResponseCode.SUCCESS:
             raise BrokerError(answer.code, answer.remark, address)
@@ -129,7 +132,7 @@ class Asking:
         remark: str | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> None:
-        """Say something that is not answered; nobody learns whether it arrived."""
+        """Send a one-way request. Its delivery is not confirmed."""
         command = self._command(code, header, body, remark, fields)
         self._remoting.send_oneway(self._place(address, vip), command)
 
@@ -153,7 +156,7 @@ class Asking:
             remark=remark,
             ext_fields=fields,
             body=body,
-            # Binary headers have no room for the larger codes.
+            # Binary headers store codes in 15 bits, so larger codes need JSON.
             serialize_type=self._form if code <= _BINARY_CODE_MAX else _JSON,
         )
         if self._namespace:
@@ -173,7 +176,7 @@ class Asking:
 
 
 def as_client_error(address: str, error: Exception) -> Exception:
-    """What went wrong as the client tells it; what is no error of the connection stays as it is."""
+    """Map a connection error to a client error; other errors are returned unchanged."""
     if isinstance(error, RequestTimedOut):
         return TimedOut(f"{address}: {error}")
     if isinstance(error, TooManyInFlight):

@@ -51,11 +51,12 @@ class Producer(Sending[producer.Producer]):
         argument: Any = None,
         timeout: float | None = None,
     ) -> SendResult:
-        """Store a message; `timeout` in seconds for all tries together.
+        """Store a message; `timeout` in seconds for all attempts together.
 
-        With `queue`, or a `selector` that is given the queues, the message and the `argument`, it goes there
-        and is tried once. Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
-        `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
+        With `queue`, or with a `selector` called with the queues, the message and `argument`, the message
+        goes to that queue in a single attempt. `tries` is the number of retries, else the configured one.
+        Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`, `TimedOut`, `TooBusy`.
+        The message may have been stored despite `SendFailed`, `Unreachable` or `TimedOut`.
         """
         return self._call(
             self._core.send, message, queue=queue, selector=selector, argument=argument, timeout=timeout
@@ -64,10 +65,9 @@ class Producer(Sending[producer.Producer]):
     def send_batch(
         self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
     ) -> list[SendResult]:
-        """Store messages of one topic together, in as many batches as their size asks for, one after the
-        other.
+        """Store messages of one topic in batches, as many as their size requires, one after the other.
 
-        Raises as `send`; what came before the failure is stored.
+        Raises as `send`; batches before the failed one are stored.
         """
         return self._call(self._core.send_batch, messages, queue=queue, timeout=timeout)
 
@@ -79,13 +79,17 @@ class Producer(Sending[producer.Producer]):
         selector: Selector | None = None,
         argument: Any = None,
     ) -> None:
-        """Send a message and do not wait; it is never known whether it was stored. Raises `BadArgument`,
-        `NoRoute`, `NoBroker`."""
+        """Send a message without waiting for an answer, so it is unknown whether it was stored.
+
+        Raises `BadArgument`, `NoRoute`, `NoBroker`.
+        """
         self._call(self._core.send_oneway, message, queue=queue, selector=selector, argument=argument)
 
     def recall(self, topic: str, handle: str) -> str:
-        """Take back a message with a timer that was not delivered yet; its id. `handle` is from its
-        `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
+        """Recall a delayed message that was not delivered yet and return its id.
+
+        `handle` is from its `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`.
+        """
         return self._call(self._core.recall, topic, handle)
 
     def request(
@@ -97,16 +101,13 @@ class Producer(Sending[producer.Producer]):
         argument: Any = None,
         timeout: float | None = None,
     ) -> ReceivedMessage:
-        """Send a message and wait for its consumer's reply; `timeout` in seconds for both.
-
-        Raises `ReplyTimedOut`, and what `send` raises.
-        """
+        """Send and await a reply; `timeout` in seconds for both. Raises `ReplyTimedOut`, and as `send`."""
         return self._call(
             self._core.request, message, queue=queue, selector=selector, argument=argument, timeout=timeout
         )
 
     def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues that a topic can be sent to. Raises `NoRoute`."""
+        """Return the queues of a topic that messages can be sent to. Raises `NoRoute`."""
         return self._call(self._core.queues, topic)
 
 
@@ -141,20 +142,19 @@ class PushConsumer(Listening[push.PushConsumer]):
         )
 
     def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
-        """Want messages of a topic, or of several: all, those with one of the tags (`"a || b"`), or by an
-        expression."""
+        """Subscribe to topics: to all messages, to tags (`"a || b"`), or with an SQL92 expression."""
         self._call(self._core.subscribe, topic, wanted)
 
     def unsubscribe(self, topic: Topics) -> None:
-        """Want no more of a topic, or of several."""
+        """Remove the subscription to one or more topics."""
         self._do(self._core.unsubscribe, topic)
 
     def suspend(self) -> None:
-        """Pull nothing more until `resume`; what was pulled is consumed."""
+        """Stop pulling until `resume`; messages already pulled are consumed."""
         self._do(self._core.suspend)
 
     def resume(self) -> None:
-        """Continue to pull."""
+        """Continue pulling."""
         self._do(self._core.resume)
 
 
@@ -169,7 +169,7 @@ class PullConsumer(Face[pull.PullConsumer]):
         )
 
     def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        """Return the readable queues of a topic, sorted. Raises `NoRoute`, `Unreachable`."""
         return self._call(self._core.queues, topic)
 
     def pull(
@@ -181,24 +181,25 @@ class PullConsumer(Face[pull.PullConsumer]):
         *,
         wait: bool = False,
     ) -> PullResult:
-        """At most `count` messages from `offset` on. With `wait`, the broker waits for some if there are
-        none.
+        """Pull at most `count` messages from `offset`; with `wait`, the broker waits if there are none.
 
         Raises `BadArgument`, `BrokerError`, `Unreachable`, `TimedOut`.
         """
         return self._call(self._core.pull, queue, offset, count, wanted, wait=wait)
 
     def max_offset(self, queue: MessageQueue) -> int:
-        """The offset that the next message of a queue will have."""
+        """Return the maximum offset of a queue: that of its next message."""
         return self._call(self._core.max_offset, queue)
 
     def min_offset(self, queue: MessageQueue) -> int:
-        """The offset of the oldest message of a queue."""
+        """Return the offset of the oldest message of a queue."""
         return self._call(self._core.min_offset, queue)
 
     def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
-        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
-        later."""
+        """Return the offset of the first message stored at a time or later.
+
+        `timestamp` is in ms since the epoch, or an aware datetime.
+        """
         return self._call(self._core.search_offset, queue, timestamp)
 
     def committed(self, queue: MessageQueue) -> int:
@@ -206,11 +207,11 @@ class PullConsumer(Face[pull.PullConsumer]):
         return self._call(self._core.committed, queue)
 
     def commit(self, queue: MessageQueue, offset: int) -> None:
-        """The group has consumed a queue up to here; the broker has answered when this is done."""
+        """Commit the group's offset of a queue and wait for the broker's answer."""
         self._call(self._core.commit, queue, offset)
 
     def view(self, topic: str, offset_message_id: str) -> ReceivedMessage:
-        """The message that lies where its id says."""
+        """Return the message at the position encoded in its id."""
         return self._call(self._core.view, topic, offset_message_id)
 
 
@@ -235,51 +236,53 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         )
 
     def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
-        """Share the queues of a topic, or of several, with the group. Raises `BadArgument` after `assign`."""
+        """Share the queues of one or more topics with the group. Raises `BadArgument` after `assign`."""
         self._call(self._core.subscribe, topic, wanted)
 
     def unsubscribe(self, topic: Topics) -> None:
-        """Want no more of a topic, or of several."""
+        """Remove the subscription to one or more topics."""
         self._do(self._core.unsubscribe, topic)
 
     def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
-        """Read these queues and no others. Raises `BadArgument` after `subscribe`, or for none."""
+        """Read exactly these queues. Raises `BadArgument` after `subscribe`, or for an empty list."""
         self._do(self._core.assign, queues, wanted)
 
     def poll(self, timeout: float | None = None) -> list[ReceivedMessage]:
-        """The next messages, all of one queue; none when there are none within `timeout` seconds.
+        """Return the next messages, all of one queue; an empty list if none arrive within `timeout` seconds.
 
-        Raises `BadArgument` when nothing was subscribed to or assigned, as nothing would ever come.
+        Raises `BadArgument` if the consumer has neither subscriptions nor assigned queues.
         """
         return self._call(self._core.poll, timeout)
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Pull nothing more from these queues until `resume`; what was pulled is polled."""
+        """Stop pulling from these queues until `resume`; messages already pulled can still be polled."""
         self._do(self._core.pause, queues)
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Continue to pull from them."""
+        """Continue pulling from these queues."""
         self._do(self._core.resume, queues)
 
     def assignment(self) -> list[MessageQueue]:
-        """The queues that are read."""
+        """Return the queues that are read, sorted."""
         return self._do(self._core.assignment)
 
     def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Continue with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
-        offset."""
+        """Continue a queue from an offset.
+
+        Raises `BadArgument` if it is not read here or has no such offset.
+        """
         self._call(self._core.seek, queue, offset)
 
     def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Continue with its oldest message."""
+        """Continue a queue from its oldest message."""
         self._call(self._core.seek_to_begin, queue)
 
     def seek_to_end(self, queue: MessageQueue) -> None:
-        """Continue with new messages."""
+        """Continue a queue from its end, with new messages only."""
         self._call(self._core.seek_to_end, queue)
 
     def commit(self, offsets: Mapping[MessageQueue, int] | None = None) -> None:
-        """Commit what was polled, or these offsets; brokers have answered when this is done."""
+        """Commit the polled messages, or the given offsets, and wait for the brokers' answers."""
         self._call(self._core.commit, offsets)
 
     def committed(self, queue: MessageQueue) -> int:
@@ -287,12 +290,14 @@ class LitePullConsumer(Iterated[lite_pull.LitePullConsumer]):
         return self._call(self._core.committed, queue)
 
     def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        """Return the readable queues of a topic, sorted. Raises `NoRoute`, `Unreachable`."""
         return self._call(self._core.queues, topic)
 
     def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
-        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
-        later."""
+        """Return the offset of the first message stored at a time or later.
+
+        `timestamp` is in ms since the epoch, or an aware datetime.
+        """
         return self._call(self._core.search_offset, queue, timestamp)
 
 
@@ -363,56 +368,68 @@ class Admin(Face[admin.Admin]):
         )
 
     def ask(self, question: Question[T], broker: str, timeout: float | None = None) -> T:
-        """Ask a broker: the master of that name, or the one at `host:port`; `timeout` in seconds.
+        """Send a request to a broker, given as name (its master) or as `host:port`, and return its answer.
 
-        Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
+        `timeout` is in seconds. Raises `NoBroker`, `Unreachable`, `TimedOut`, `BrokerError`.
         """
         return self._call(self._core.ask, question, broker, timeout)
 
     def ask_brokers(
         self, question: Question[T], cluster: str | None = None, timeout: float | None = None
     ) -> dict[str, T]:
-        """Ask the master of every broker group, or of those in a cluster; the answers by broker name.
+        """Send a request to the master of every broker group, or of those in `cluster`.
 
-        Raises as `ask`, for the first that fails.
+        Returns the answers by broker name. Raises as `ask`, for the first request that fails.
         """
         return self._call(self._core.ask_brokers, question, cluster, timeout)
 
     def ask_name_server(self, question: Question[T]) -> T:
-        """Ask the name servers in turn until one answers. Raises as `ask`."""
+        """Send a request to the name servers in turn until one answers. Raises as `ask`."""
         return self._call(self._core.ask_name_server, question)
 
     def ask_name_servers(self, question: Question[T], timeout: float | None = None) -> dict[str, T]:
-        """Ask every name server; the answers by address. Raises as `ask`, for the first that fails."""
+        """Send a request to every name server and return the answers by address.
+
+        Raises as `ask`, for the first request that fails.
+        """
         return self._call(self._core.ask_name_servers, question, timeout)
 
     def brokers(self, cluster: str | None = None) -> dict[str, BrokerData]:
-        """Every broker group, or those of a cluster, by name. Raises `NoBroker` for a cluster of none."""
+        """Return every broker group, or those of `cluster`, by name.
+
+        Raises `NoBroker` for a cluster without brokers.
+        """
         return self._call(self._core.brokers, cluster)
 
     def create_topic(
         self, config: TopicConfig, *, cluster: str | None = None, brokers: Iterable[str] = ()
     ) -> None:
-        """Create or change a topic on all brokers, on those of a cluster, or on these."""
+        """Create or update a topic on all brokers, on those of `cluster`, or on the given `brokers`."""
         self._call(self._core.create_topic, config, cluster=cluster, brokers=brokers)
 
     def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
-        """Delete a topic on all brokers that have it, and let the name servers forget it."""
+        """Delete a topic on all brokers, or on those of `cluster`, and remove it from the name servers."""
         self._call(self._core.delete_topic, topic, cluster=cluster)
 
     def create_group(self, config: SubscriptionGroupConfig, *, cluster: str | None = None) -> None:
-        """Create or change a consumer group on all brokers, or on those of a cluster."""
+        """Create or update a consumer group on all brokers, or on those of `cluster`."""
         self._call(self._core.create_group, config, cluster=cluster)
 
     def delete_group(self, group: str, *, cluster: str | None = None, with_offsets: bool = False) -> None:
-        """Delete a consumer group on all brokers, or on those of a cluster."""
+        """Delete a consumer group on all brokers, or on those of `cluster`.
+
+        `with_offsets` also deletes its committed offsets.
+        """
         self._call(self._core.delete_group, group, cluster=cluster, with_offsets=with_offsets)
 
     def queues(self, topic: str) -> list[MessageQueue]:
-        """Every queue of a topic that can be read. Raises `NoBroker` for a topic of none."""
+        """Return every readable queue of a topic, sorted. Raises `NoBroker` if no broker has the topic."""
         return self._call(self._core.queues, topic)
 
     def reset_offsets(self, group: str, topic: str, timestamp: int | datetime) -> dict[MessageQueue, int]:
-        """Move a group to a time (ms since the epoch, an aware datetime, or `groups.LATEST`,
-        `groups.EARLIEST`) in all queues of a topic; the new offsets."""
+        """Reset a group to a time in all queues of a topic and return the new offsets.
+
+        `timestamp` is in ms since the epoch, an aware datetime, `groups.LATEST` or `groups.EARLIEST`. Raises
+        `NoBroker` if no broker has the topic.
+        """
         return self._call(self._core.reset_offsets, group, topic, timestamp)

@@ -1,8 +1,8 @@
-"""What brokers are asked, one typed call each; the client's own names for the standard's requests.
+"""Typed requests to brokers, under the client's own names.
 
-Every call knows which broker to ask: the one that has the queue, else somebody who has the topic. Offsets
-count messages of a queue. All of them raise `Unreachable`, `TimedOut`, `BrokerError` and `NoBroker`.
-Standard: `MQClientAPIImpl`, `MQAdminImpl`.
+Each call chooses its broker: the one that has the queue, else any broker of the topic. Offsets are queue
+offsets. All calls raise `Unreachable`, `TimedOut`, `BrokerError` and `NoBroker`.
+RocketMQ: `MQClientAPIImpl`, `MQAdminImpl`.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ SEND_BACK_SECONDS = 5.0
 
 
 class Directory(Protocol):
-    """Where brokers are; a route that is missing is looked up."""
+    """Broker lookup; fetches missing routes."""
 
     async def place_of(
         self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
     ) -> Endpoint:
-        """The broker to ask about a queue. Raises `NoBroker`."""
+        """Return the broker to query about a queue. Raises `NoBroker`."""
         ...
 
     async def somebody(self, topic: str) -> str:
-        """A broker of a topic. Raises `NoBroker`."""
+        """Return the address of any broker of a topic. Raises `NoBroker`."""
         ...
 
 
 class Calls:
-    """The calls of one client."""
+    """Broker calls of one client."""
 
     def __init__(self, asking: Asking, directory: Directory, client_id: str) -> None:
         self._asking = asking
@@ -79,25 +79,25 @@ class Calls:
     # Clients and groups
 
     async def heartbeat(self, address: str, data: HeartbeatData) -> int:
-        """Say that we are alive and what we want; the broker's version."""
+        """Send a heartbeat with the client's groups and subscriptions; return the broker's version."""
         return (await self._asking.expect(address, RequestCode.HEART_BEAT, None, data.encode())).version
 
     async def unregister(self, address: str, producer_group: str | None, consumer_group: str | None) -> None:
-        """Leave a group."""
+        """Leave a producer or consumer group."""
         header = UnregisterClientRequestHeader(
             client_id=self._client_id, producer_group=producer_group, consumer_group=consumer_group
         )
         await self._asking.expect(address, RequestCode.UNREGISTER_CLIENT, header)
 
     async def members(self, topic: str, group: str) -> list[str]:
-        """The client ids of a consumer group."""
+        """Return the client ids of a consumer group."""
         address = await self._directory.somebody(topic)
         header = GetConsumerListByGroupRequestHeader(consumer_group=group)
         answer = await self._asking.expect(address, RequestCode.GET_CONSUMER_LIST_BY_GROUP, header, vip=True)
         return decode_body(GetConsumerListByGroupResponseBody, answer).consumer_id_list if answer.body else []
 
     async def check_subscription(self, topic: str, group: str, wanted: SubscriptionData) -> None:
-        """Let a broker read an expression; it refuses what it cannot."""
+        """Have a broker validate a subscription's filter expression; it refuses invalid ones."""
         address = await self._directory.somebody(topic)
         body = CheckClientRequestBody(client_id=self._client_id, group=group, subscription_data=wanted)
         await self._asking.expect(address, RequestCode.CHECK_CLIENT_CONFIG, None, body.encode(), vip=True)
@@ -105,7 +105,10 @@ class Calls:
     async def assignments(
         self, topic: str, group: str, strategy: str, model: str
     ) -> list[MessageQueueAssignment] | None:
-        """The queues that the broker gives us, and whether to pull or pop them; None: it cannot tell now."""
+        """Return the queues that the broker assigns to this client, each with its mode, pull or pop.
+
+        None if the broker cannot assign queues now.
+        """
         address = await self._directory.somebody(topic)
         body = QueryAssignmentRequestBody(topic, group, self._client_id, strategy, model)
         answer = await self._asking.expect(
@@ -116,7 +119,7 @@ class Calls:
     # Locks of ordered queues
 
     async def lock(self, address: str, group: str, queues: Iterable[MessageQueue]) -> set[MessageQueue]:
-        """Ask for queues of one broker; those that are ours now."""
+        """Lock queues of one broker; return those that this client holds now."""
         body = LockBatchRequestBody(group, self._client_id, set(queues))
         answer = await self._asking.expect(
             address, RequestCode.LOCK_BATCH_MQ, None, body.encode(), timeout=LOCK_SECONDS, vip=True
@@ -124,14 +127,14 @@ class Calls:
         return decode_body(LockBatchResponseBody, answer).lock_ok_mq_set
 
     def unlock(self, address: str, group: str, queues: Iterable[MessageQueue]) -> None:
-        """Give queues of one broker back."""
+        """Unlock queues of one broker."""
         body = UnlockBatchRequestBody(group, self._client_id, set(queues))
         self._asking.tell(address, RequestCode.UNLOCK_BATCH_MQ, None, body.encode(), vip=True)
 
     # Offsets
 
     async def consumed_offset(self, group: str, queue: MessageQueue) -> int:
-        """How far a group has consumed a queue; -1 when it never has."""
+        """Return a group's committed offset of a queue; -1 if there is none."""
         place = await self._directory.place_of(queue)
         header = QueryConsumerOffsetRequestHeader(
             consumer_group=group, topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
@@ -148,7 +151,7 @@ class Calls:
     async def commit_offset(
         self, group: str, queue: MessageQueue, offset: int, *, wait: bool = False
     ) -> None:
-        """A group has consumed a queue up to here; with `wait` the broker's answer is waited for."""
+        """Commit a group's offset of a queue; with `wait`, wait for the broker's answer."""
         place = await self._directory.place_of(queue)
         header = UpdateConsumerOffsetRequestHeader(
             consumer_group=group,
@@ -164,7 +167,7 @@ class Calls:
             self._asking.tell(place.address, code, header, vip=True)
 
     async def max_offset(self, queue: MessageQueue) -> int:
-        """The offset that the next message of a queue will have."""
+        """Return the maximum offset of a queue: that of its next message."""
         header = GetMaxOffsetRequestHeader(
             topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
         )
@@ -173,7 +176,7 @@ class Calls:
         return decode_header(GetMaxOffsetResponseHeader, answer).offset
 
     async def min_offset(self, queue: MessageQueue) -> int:
-        """The offset of the oldest message of a queue."""
+        """Return the offset of the oldest message of a queue."""
         header = GetMinOffsetRequestHeader(
             topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
         )
@@ -182,7 +185,7 @@ class Calls:
         return decode_header(GetMinOffsetResponseHeader, answer).offset
 
     async def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """The offset of the first message stored at a time (ms since the epoch) or later."""
+        """Return the offset of the first message stored at a time (ms since the epoch) or later."""
         header = SearchOffsetRequestHeader(
             topic=queue.topic, queue_id=queue.queue_id, timestamp=timestamp, bname=queue.broker_name
         )
@@ -193,7 +196,7 @@ class Calls:
         return decode_header(SearchOffsetResponseHeader, answer).offset
 
     async def earliest_store_time(self, queue: MessageQueue) -> int:
-        """When the oldest message of a queue was stored, in ms since the epoch."""
+        """Return the store time of the oldest message of a queue, in ms since the epoch."""
         header = GetEarliestMsgStoretimeRequestHeader(
             topic=queue.topic, queue_id=queue.queue_id, bname=queue.broker_name
         )
@@ -208,8 +211,11 @@ class Calls:
     async def send_back(
         self, group: str, message: ReceivedMessage, delay_level: int, max_times: int, unit_mode: bool = False
     ) -> None:
-        """A message could not be consumed and is to come again: after `delay_level`, 0 for one that grows
-        with the number of times; below 0 it goes to the dead letters at once."""
+        """Return a message that could not be consumed to the broker, which redelivers it.
+
+        It is redelivered after `delay_level`; 0 means a delay that grows with the number of deliveries. A
+        negative level dead-letters the message at once.
+        """
         place = await self._directory.place_of(message.queue, only_this=True)
         header = ConsumerSendMsgBackRequestHeader(
             offset=message.physical_offset,
@@ -230,7 +236,7 @@ class Calls:
         )
 
     async def view(self, topic: str, offset_message_id: str) -> ReceivedMessage:
-        """The message that lies where its id says. Raises `BadArgument` for an id that is none."""
+        """Return the message at the position encoded in its id. Raises `BadArgument` for an invalid id."""
         try:
             ip, port, offset = parse_offset_message_id(offset_message_id)
         except ValueError as error:

@@ -1,11 +1,12 @@
-"""What the producers and consumers of one client id share: routes, connections, heartbeats, the beat of time.
+"""State shared by the producers and consumers of one client id: routes, connections, heartbeats, timers.
 
-    every 30 s   routes of all topics in use; heartbeats to all brokers (to masters only without consumers)
-    every  5 s   consumed offsets, from 10 s on
-    every 20 s   queues shared anew; at once when a broker says that members changed, but 1 s apart
+    every 30 s   fetch the routes of all topics in use; send heartbeats to all brokers (without consumers to
+                 masters only)
+    every  5 s   commit consumed offsets, starting after 10 s
+    every 20 s   rebalance; also when a broker reports changed members, but at least 1 s apart
 
-A connection that was made anew is greeted with a heartbeat at once: its broker does not know us on it.
-Several look-ups of one route at a time are one. Standard: `MQClientInstance`, `RebalanceService`.
+A new connection gets a heartbeat at once, because the broker does not know the client on it. Concurrent
+lookups of one route are merged. RocketMQ: `MQClientInstance`, `RebalanceService`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ OFFSETS_FIRST_SECONDS = 10.0
 
 
 class Environment(Protocol):
-    """What a client needs of the process it lives in."""
+    """Services of the process that a client uses."""
 
     reactor: Reactor
     clock: Clock
@@ -63,14 +64,15 @@ class Environment(Protocol):
 
     @property
     def turn(self) -> Turn | None:
-        """What is sent within it is written at its end, in one piece for each connection."""
+        """Turn of the event loop: writes made within it are flushed at its end, once per connection."""
         ...
 
 
 class Client:
-    """One client id. `named` keeps the instance name DEFAULT, by which offsets of broadcasting are found.
+    """Client of one client id.
 
-    Nothing happens before `start`. It is over when its last member has left and `close` was called.
+    With `named` it keeps the instance name DEFAULT, by which stored offsets of broadcasting are found. It
+    does nothing before `start`. It must be closed after its last member has left.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class Client:
         self.environment = environment
         self.clock = environment.clock
         self.steady = SteadyClock(self.clock)
-        """For ages and waiting times that are also shown as times."""
+        """Clock for ages and intervals that are also displayed as times."""
         self.random = random or Random()
         ip = options.client_ip or own_ip(servers[0])
         self.client_id = made_up_id(options, ip, named=named)
@@ -99,7 +101,7 @@ class Client:
         self.producers: dict[str, ProducerMember] = {}
         self.consumers: dict[str, ConsumerMember] = {}
         self.versions: dict[str, int] = {}
-        """Of brokers by address, as they told with their last heartbeat."""
+        """Broker versions by address, from the last heartbeat."""
         self._remoting = RemotingClient(
             environment.reactor,
             RemotingOptions(),
@@ -115,7 +117,7 @@ class Client:
         self.calls = Calls(self.asking, self, self.client_id)
         self.requests = Requests(self.schedule, self.client_id)
         self._lookups: dict[tuple[str, int], list[Deferred[bool]]] = {}
-        self._greeting: dict[str, bool] = {}  # address -> whether to greet it again afterwards
+        self._greeting: dict[str, bool] = {}  # address -> whether another heartbeat is due
         self._is_rebalancing = False
         self._rebalance_again = False
         self._rebalanced_at = -INTERVAL_SECONDS_MIN
@@ -123,10 +125,10 @@ class Client:
         self._is_running = False
         self._is_closed = False
 
-    # Its life
+    # Lifecycle
 
     def start(self) -> None:
-        """Begin with what is done again and again; harmless when that has begun."""
+        """Start the periodic tasks. Idempotent."""
         self.check_open()
         if self._is_running:
             return
@@ -138,20 +140,20 @@ class Client:
         self.rebalance_soon(INTERVAL_SECONDS)
 
     def check_open(self) -> None:
-        """Raise `NotRunning` if it was closed: nothing of it works any more."""
+        """Raise `NotRunning` if the client was closed; a closed client cannot be used again."""
         if self._is_closed:
             raise NotRunning(f"the client {self.client_id} was closed and cannot start again: make a new one")
 
     @as_deferred
     async def close(self) -> None:
-        """End everything; members have left before."""
+        """Close connections and stop timers. Members must have left before."""
         self._is_running, self._is_closed = False, True
         self.requests.close()
         self.schedule.stop()
         await self._remoting.close()
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Let something go on by itself; that it failed is logged."""
+        """Run a coroutine in the background and log its failure."""
 
         def failed(failure: Failure) -> None:
             if isinstance(failure.value, ClientError):
@@ -165,22 +167,22 @@ class Client:
     # Members
 
     def add_producer(self, member: ProducerMember) -> None:
-        """A group of ours produces. Raises `BadArgument` when this client has the group already."""
+        """Register a producer group. Raises `BadArgument` if this client already has the group."""
         if self.producers.setdefault(member.group, member) is not member:
             raise BadArgument(f"this client has a producer of the group {member.group} already")
 
     def add_consumer(self, member: ConsumerMember) -> None:
-        """A group of ours consumes. Raises `BadArgument` when this client has the group already."""
+        """Register a consumer group. Raises `BadArgument` if this client already has the group."""
         if self.consumers.setdefault(member.group, member) is not member:
             raise BadArgument(f"this client has a consumer of the group {member.group} already")
 
     async def remove_producer(self, member: ProducerMember) -> None:
-        """A group of ours produces no more; the brokers are told."""
+        """Unregister a producer group, also at the brokers."""
         if self.producers.pop(member.group, None) is member:
             await self._leave(member.group, None)
 
     async def remove_consumer(self, member: ConsumerMember) -> None:
-        """A group of ours consumes no more; the brokers are told."""
+        """Unregister a consumer group, also at the brokers."""
         if self.consumers.pop(member.group, None) is member:
             await self._leave(None, member.group)
 
@@ -196,10 +198,10 @@ class Client:
     # Routes
 
     async def update_route(self, topic: str, new_topic: tuple[str, int] | None = None) -> bool:
-        """Ask for the route of a topic; whether there is one.
+        """Fetch the route of a topic. Returns True if the topic has one.
 
-        With `new_topic`, a topic that new ones are copied from and a number of queues, it is made from that
-        topic's route. Raises `Unreachable` or `BrokerError`.
+        `new_topic` is a template topic and a number of queues. With it, the route of the topic is derived
+        from that of the template. Raises `Unreachable` or `BrokerError`.
         """
         key = (topic, 0 if new_topic is None else new_topic[1])
         waiting = self._lookups.get(key)
@@ -234,7 +236,7 @@ class Client:
     async def place_of(
         self, queue: MessageQueue, broker_id: int = MASTER, only_this: bool = False
     ) -> Endpoint:
-        """The broker to ask about a queue; see `gateway.client.calls.Directory`."""
+        """Return the broker to query about a queue; see `gateway.client.calls.Directory`."""
         place = self.routes.reader(queue.broker_name, broker_id, only_this)
         if place is None:
             await self.update_route(queue.topic)
@@ -244,11 +246,11 @@ class Client:
         return place
 
     async def master_of(self, queue: MessageQueue) -> str:
-        """Where to send to a queue. Raises `NoBroker`."""
+        """Return the address to which messages for a queue are sent. Raises `NoBroker`."""
         return (await self.place_of(queue, only_this=True)).address
 
     async def somebody(self, topic: str) -> str:
-        """A broker of a topic; see `gateway.client.calls.Directory`."""
+        """Return any broker of a topic; see `gateway.client.calls.Directory`."""
         address = self.routes.anybody(topic, self.random)
         if address is None:
             await self.update_route(topic)
@@ -270,7 +272,7 @@ class Client:
         self.spawn(self.heartbeat())
 
     async def heartbeat(self) -> None:
-        """Tell every broker that we are there; that one does not answer is logged."""
+        """Send a heartbeat to every broker. Failures are logged."""
         if not (self.producers or self.consumers):
             return
         await together(self._greet(one) for one in self.routes.members())
@@ -289,7 +291,7 @@ class Client:
                 try:
                     self.versions[address] = await self.calls.heartbeat(address, self._heartbeat_data())
                 except ClientError as error:
-                    # What came meanwhile, as a newer subscription, is told all the same.
+                    # A change made meanwhile, such as a new subscription, is still sent.
                     log.warning("broker %s was not told that we are there: %s", broker.broker_name, error)
         finally:
             del self._greeting[address]
@@ -302,7 +304,7 @@ class Client:
         )
 
     def _connected(self, address: str) -> None:
-        """A connection was made: if it is a broker's, it does not know us on it."""
+        """Send a heartbeat on a new connection to a broker, which does not know the client on it."""
         for broker in self.routes.members():
             if broker.address == address and address not in self._greeting and self._is_running:
                 self.spawn(self._greet(broker))
@@ -310,7 +312,7 @@ class Client:
     # Queues
 
     def rebalance_soon(self, seconds: float = 0.0) -> None:
-        """Share the queues anew, not sooner than `seconds` from now, and not within 1 s of the last time."""
+        """Schedule a rebalance in `seconds`, but at least 1 s after the last one."""
         if self._is_rebalancing:
             self._rebalance_again = self._rebalance_again or seconds <= INTERVAL_SECONDS_MIN
             return
@@ -331,7 +333,7 @@ class Client:
                 log.warning("queues of group %s cannot be shared: %s", member.group, error)
                 balanced = False
             except Exception:
-                # Whatever it is: a group that shares no queues any more would be worse.
+                # Catch everything: a group that stops rebalancing would be worse.
                 log.exception("queues of group %s cannot be shared", member.group)
                 balanced = False
         self._is_rebalancing = False
@@ -346,7 +348,7 @@ class Client:
 
 
 async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> None:
-    """Let several things go on at the same time until all are done; the first failure is raised then."""
+    """Run coroutines concurrently until all are done, then raise the first failure."""
     begun = [Deferred.fromCoroutine(work) for work in works]
     for succeeded, outcome in await DeferredList(begun, consumeErrors=True):
         if not succeeded:
@@ -363,7 +365,10 @@ def _brief(route: TopicRouteData) -> str:
 def _tls(
     options: ClientOptions, tls: TlsOptions | None, environment: Environment
 ) -> ClientTls | ContextTls | None:
-    """How connections are made with TLS; None without. Raises `BadArgument` for files that are unusable."""
+    """Return the TLS settings of connections, None for plain text.
+
+    Raises `BadArgument` for unusable files.
+    """
     if options.ssl_context is not None:
         return ContextTls(options.ssl_context)
     if not options.use_tls:

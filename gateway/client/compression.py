@@ -1,6 +1,6 @@
-"""Bodies compressed on the way to the broker, and inflated again by the consumer; see `engine.inflating`.
+"""Compression of message bodies by producers and decompression by consumers; see `engine.inflating`.
 
-Standard: `CompressionType`, `CompressorFactory`, `MessageSysFlag`.
+RocketMQ: `CompressionType`, `CompressorFactory`, `MessageSysFlag`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mqgateway.engine.message import SysFlag
 from mqgateway.gateway.client.errors import ClientError
 
 BODY_MAX = 256 * 1024**2
-"""Bytes that a body may inflate to."""
+"""Maximum size of a decompressed body, in bytes."""
 
 
 class Compression(StrEnum):
-    """How bodies are compressed; the names are those of the standard's `CompressionType`."""
+    """Compression algorithms, with the names of RocketMQ's `CompressionType`."""
 
     LZ4 = "LZ4"
     ZSTD = "ZSTD"
@@ -29,7 +29,7 @@ class Compression(StrEnum):
 
     @property
     def flag(self) -> int:
-        """Both of its parts in a system flag."""
+        """System flags of a compressed body: the compression flag and the algorithm."""
         return SysFlag.COMPRESSED | _NUMBERS[self] << 8
 
 
@@ -37,7 +37,7 @@ _NUMBERS = {Compression.LZ4: LZ4_BODY, Compression.ZSTD: ZSTD_BODY, Compression.
 
 
 def compress(body: bytes, kind: Compression, level: int) -> bytes:
-    """The body, smaller; LZ4 has no levels here, as with the standard."""
+    """Return the compressed body. `level` does not apply to LZ4, as in RocketMQ."""
     if kind is Compression.ZLIB:
         return zlib.compress(body, level)
     if kind is Compression.ZSTD:
@@ -46,9 +46,9 @@ def compress(body: bytes, kind: Compression, level: int) -> bytes:
 
 
 def decompress(body: bytes, sys_flag: int, limit: int = BODY_MAX) -> bytes:
-    """Return the body as it was before it was compressed, if the flag says that it was.
+    """Return the decompressed body, or `body` itself if `sys_flag` does not mark it as compressed.
 
-    Raises `ClientError`, also if it has more than `limit` bytes.
+    Raises `ClientError` for a corrupt body, and for one of more than `limit` bytes.
     """
     try:
         whole = inflate_body(body, sys_flag, limit)

@@ -1,8 +1,8 @@
-"""What consumers that share queues have in common: subscriptions, the division of queues, offsets.
+"""Common base of consumers that share queues in a group: subscriptions, queue allocation, offsets.
 
-Queues come and go with `rebalance`; subclasses begin to consume a queue (`_begin`) and are told when one is
-given up. Offsets are kept by brokers for clustering, in a file for broadcasting.
-Standard: `RebalanceImpl`, `RebalancePushImpl`, `RemoteBrokerOffsetStore`, `DefaultMQPushConsumerImpl`.
+`rebalance` assigns and revokes queues. Subclasses start to consume a queue in `_begin` and release it in
+`_give_up`. Offsets are stored by brokers for clustering, in a local file for broadcasting.
+RocketMQ: `RebalanceImpl`, `RebalancePushImpl`, `RemoteBrokerOffsetStore`, `DefaultMQPushConsumerImpl`.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ log = logging.getLogger(__name__)
 
 RESERVED_GROUP = "DEFAULT_CONSUMER"
 RESET_PAUSE_SECONDS = 10.0
-"""How long a consumer rests before it goes on elsewhere, so that what is being consumed can end."""
+"""Pause of a consumer before it continues from reset offsets, so that listener calls in flight can end."""
 UNKNOWN_SECONDS = 2.0
-"""After which topics are looked for again that had no route at the start."""
+"""Delay before topics without a route at start-up are looked up again."""
 FIRST_SECONDS = 0.5
-"""Time that the member who had a queue before is given to commit, before the queue is read."""
+"""Delay before a new queue is read, in which its previous owner can commit."""
 PAUSED_MILLIS = 1_000
 FLOW_CONTROL_MILLIS = 50
 BROKER_FLOW_CONTROL_MILLIS = 20
 
 QueuesChanged = Callable[[str, Collection[MessageQueue], Collection[MessageQueue]], object]
-"""Told the topic, all its queues, and ours, when ours have changed."""
+"""Callback for changed queues; it gets the topic, all queues of the topic, and the member's own queues."""
 Failed = Callable[[ClientError], object]
-"""Called in the client's thread with each request for messages or offsets that failed; it is made again."""
+"""Callback for failed requests for messages or offsets, which are retried; runs in the client's thread."""
 
 
 class GroupConsumer(ABC):
-    """A member of a consumer group. `strategy` shares the queues; averagely unless told."""
+    """Member of a consumer group. `strategy` allocates queues; the default is `Averagely`."""
 
     consume_type = "CONSUME_PASSIVELY"
     hands_back = False
-    """Whether messages are handed back, to come again from the group's retry topic."""
+    """True if failed messages are sent back, to be redelivered through the group's retry topic."""
 
     def __init__(
         self,
@@ -118,27 +118,27 @@ class GroupConsumer(ABC):
                 environment.disk, options.local_offset_store_dir, self.client.client_id, group
             )
 
-    # What subclasses do
+    # Hooks of subclasses
 
     @abstractmethod
     def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
-        """Consume a queue that is ours now, from an offset on."""
+        """Start to consume a newly assigned queue from an offset."""
 
     @property
     def _wants_locks(self) -> bool:
-        """Whether queues are consumed in order, and must be locked at their broker."""
+        """True if queues are consumed in order and must be locked at their broker."""
         return False
 
     @abstractmethod
     async def consume_directly(
         self, message: ReceivedMessage, broker_name: str
     ) -> ConsumeMessageDirectlyResult:
-        """Consume one message now, because an administrator wants it."""
+        """Consume one message now, on an administrator's request."""
 
-    # Its life
+    # Lifecycle
 
     async def _join(self) -> None:
-        """Become a member, and learn the routes of what is subscribed."""
+        """Join the group and fetch the routes of the subscribed topics."""
         if self.is_closed:
             raise NotRunning(f"the consumer {self.group} was closed and cannot start again: make a new one")
         if self.is_running:
@@ -168,7 +168,7 @@ class GroupConsumer(ABC):
         self.client.schedule.later(UNKNOWN_SECONDS, self._learn_unknown)
 
     async def _part(self) -> None:
-        """Leave the group; what was consumed is committed."""
+        """Commit the consumed offsets and leave the group."""
         self.is_running, self.is_closed = False, True
         await self.commit_offsets(wait=True)
         for process in self.held.values():
@@ -191,7 +191,7 @@ class GroupConsumer(ABC):
         await together(learn(topic) for topic in list(topics))
 
     def _learn_unknown(self) -> None:
-        """A new group's retry topic is made with the first heartbeat."""
+        """Fetch missing routes again: the retry topic of a new group is created by its first heartbeat."""
         unknown = [topic for topic in self.subscriptions if topic not in self.readable]
         if self.is_running and unknown:
             self.client.spawn(self._learn(unknown))
@@ -206,7 +206,7 @@ class GroupConsumer(ABC):
         self.subscriptions[topic] = subscription(topic, wanted, self.client.steady.now())
 
     async def _subscribe_now(self, topic: Topics, wanted: str | Sql) -> None:
-        """Subscribe to a topic or several, and tell the brokers if we are running."""
+        """Subscribe to one or more topics; a running consumer notifies the brokers."""
         full = self._full_names(topic)
         for name in full:
             check_topic(name)
@@ -223,15 +223,15 @@ class GroupConsumer(ABC):
         self.client.rebalance_soon()
 
     def _full_names(self, topic: Topics) -> list[str]:
-        """A topic, or several, as brokers call them. Raises `BadArgument`."""
+        """Return the topic names with the namespace, as brokers know them. Raises `BadArgument`."""
         return [with_namespace(self.settings.namespace, name) for name in arguments.topics(topic)]
 
     def topics(self) -> list[str]:
-        """What it subscribes to."""
+        """Return the subscribed topics."""
         return list(self.subscriptions)
 
     def route_known(self, topic: str, route: TopicRouteData) -> None:
-        """Take the readable queues over; they are shared anew if there are others."""
+        """Update the readable queues of a topic, and rebalance if they changed."""
         if topic not in self.subscriptions:
             return
         queues = queues_to_read(topic, route)
@@ -241,7 +241,7 @@ class GroupConsumer(ABC):
                 self.client.rebalance_soon()
 
     def consumer_data(self) -> ConsumerData:
-        """What brokers are told with heartbeats."""
+        """Return the heartbeat data of the group."""
         return ConsumerData(
             self.group,
             self.consume_type,
@@ -251,10 +251,10 @@ class GroupConsumer(ABC):
             self.settings.unit_mode,
         )
 
-    # The division of queues
+    # Queue allocation
 
     async def rebalance(self) -> bool:
-        """Share the queues of every topic anew; whether we have now what we should have."""
+        """Reallocate all queues. Returns True if this member holds every queue it was allocated."""
         if self.is_paused or not self.is_running:
             return True
         balanced = True
@@ -287,11 +287,11 @@ class GroupConsumer(ABC):
             return False
         if await self._take_over(topic, wanted):
             await self._division_changed(topic, queues, wanted)
-        # One that was dropped but could not be given up yet is tried again soon.
+        # A queue that was dropped but could not be released yet is retried soon.
         return wanted == {queue for queue in self.held if queue.topic == topic}
 
     async def _take_over(self, topic: str, wanted: set[MessageQueue]) -> bool:
-        """Give up and begin with queues; whether anything changed."""
+        """Release and acquire queues. Returns True if anything changed."""
         drop, add = changes(topic, wanted, self.held, self.client.steady.now())
         changed = False
         for queue in drop:
@@ -312,7 +312,7 @@ class GroupConsumer(ABC):
         return changed
 
     async def _take(self, queue: MessageQueue) -> bool:
-        """Begin with a queue; whether that was possible."""
+        """Acquire a queue. Returns True on success."""
         self.offsets.remove(queue)
         process = ProcessQueue(self.client.steady.now())
         try:
@@ -332,7 +332,7 @@ class GroupConsumer(ABC):
         return True
 
     async def _give_up(self, queue: MessageQueue) -> bool:
-        """Leave a queue that was dropped; false when that must wait."""
+        """Release a dropped queue. Returns False if it must be retried later."""
         await self._commit([queue])
         self.offsets.remove(queue)
         self.held.pop(queue, None)
@@ -341,10 +341,10 @@ class GroupConsumer(ABC):
     async def _division_changed(
         self, topic: str, queues: Collection[MessageQueue], ours: Collection[MessageQueue]
     ) -> None:
-        """Tell the brokers (with a newer version of the subscription) and whoever wants to know."""
+        """Notify the brokers, with a newer version of the subscription, and the program's callback."""
         known = self.subscriptions.get(topic)
         if known is not None:
-            known.sub_version = self.client.steady.now()  # the newer one counts, so it may not go back
+            known.sub_version = self.client.steady.now()  # the newer version wins, so it must not decrease
         await self.client.heartbeat()
         if self._on_queues_changed is not None:
             try:
@@ -355,7 +355,7 @@ class GroupConsumer(ABC):
     # Offsets
 
     async def where_to_begin(self, queue: MessageQueue) -> int:
-        """The offset to go on from: what was committed, else what is configured. Raises `ClientError`."""
+        """Return a queue's start offset: committed, else as configured. Raises `ClientError`."""
         calls, where = self.client.calls, self.settings.consume_from_where
         stored = await self.stored_offset(queue)
         if stored > NONE:
@@ -369,13 +369,13 @@ class GroupConsumer(ABC):
         return await calls.max_offset(queue)
 
     async def stored_offset(self, queue: MessageQueue) -> int:
-        """What was committed of a queue, -1 for nothing."""
+        """Return the committed offset of a queue, -1 if there is none."""
         if self._local is not None:
             return self._local.get(queue)
         return await self.client.calls.consumed_offset(self.group, queue)
 
     async def commit_offsets(self, *, wait: bool = False) -> None:
-        """Tell the brokers, or write down, how far everything is consumed; `wait` is for their answers."""
+        """Commit consumed offsets to brokers or the file; with `wait`, wait for the brokers' answers."""
         await self._commit(list(self.held), wait=wait)
         if self._local is None:
             self.offsets.keep(self.held)
@@ -392,7 +392,7 @@ class GroupConsumer(ABC):
                 log.warning("the offset of %s is not committed: %s", queue, error)
 
     async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
-        """Go on elsewhere: stop, let what is being consumed end, commit the new offsets, begin anew."""
+        """Continue from new offsets: stop, let running listener calls end, commit the offsets, restart."""
         self.is_paused = True
         try:
             for queue, process in self.held.items():
@@ -408,13 +408,13 @@ class GroupConsumer(ABC):
             self.client.rebalance_soon()
 
     def consumed(self, topic: str | None) -> dict[MessageQueue, int]:
-        """How far queues are consumed."""
+        """Return the consumed offsets, of one topic or of all."""
         return self.offsets.of(topic)
 
-    # What administrators see
+    # Administration
 
     async def running_info(self) -> ConsumerRunningInfo:
-        """Settings, subscriptions, queues and rates."""
+        """Return settings, subscriptions, queues and rates."""
         now = self.client.steady.now()
         properties = shown(self.settings) | self._own_properties()
         return ConsumerRunningInfo(
@@ -435,7 +435,7 @@ class GroupConsumer(ABC):
         }
 
     def report_failure(self, error: ClientError) -> None:
-        """Report a failed request to the program, if it asked for that."""
+        """Pass a failed request to the program's `on_failure` callback, if it has one."""
         if self._on_failure is not None:
             self._on_failure(error)
 
@@ -445,7 +445,7 @@ class GroupConsumer(ABC):
             raise NotRunning(f"the consumer {self.group} is not running: {remedy}")
 
     def restore_topics(self, messages: Iterable[ReceivedMessage]) -> None:
-        """Give messages that come again the topic they were sent to, without its namespace."""
+        """Restore the original topic of redelivered messages, without its namespace."""
         retry, namespace = RETRY_PREFIX + self.group, self.settings.namespace
         for message in messages:
             if message.topic == retry:

@@ -1,6 +1,6 @@
-"""Consuming without order: many batches at once, failures handed back, what is done with committed.
+"""Concurrent consumption: batches in parallel, failed messages sent back, consumed offsets updated.
 
-Standard: `ConsumeMessageConcurrentlyService`, `ProcessQueue.cleanExpiredMsg`.
+RocketMQ: `ConsumeMessageConcurrentlyService`, `ProcessQueue.cleanExpiredMsg`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, Message
 log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 5.0
-"""After which a message is tried again here that could not be handed back."""
+"""Delay before a message that could not be sent back is retried locally."""
 OVERDUE_DELAY_LEVEL = 3
 OVERDUE_MAX = 16
-"""Messages of a queue that are handed back in one go since they take too long."""
+"""Maximum number of overdue messages of a queue that are sent back per run."""
 
 
 class Concurrent:
-    """Messages of all queues, in any order."""
+    """Consumption of the messages of all queues in any order."""
 
     is_ordered = False
 
@@ -41,7 +41,7 @@ class Concurrent:
         self.slots = Slots(max(options.consume_thread_min, options.consume_thread_max))
 
     def start(self) -> None:
-        """Look for messages that take too long, now and then."""
+        """Schedule the periodic check for overdue messages."""
         seconds = self._options.consume_timeout * 60.0
         self._consumer.client.schedule.every(seconds, seconds, self._look_for_overdue)
 
@@ -52,13 +52,13 @@ class Concurrent:
         queue: MessageQueue,
         begins: bool = True,
     ) -> None:
-        """Messages were pulled; `begins` is for who consumes in order."""
+        """Consume pulled messages; `begins` is used by ordered consumption only."""
         size = self._options.consume_message_batch_max_size
         for start in range(0, len(messages), size):
             self._consumer.client.spawn(self._consume(messages[start : start + size], process, queue))
 
     async def directly(self, message: ReceivedMessage, broker_name: str) -> ConsumeMessageDirectlyResult:
-        """What the listener makes of one message, for an administrator."""
+        """Pass one message to the listener for an administrator and return the outcome."""
         return await directly(self._consumer, self._listener, message, broker_name, is_ordered=False)
 
     async def _consume(
@@ -78,7 +78,7 @@ class Concurrent:
             self.slots.leave()
 
     async def call(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
-        """What the listener makes of messages; its failure is LATER."""
+        """Pass messages to the listener and return its outcome; an exception counts as LATER."""
         consumer, steady = self._consumer, self._consumer.client.steady
         consumer.restore_topics(messages)
         began = steady.now()
@@ -99,7 +99,7 @@ class Concurrent:
         context: Context,
         outcome: Consumed,
     ) -> None:
-        """Hand back what failed, and note how far the queue is consumed."""
+        """Send failed messages back and update the consumed offset of the queue."""
         if outcome is Consumed.LEAVE:
             return
         done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
@@ -110,7 +110,7 @@ class Concurrent:
                 log.warning("%r failed, and is lost: broadcasts do not come again", message)
                 settled.append(message)
             elif not process.has(message):
-                settled.append(message)  # it took too long and went back meanwhile
+                settled.append(message)  # it was overdue and has been sent back meanwhile
             elif await self._returns.give_back(message, context.delay_level):
                 settled.append(message)
             else:
@@ -129,7 +129,7 @@ class Concurrent:
                 self._consumer.client.spawn(self._give_overdue_back(process))
 
     async def _give_overdue_back(self, process: ProcessQueue) -> None:
-        """Hand back messages that a listener has had for too long; it holds up what may be committed."""
+        """Send back messages that a listener has held too long, because they block the committed offset."""
         limit = self._options.consume_timeout * 60_000
         for _ in range(OVERDUE_MAX):
             message = process.first()
@@ -151,7 +151,7 @@ async def heard(
     messages: Sequence[ReceivedMessage],
     context: Context,
 ) -> Consumed:
-    """What a listener makes of messages; a failure is LATER. Traced, if that is wanted."""
+    """Call a listener, with traces and spans if enabled. An exception counts as LATER."""
     tracer, spans, steady = consumer.tracer, consumer.spans, consumer.client.steady
     told = tracer.before(messages) if tracer is not None else None
     began = steady.now()
@@ -176,7 +176,7 @@ async def directly(
     *,
     is_ordered: bool,
 ) -> ConsumeMessageDirectlyResult:
-    """Let a listener consume one message outside of all order, and tell what it made of it."""
+    """Call a listener for one message, outside of any order, and return the outcome for an administrator."""
     names = {
         Consumed.SUCCESS: "CR_SUCCESS",
         Consumed.LATER: "CR_LATER",

@@ -1,8 +1,8 @@
-"""What requests are signed with: settings, else a file, else the environment.
+"""Credentials that sign requests: from settings, else from a file, else from the environment.
 
-The file has the form of the standard's `tools.yml`. It is looked at again every few seconds, so that new
-keys are used without a restart: first a broker knows them, then the file has them. While it cannot be read,
-what it said before counts. In the environment they are `ROCKETMQ_ACCESS_KEY` and `ROCKETMQ_SECRET_KEY`.
+The file has the format of RocketMQ's `tools.yml`. It is read again every few seconds, so keys can be rotated
+without a restart: add them to the broker first, then to the file. While the file cannot be read, its last
+valid content is used. The environment variables are `ROCKETMQ_ACCESS_KEY` and `ROCKETMQ_SECRET_KEY`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from mqgateway.gateway.client.options import ClientOptions
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
-"""Between two looks at the file."""
+"""Interval between reads of the file."""
 
 
 class CredentialsFile:
-    """The file, with what it says now. Raises `BadArgument` where it says nothing at the start."""
+    """Credentials file and its current content.
+
+    Raises `BadArgument` if it has no credentials at the start.
+    """
 
     def __init__(self, path: str, disk: Disk, clock: Clock) -> None:
         self._path = path
@@ -38,7 +41,7 @@ class CredentialsFile:
             raise BadArgument(f"credentials_file={path}: {error}") from None
 
     def current(self) -> Credentials:
-        """The credentials, a few seconds after they were changed at the latest."""
+        """Return the credentials; a change of the file is seen within `LOOK_SECONDS`."""
         now = self._clock.monotonic()
         if now - self._looked_at >= LOOK_SECONDS:
             self._looked_at = now
@@ -69,7 +72,7 @@ class CredentialsFile:
 def credentials_of(
     options: ClientOptions, environment: Mapping[str, str], disk: Disk, clock: Clock
 ) -> Credentials | CredentialsFile | None:
-    """What a client signs with; None for nothing. Raises `BadArgument` for a file that cannot be used."""
+    """Return a client's credentials, None if it does not sign. Raises `BadArgument` for an unusable file."""
     if options.access_key:
         return Credentials(options.access_key, options.secret_key, options.security_token)
     if options.credentials_file:

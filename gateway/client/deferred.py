@@ -1,10 +1,11 @@
-"""The face for Twisted programs: the core itself, which gives Deferreds and lives in the program's reactor.
+"""API for Twisted programs: the core itself, which returns Deferreds and runs in the program's reactor.
 
     producer = Producer("group", environment(reactor), namesrv_addr="127.0.0.1:9876")
     yield producer.start()
     result = yield producer.send(Message("topic", b"body"))
 
-Listeners are called in the reactor's thread and may give a Deferred; one that blocks, blocks everything.
+Listeners are called in the reactor's thread and may return a Deferred. A listener that blocks stops the
+reactor.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ class _Process:
 
 
 def environment(reactor: Reactor) -> Environment:
-    """What a client needs of this process, with the given reactor.
+    """Return the environment of clients that run in the given reactor.
 
-    The reactor goes by the monotonic clock from then on: what it calls later no longer depends on the wall
-    clock, which may be set.
+    From then on the reactor uses the monotonic clock, so that changes of the wall clock do not affect its
+    timers.
     """
     use_monotonic_time(reactor)
     return _Process(reactor)

@@ -1,8 +1,8 @@
-"""What can go wrong for a user of the client; everything it raises on purpose is a `ClientError`.
+"""Errors of the client; all errors that it raises on purpose are `ClientError`.
 
-Callers branch on the class, and for a `BrokerError` on its `code`, which is one of the standard's response
-codes (`gateway.codec.codes.ResponseCode`). Standard: `MQClientException`, `MQBrokerException`,
-`RemotingException`, `RequestTimeoutException`.
+Callers distinguish errors by class, and a `BrokerError` by its `code`, one of RocketMQ's response codes
+(`gateway.codec.codes.ResponseCode`). RocketMQ: `MQClientException`, `MQBrokerException`, `RemotingException`,
+`RequestTimeoutException`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ class ClientError(Exception):
 
 
 class NotRunning(ClientError):
-    """Something was asked of a producer or consumer that was not started, or has been closed."""
+    """A producer or consumer was used before `start` or after `close`."""
 
 
 class BadArgument(ClientError, ValueError):
-    """A setting, a name or a message that no broker would take; nothing was sent."""
+    """Invalid setting, name or message; nothing was sent."""
 
 
 class NoRoute(ClientError):
-    """No name server knows brokers of the topic; `detail` says what else is wrong, if anything is."""
+    """No name server has a route for the topic; `detail` names a further problem, if there is one."""
 
     def __init__(self, topic: str, detail: str = "") -> None:
         super().__init__(f"no route to topic {topic}" + (f": {detail}" if detail else ""))
@@ -32,19 +32,19 @@ class NoRoute(ClientError):
 
 
 class NoBroker(ClientError):
-    """The broker that a queue lies on is in no route any more, or has no master."""
+    """The broker of a queue is no longer in any route, or has no master."""
 
 
 class Unreachable(ClientError):
-    """A server could not be connected to, or the connection broke before the answer came."""
+    """The connection to a server failed, or broke before the answer arrived."""
 
 
 class TimedOut(Unreachable):
-    """The answer did not come in time. What was asked may have been done all the same."""
+    """The answer did not arrive in time. The request may have been executed all the same."""
 
 
 class BrokerError(ClientError):
-    """A server's refusal: its response code, its remark, and who it was."""
+    """Refusal by a server, with its response code, its remark and its address."""
 
     def __init__(self, code: int, remark: str | None, address: str) -> None:
         super().__init__(f"{address} answered {code}: {remark or 'no remark'}")
@@ -54,10 +54,10 @@ class BrokerError(ClientError):
 
 
 class SendFailed(ClientError):
-    """All tries to send a message failed; `__cause__` is the reason of the last one.
+    """All attempts to send a message failed; `__cause__` is the error of the last one.
 
-    `code` is the response code of the last refusal, 0 when there was none; `brokers` are those that were
-    tried, in order.
+    `code` is the response code of the last attempt, 0 if that was not refused by a broker. `brokers` are the
+    brokers tried, in order.
     """
 
     def __init__(self, topic: str, brokers: Sequence[str], cause: Exception) -> None:
@@ -68,11 +68,11 @@ class SendFailed(ClientError):
 
 
 class TooBusy(ClientError):
-    """As much as is allowed is under way already; nothing was sent. Try again when some of it is done."""
+    """The limit of requests in flight is reached; nothing was sent. Retry when some have completed."""
 
 
 class ReplyTimedOut(ClientError):
-    """A request was sent, but nobody replied in time."""
+    """A request was sent, but no consumer replied in time."""
 
 
 for _error in (
@@ -88,13 +88,13 @@ for _error in (
     TooBusy,
     ReplyTimedOut,
 ):
-    _error.__module__ = "mqgateway"  # where programs import them from, and what tracebacks show
+    _error.__module__ = "mqgateway"  # the package that programs import them from, shown in tracebacks
 
 
 def trimmed(error: ClientError) -> ClientError:
-    """The same error without the client's own frames: its traceback begins again where it is raised.
+    """Remove the client's own frames from an error's traceback, which then starts where it is raised again.
 
-    What caused it loses them too, if the client raised that on purpose; of anything else all is kept.
+    Causes that the client raised on purpose lose their traceback too; other causes keep it.
     """
     one: BaseException | None = error
     while isinstance(one, ClientError):

@@ -1,16 +1,16 @@
-"""Which brokers to avoid, and for how long; pure, times in ms.
+"""Fault avoidance: brokers to avoid, and for how long; no I/O, times in ms.
 
-Without `sendLatencyEnable` only the broker is avoided that has just failed. With it, every send grades its
-broker by how long the answer took:
+Without `sendLatencyEnable`, only the broker that has just failed is avoided. With it, the latency of every
+send grades its broker:
 
-| took at least (ms) | 50 | 100 | 550  | 1800 | 3000 | 5000  | 15000 |
-|--------------------|----|-----|------|------|------|-------|-------|
-| avoided for (ms)   | 0  | 0   | 2000 | 5000 | 6000 | 10000 | 30000 |
+| latency at least (ms) | 50 | 100 | 550  | 1800 | 3000 | 5000  | 15000 |
+|-----------------------|----|-----|------|------|------|-------|-------|
+| avoided for (ms)      | 0  | 0   | 2000 | 5000 | 6000 | 10000 | 30000 |
 
-A connection that failed counts as 10 s. A queue is looked for on a broker that is available and is not
-the one that failed; then on one that can be reached; then on any: at least one is picked. A detector may look
-whether brokers that could not be reached can be again.
-Standard: `MQFaultStrategy`, `LatencyFaultToleranceImpl`.
+A failed connection counts as 10 s. A queue is chosen on an available broker other than the one that failed,
+else on a reachable one, else on any, so that one is always found. A detector can probe unreachable brokers.
+
+RocketMQ: `MQFaultStrategy`, `LatencyFaultToleranceImpl`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ GRADES: Final = (
     (100, 0),
     (50, 0),
 )
-"""Latency from which on, and the time that a broker is then avoided; in ms."""
+"""Pairs of minimum latency and resulting avoidance time, in ms."""
 ISOLATED_LATENCY: Final = 10_000
-"""What a failed connection counts as, in ms."""
+"""Latency assumed for a failed connection, in ms."""
 
 
 def avoided_for(latency: int) -> int:
-    """How long a broker is avoided whose answer took so long; both in ms."""
+    """Return how long a broker with a latency is avoided; both in ms."""
     return next((duration for least, duration in GRADES if latency >= least), 0)
 
 
@@ -50,8 +50,7 @@ class _Fault:
 
 
 class FaultTable:
-    """What is known of brokers by name. `is_grading` is `sendLatencyEnable`, `is_detecting`
-    `startDetectorEnable`."""
+    """Faults by broker name. `is_grading` is `sendLatencyEnable`, `is_detecting` is `startDetectorEnable`."""
 
     def __init__(self, *, is_grading: bool, is_detecting: bool = False, detect_interval: int = 2_000) -> None:
         self._is_grading = is_grading
@@ -60,29 +59,29 @@ class FaultTable:
         self._faults: dict[str, _Fault] = {}
 
     def succeeded(self, broker: str, latency: int, now: int) -> None:
-        """An answer came, or there was nothing wrong with the broker."""
+        """Record an answer, or a failure that was not the broker's."""
         self._note(broker, latency, now, is_reachable=True)
 
     def refused(self, broker: str, now: int) -> None:
-        """The broker answered that it cannot do what was asked."""
+        """Record that the broker refused a request."""
         self._note(broker, ISOLATED_LATENCY, now, is_reachable=False)
 
     def failed(self, broker: str, now: int) -> None:
-        """No answer came. It counts as unreachable only if somebody looks whether it can be reached again."""
+        """Record that no answer arrived. The broker is unreachable only if a detector will probe it again."""
         self._note(broker, ISOLATED_LATENCY, now, is_reachable=not self._is_detecting)
 
     def is_available(self, broker: str, now: int) -> bool:
-        """Whether it is not avoided."""
+        """Return True if the broker is not avoided."""
         fault = self._faults.get(broker)
         return fault is None or now >= fault.available_from
 
     def is_reachable(self, broker: str) -> bool:
-        """Whether nothing says that it cannot be reached."""
+        """Return True unless the broker is recorded as unreachable."""
         fault = self._faults.get(broker)
         return fault is None or fault.is_reachable
 
     def due(self, now: int) -> list[str]:
-        """Brokers to look at now; they are due again after the interval."""
+        """Return the brokers to probe now and schedule their next probe."""
         if not self._is_detecting:
             return []
         names = [name for name, fault in self._faults.items() if now >= fault.check_at]
@@ -91,19 +90,21 @@ class FaultTable:
         return names
 
     def reached(self, broker: str) -> None:
-        """The detector got through."""
+        """Record a successful probe."""
         if broker in self._faults:
             self._faults[broker].is_reachable = True
 
     def forget(self, broker: str) -> None:
-        """It is in no route any more."""
+        """Remove a broker that is no longer in any route."""
         self._faults.pop(broker, None)
 
     def choose(
         self, info: PublishInfo, last_broker: str | None, now: int, restart: Callable[[], int] | None = None
     ) -> MessageQueue | None:
-        """The queue to send to next; `last_broker` is the one that has just failed. With `restart`, which
-        gives a number, turns go on elsewhere when grading, so that retries spread."""
+        """Return the queue to send to next; `last_broker` is the one that has just failed.
+
+        When grading, `restart` returns a new start for the round-robin order, so that retries spread.
+        """
         if last_broker is None and not self._is_grading:
             return info.choose()
 

@@ -1,7 +1,7 @@
-"""Who we are to brokers, and the ids that we give to messages.
+"""Client ids and message ids.
 
-A client id is `ip@instance[@unit]`; an instance that was not named is called after the process and a number
-that no other client of the process has. Standard: `ClientConfig.buildMQClientId`, `MessageClientIDSetter`.
+A client id is `ip@instance[@unit]`. An instance without a configured name is named after the process id and a
+number unique in the process. RocketMQ: `ClientConfig.buildMQClientId`, `MessageClientIDSetter`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ _instances: Final = itertools.count(1)
 
 
 def client_id(options: ClientOptions, ip: str, *, named: bool = False, pid: int = 0) -> str:
-    """The client id. With `named` an instance keeps the name DEFAULT: offsets of broadcasting are found by
-    it."""
+    """Return a client id.
+
+    With `named`, an instance keeps the name DEFAULT, by which offsets of broadcasting are found.
+    """
     instance = options.instance_name
     if instance == DEFAULT_INSTANCE and not named:
         instance = f"{pid or os.getpid()}#{next(_instances)}{random.getrandbits(32):010d}"
@@ -34,7 +36,7 @@ def client_id(options: ClientOptions, ip: str, *, named: bool = False, pid: int 
 
 
 def own_ip(server: str) -> str:
-    """Our address as `server` (`host:port`) is likely to see it; nothing is sent to find it out."""
+    """Return the local address used to reach `server` (`host:port`); sends no packet."""
     host, _, port = server.rpartition(":")
     try:
         family, kind, *_, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_DGRAM)[0]
@@ -46,7 +48,10 @@ def own_ip(server: str) -> str:
 
 
 class MessageIds:
-    """Unique keys for messages. They count milliseconds from the start of the month, by local time."""
+    """Generator of unique message keys.
+
+    They count milliseconds from the start of the month in local time.
+    """
 
     def __init__(self, ip: str, pid: int, salt: int) -> None:
         self._packed = _packed(ip)
@@ -56,11 +61,11 @@ class MessageIds:
         self._until = 0
 
     def next(self, now: int) -> str:
-        """A key that was not given before; `now` in ms since the epoch."""
+        """Return a new key; `now` in ms since the epoch."""
         return self.keys(now).next(now)
 
     def keys(self, now: int) -> UniqueKeys:
-        """What makes the keys of this month."""
+        """Return the key generator of the current month."""
         if self._keys is None or now >= self._until:
             start = month_start(now)
             self._until = month_start(start + _MONTH_MILLIS + 4 * 86_400_000)
@@ -69,7 +74,7 @@ class MessageIds:
 
 
 def month_start(now: int) -> int:
-    """When the month of `now` began, by local time; both in ms since the epoch."""
+    """Return the start of the month of `now` in local time; both in ms since the epoch."""
     moment = datetime.datetime.fromtimestamp(now / 1000)
     return int(moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()) * 1000
 

@@ -1,6 +1,6 @@
-"""What a push consumer's listener is given and gives back, and how many listeners work at once.
+"""Listeners of push consumers: their arguments and outcomes, and the limit of concurrent calls.
 
-Standard: `MessageListenerConcurrently`, `MessageListenerOrderly` and what belongs to them.
+RocketMQ: `MessageListenerConcurrently`, `MessageListenerOrderly` and related classes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 
 
 class Consumed(StrEnum):
-    """What became of messages.
+    """Outcome of a listener.
 
-    SUCCESS: they are done with. LATER: they are to come again; those of ordered queues after a rest of the
-    whole queue. COMMIT and ROLLBACK are for ordered consumers that do not commit by themselves. LEAVE: the
-    listener is about to stop and did nothing with them. They are neither acknowledged nor handed back, and
-    the next owner of the queue gets them.
+    SUCCESS: the messages are consumed. LATER: they are redelivered; an ordered queue is suspended before.
+    COMMIT and ROLLBACK are for ordered consumers without automatic commit. LEAVE: the listener is about to
+    stop and did not process the messages. They are neither acknowledged nor sent back, and the next owner of
+    the queue gets them.
     """
 
     SUCCESS = "SUCCESS"
@@ -33,12 +33,12 @@ class Consumed(StrEnum):
 
 
 class Context:
-    """What a listener may know and say about the messages it is given.
+    """Context of a listener call, with options that the listener can set.
 
-    `acked`: with SUCCESS only so many of the messages, from the first, are done with; the others come again.
-    `delay_level`: when they come again; 0 after a time that grows, below 0 never: they are dead letters.
-    `auto_commit`: false leaves it to COMMIT. `suspend_millis`: how long an ordered queue rests, -1 as
-    configured.
+    `acked`: with SUCCESS, only that many messages from the first are consumed; the others are redelivered.
+    `delay_level`: delay of the redelivery; 0 for a growing delay, below 0 to dead-letter the messages.
+    `auto_commit`: False leaves commits to COMMIT. `suspend_millis`: suspension of an ordered queue, -1 for
+    the configured time.
     """
 
     __slots__ = ("acked", "auto_commit", "delay_level", "queue", "suspend_millis")
@@ -53,11 +53,11 @@ class Context:
 
 Outcome = Consumed | bool | None
 Listener = Callable[[Sequence[ReceivedMessage], Context], "Outcome | Deferred[Outcome]"]
-"""A listener may give nothing or true for SUCCESS, false for LATER; a failure is LATER too."""
+"""Function called with messages. None or True mean SUCCESS; False and an exception mean LATER."""
 
 
 def outcome_of(said: Any) -> Consumed:
-    """What a listener said. Raises `ValueError` for what is none of it."""
+    """Convert a listener's return value. Raises `ValueError` for an invalid one."""
     if said is None or said is True:
         return Consumed.SUCCESS
     if said is False:
@@ -66,14 +66,14 @@ def outcome_of(said: Any) -> Consumed:
 
 
 async def listened(listener: Listener, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
-    """What the listener makes of messages; raises what it raises."""
+    """Call the listener and return its outcome; its exceptions are raised."""
     return outcome_of(await maybeDeferred(listener, messages, context))
 
 
 class Slots:
-    """Lets so many work at once; the others wait in the order they came.
+    """Semaphore with `count` slots; waiters are served in order of arrival.
 
-    Once `is_closed` no work is begun: a caller that has entered leaves again.
+    Once `is_closed`, no new work may start: a caller that has entered leaves again.
     """
 
     def __init__(self, count: int) -> None:
@@ -84,7 +84,7 @@ class Slots:
         self.is_closed = False
 
     async def enter(self) -> None:
-        """Wait for a slot; whoever has one must `leave`."""
+        """Wait for a slot; the caller must `leave` it."""
         if self._free:
             self._free -= 1
         else:
@@ -94,7 +94,7 @@ class Slots:
         self.busy += 1
 
     def leave(self) -> None:
-        """Give the slot to the next one."""
+        """Pass the slot to the next waiter."""
         self.busy -= 1
         if self._waiting:
             self._waiting.popleft().callback(None)
@@ -106,7 +106,7 @@ class Slots:
                 waiter.callback(None)
 
     def idle(self) -> Deferred[None]:
-        """Fires when nobody is at work."""
+        """Return a Deferred that fires when no slot is in use."""
         waiter: Deferred[None] = Deferred()
         if self.busy:
             self._idle.append(waiter)

@@ -1,8 +1,8 @@
-"""A lite pull consumer: pulls ahead by itself, and its user polls.
+"""Lite pull consumer: prefetches messages that the program polls.
 
-Queues are either shared with the group (`subscribe`) or chosen (`assign`), not both. What was polled is
-committed every 5 s, or when `commit` is called. A queue can be paused, and read from elsewhere (`seek`).
-Standard: `DefaultLitePullConsumer`, `DefaultLitePullConsumerImpl`, `AssignedMessageQueue`.
+Queues are either shared with the group (`subscribe`) or chosen by the program (`assign`), not both. Polled
+messages are committed every 5 s, or by `commit`. A queue can be paused, and read from another offset
+(`seek`). RocketMQ: `DefaultLitePullConsumer`, `DefaultLitePullConsumerImpl`, `AssignedMessageQueue`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ QUEUE = "MessageQueue"
 
 
 class LitePullConsumer(GroupConsumer):
-    """A consumer that is polled."""
+    """Consumer that prefetches messages and is polled."""
 
     settings: LitePullOptions
     consume_type = "CONSUME_ACTIVELY"
@@ -80,19 +80,21 @@ class LitePullConsumer(GroupConsumer):
         self._waiters = Waiters(self.client.schedule)
         self._next_commit = 0
 
-    # Its life
+    # Lifecycle
 
     @as_deferred
     async def start(self) -> None:
-        """Begin to pull ahead. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
+        """Start prefetching. Raises `BadArgument`, `Unreachable`, `BrokerError`."""
         await self._join()
         for assigned in self._assigned.values():
             self.client.spawn(self._keep_pulling(assigned))
 
     @as_deferred
     async def close(self) -> None:
-        """Stop; what was polled is committed, if that is done by itself. Of the messages that a loop goes
-        through, those are committed that it has handled."""
+        """Stop and leave the group; with `auto_commit`, commit the polled messages first.
+
+        Of the messages that a loop iterates over, only those it has handled are committed.
+        """
         if not self.is_running:
             return
         self._settle()
@@ -103,21 +105,21 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
-        """Share the queues of a topic, or of several, with the group. Raises `BadArgument` after `assign`."""
+        """Share the queues of one or more topics with the group. Raises `BadArgument` after `assign`."""
         if self._is_chosen:
             self._choose(False)
         await self._subscribe_now(topic, wanted)
         self._choose(False)
 
     def unsubscribe(self, topic: Topics) -> None:
-        """Want no more of a topic, or of several."""
+        """Remove the subscription to one or more topics."""
         self._unsubscribe(topic)
         full = self._full_names(topic)
         for queue in [queue for queue in self._assigned if queue.topic in full]:
             self._drop(queue)
 
     def assign(self, queues: Iterable[MessageQueue], wanted: str | Sql = "*") -> None:
-        """Read these queues and no others. Raises `BadArgument` after `subscribe`, or for none."""
+        """Read exactly these queues. Raises `BadArgument` after `subscribe`, or for an empty list."""
         chosen = {
             self._full(queue) for queue in arguments.each_of_type("queues", queues, MessageQueue, QUEUE)
         }
@@ -136,9 +138,9 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def poll(self, timeout: float | None = None) -> list[ReceivedMessage]:
-        """The next messages, all of one queue; none when there are none within `timeout` seconds.
+        """Return the next messages, all of one queue; an empty list if none arrive within `timeout` seconds.
 
-        Raises `BadArgument` when nothing was subscribed to or assigned, as nothing would ever come.
+        Raises `BadArgument` if the consumer has neither subscriptions nor assigned queues.
         """
         batch = await self._next(timeout)
         if batch is None:
@@ -148,9 +150,9 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def take(self) -> Hand | None:
-        """The messages that a loop over the consumer goes through next; None when it is closed or ending.
+        """Return the next messages for a loop over the consumer; None when it is closed or ending.
 
-        What the loop was given before counts as handled.
+        The messages that the loop got before count as handled.
         """
         while not (self.is_closed or self.is_ending):
             batch = await self._next(None)
@@ -159,13 +161,13 @@ class LitePullConsumer(GroupConsumer):
         return None
 
     def end_iteration(self) -> None:
-        """Let a loop over the consumer end after the message that it is at."""
+        """End a loop over the consumer after its current message."""
         self.is_ending = True
         self._in_hand.hand.is_ended = True
         self._waiters.wake_all()
 
     def handled(self) -> None:
-        """A loop was left in good order: what it was given is handled."""
+        """Mark all messages that a loop got as handled, because it ended cleanly."""
         self._in_hand.hand.settle()
 
     async def _next(self, timeout: float | None) -> Batch | None:
@@ -205,29 +207,31 @@ class LitePullConsumer(GroupConsumer):
         self.stats.consumed(batch.assigned.queue.topic, 0, len(messages), 0, now)
 
     def _settle(self) -> None:
-        """Take over how far a loop has come with its messages."""
+        """Update the consumed offset with the messages that a loop has handled."""
         done = self._in_hand.newly_done()
         if done:
             self._note_handled(self._in_hand.batch, done)
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Pull nothing more from these queues until `resume`; what was pulled is polled."""
+        """Stop pulling from these queues until `resume`; messages already pulled can still be polled."""
         for assigned in self._those(queues):
             assigned.is_paused = True
 
     def resume(self, queues: Iterable[MessageQueue]) -> None:
-        """Continue to pull from them."""
+        """Continue pulling from these queues."""
         for assigned in self._those(queues):
             assigned.is_paused = False
 
     def assignment(self) -> list[MessageQueue]:
-        """The queues that are read."""
+        """Return the queues that are read, sorted."""
         return sorted(self._shown(queue) for queue in self._assigned)
 
     @as_deferred
     async def seek(self, queue: MessageQueue, offset: int) -> None:
-        """Continue with a queue at an offset. Raises `BadArgument` for one that is not read, or has no such
-        offset."""
+        """Continue a queue from an offset.
+
+        Raises `BadArgument` if it is not read here or has no such offset.
+        """
         assigned = self._assigned_one(queue)
         arguments.whole("offset", offset)
         low = await self.client.calls.min_offset(assigned.queue)
@@ -242,19 +246,19 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def seek_to_begin(self, queue: MessageQueue) -> None:
-        """Continue with its oldest message."""
+        """Continue a queue from its oldest message."""
         await self.seek(queue, await self.client.calls.min_offset(self._assigned_one(queue).queue))
 
     @as_deferred
     async def seek_to_end(self, queue: MessageQueue) -> None:
-        """Continue with new messages."""
+        """Continue a queue from its end, with new messages only."""
         await self.seek(queue, await self.client.calls.max_offset(self._assigned_one(queue).queue))
 
     # Offsets
 
     @as_deferred
     async def commit(self, offsets: Mapping[MessageQueue, int] | None = None) -> None:
-        """Commit what was polled, or these offsets; brokers have answered when this is done."""
+        """Commit the polled messages, or the given offsets, and wait for the brokers' answers."""
         self._check_running()
         if offsets is None:
             self._note_consumed(self._assigned)
@@ -276,7 +280,7 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        """Return the readable queues of a topic, sorted. Raises `NoRoute`, `Unreachable`."""
         self._check_running()
         full = with_namespace(self.settings.namespace, arguments.text("topic", topic))
         await self.client.update_route(full)
@@ -287,14 +291,16 @@ class LitePullConsumer(GroupConsumer):
 
     @as_deferred
     async def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
-        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
-        later."""
+        """Return the offset of the first message stored at a time or later.
+
+        `timestamp` is in ms since the epoch, or an aware datetime.
+        """
         self._check_running()
         millis = arguments.search_millis("timestamp", timestamp)
         return await self.client.calls.search_offset(self._full(queue), millis)
 
     async def commit_offsets(self, *, wait: bool = False) -> None:
-        """Tell the brokers, or write down, what was committed; `wait` is for their answers."""
+        """Store the committed offsets at brokers or in the file; with `wait`, wait for the answers."""
         await self._commit(list(self._assigned), wait=wait)
 
     def _commit_now_and_then(self) -> None:
@@ -317,7 +323,7 @@ class LitePullConsumer(GroupConsumer):
     async def _give_up(self, queue: MessageQueue) -> bool:
         self._settle()
         if queue in self._assigned and self.settings.auto_commit:
-            # It is dropped, so nothing of it is polled any more.
+            # The queue is dropped, so none of its messages can be polled any more.
             consumed = self._assigned[queue].consumed
             if consumed > NONE:
                 self.offsets.update(queue, consumed)
@@ -346,7 +352,7 @@ class LitePullConsumer(GroupConsumer):
                 await self.client.schedule.pause(rest)
 
     def _rest(self, assigned: Assigned) -> float:
-        """How long nothing may be pulled, in seconds."""
+        """Return how long to pause before the next pull, in seconds."""
         options, process = self.settings, assigned.process
         if assigned.is_paused:
             return PAUSED_SECONDS
@@ -359,7 +365,7 @@ class LitePullConsumer(GroupConsumer):
         return FLOW_CONTROL_SECONDS if is_full else 0.0
 
     async def _pull(self, assigned: Assigned) -> float:
-        """Pull once; how long to rest then, in seconds."""
+        """Pull once and return how long to pause afterwards, in seconds."""
         options, queue, number = self.settings, assigned.queue, assigned.round
         wanted = (self._filters if self._is_chosen else self.subscriptions).get(queue.topic)
         if wanted is None:
@@ -387,7 +393,7 @@ class LitePullConsumer(GroupConsumer):
             )
         except ClientError as error:
             if not self.is_running:
-                return 0.0  # the pull that waited at the broker, ended by our leaving
+                return 0.0  # a parked pull that was ended by our closing
             log.info("a pull from %s failed: %s", queue, error)
             if isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL:
                 return BROKER_FLOW_CONTROL_SECONDS
@@ -405,16 +411,16 @@ class LitePullConsumer(GroupConsumer):
             self._waiters.wake_one()
         return 0.0
 
-    # The rest
+    # Group membership and checks
 
     def topics(self) -> list[str]:
-        """What it reads."""
+        """Return the topics that are read."""
         return sorted({*self.subscriptions, *self._filters})
 
     async def consume_directly(
         self, message: ReceivedMessage, broker_name: str
     ) -> ConsumeMessageDirectlyResult:
-        """It has no listener."""
+        """Return an empty result, because this consumer has no listener."""
         return ConsumeMessageDirectlyResult(consume_result="CR_RETURN_NULL", remark="it has no listener")
 
     def _choose(self, is_chosen: bool) -> None:

@@ -1,11 +1,12 @@
-"""The thread that clients run in: a Twisted reactor of its own, shared by all clients of the process.
+"""Client thread: a Twisted reactor of its own, shared by all clients of the process.
 
-It starts with the first client and is a daemon: it does not keep the process alive. Threads wait for it with
-`call`; `submit` gives a `concurrent.futures.Future`. The loop is woken once for all that is handed over to it
-until it looks. What comes of a read hands over, as callbacks of futures do, wakes nobody: it is done when the
-read has been served. What is sent meanwhile on a connection is written together. Listeners that may block run
-in threads of a `Pool`.
-The process's own reactor, if it has one, is left alone. After a fork the child has a loop of its own.
+The thread starts with the first client. It is a daemon, so it does not keep the process alive. Other threads
+wait for it with `call`; `submit` returns a `concurrent.futures.Future`. Work posted before the loop next runs
+wakes it only once. Work posted while the loop serves a read, as by callbacks of futures, does not wake it: it
+runs when the read has been served. Data sent meanwhile on a connection is written together. Listeners that
+may block run in threads of a `Pool`.
+
+The process's own reactor, if it has one, is not used. After a fork the child gets a new loop.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ T = TypeVar("T")
 
 START_SECONDS = 10.0
 PIECES, TOGETHER = 4, 16
-"""What was handed over is done in so many pieces, or more of so many each, and what each sends is written: a
-broker that waited for all of it would have nothing to do meanwhile, and both took turns."""
+"""Posted work is run in `PIECES` chunks, or in more chunks of `TOGETHER`, and written after each chunk.
+
+Otherwise the broker would be idle until all of it was done, and client and broker would take turns.
+"""
 
 
 class Loop:
-    """A reactor in a thread, one of its own unless it is given; also the `Environment` of the clients in
-    it."""
+    """Reactor in a thread; a new reactor unless one is given. It is also the `Environment` of its clients."""
 
     _shared: ClassVar[Loop | None] = None
     _lock: ClassVar[threading.Lock] = threading.Lock()
@@ -66,7 +68,7 @@ class Loop:
 
     @classmethod
     def shared(cls) -> Loop:
-        """The process's one, started when it is first asked for."""
+        """Return the loop of the process; start it on first use."""
         with cls._lock:
             if cls._shared is None or cls._shared._pid != os.getpid():
                 cls._shared = cls()
@@ -74,26 +76,28 @@ class Loop:
             return cls._shared
 
     def start(self) -> None:
-        """Run the thread; returns when calls are taken."""
+        """Start the thread and wait until it accepts calls."""
         self._thread.start()
         if not self._ready.wait(START_SECONDS):
             raise ClientError("the client's thread does not start")
 
     def stop(self) -> None:
-        """End the thread; what is under way in it ends unheard."""
+        """Stop the thread; work in flight is abandoned."""
         reactor: Any = self.reactor
         reactor.callFromThread(reactor.stop)
         self._thread.join(START_SECONDS)
 
     def submit(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in the loop, with the context variables of here; the future is what its Deferred
-        comes to."""
+        """Call a function in the loop and return a future of its Deferred's result.
+
+        The function runs with the caller's context variables.
+        """
         outcome: Future[T] = Future()
         self.post(partial(copy_context().run, _begin, outcome, function, args, kwargs))
         return outcome
 
     def post(self, work: Callable[[], object]) -> None:
-        """Let the loop do something soon, after what was posted before."""
+        """Schedule work in the loop, after all work posted before."""
         self._posted.append(work)
         if self._is_woken or (self.turn.is_open and threading.get_ident() == self._ident):
             return
@@ -102,29 +106,32 @@ class Loop:
         reactor.callFromThread(self._do_posted)
 
     def call(self, function: Callable[P, Deferred[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same, waiting for the outcome. Raises what the function raises.
+        """Call a function in the loop and wait for its result. Raises what the function raises.
 
-        Called from the loop itself it could never end, which is a `RuntimeError`.
+        Raises `RuntimeError` in the loop's own thread, where the wait could never end.
         """
         if threading.current_thread() is self._thread:
             raise RuntimeError("a blocking call from the client's own thread would never end")
         return self.submit(function, *args, **kwargs).result()
 
     def do(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `call`, for a function that gives its result at once."""
+        """Call a synchronous function in the loop and wait for its result."""
         return self.call(lambda: execute(function, *args, **kwargs))
 
     def pool(self, threads: int, name: str) -> Pool:
-        """Threads for listeners, called from this loop."""
+        """Return a thread pool for listeners called from this loop."""
         return Pool(self, threads, name)
 
     def _do_posted(self) -> None:
-        self._is_woken = False  # before looking: what is posted from here on wakes the loop again
+        self._is_woken = False  # reset first, so that work posted from here on wakes the loop again
         if self.turn.begin():
             self.turn.end()
 
     def _work_off(self) -> None:
-        """Do what was posted until now; what it posts itself has its turn later, as sockets have."""
+        """Run the work posted so far.
+
+        Work that it posts itself runs later, after the sockets had their turn.
+        """
         count = len(self._posted)
         together = min(TOGETHER, max(1, count // PIECES))
         for number in range(count):
@@ -149,7 +156,7 @@ class Loop:
 def _begin(
     outcome: Future[T], function: Callable[..., Deferred[T]], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Call a function, and let a future be what its Deferred comes to."""
+    """Call a function and pass the result of its Deferred to a future."""
     try:
         begun = function(*args, **kwargs)
     except BaseException as error:
@@ -178,20 +185,22 @@ def _fail(outcome: Future[Any], error: BaseException) -> None:
 
 
 class Pool:
-    """Threads for listeners that may block; they are daemons, begun when there is work for them. Listeners
-    have the context variables of who calls."""
+    """Thread pool for listeners that may block.
+
+    Threads are daemons and start on demand. Listeners run with the caller's context variables.
+    """
 
     def __init__(self, loop: Loop, threads: int, name: str) -> None:
         self._loop = loop
         self._most = threads
         self._name = name
         self._threads: list[threading.Thread] = []
-        self._busy = 0  # threads that have work, and work that waits for one; counted in the loop
+        self._busy = 0  # busy threads and waiting work; counted in the loop
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_over = False
 
     def wrap(self, function: Callable[..., T]) -> Callable[..., Deferred[T]]:
-        """The function as one that is called in the loop, works in a thread, and gives a Deferred."""
+        """Wrap a function for calls from the loop: it runs in a thread and returns a Deferred."""
 
         def call(*args: Any) -> Deferred[T]:
             outcome: Deferred[T] = Deferred()
@@ -210,8 +219,7 @@ class Pool:
         return call
 
     def stop(self) -> None:
-        """Wait for the work in hand, then end the threads; harmless when that has been done. What is handed
-        over later is not run."""
+        """Wait for running work, then end the threads. Idempotent. Work submitted later is not run."""
         self._is_over = True
         threads, self._threads = self._threads, []
         for _ in threads:
@@ -241,7 +249,7 @@ class Pool:
 
 
 def _new_reactor() -> Any:
-    """A reactor that nobody else has. The global one is not touched."""
+    """Return a new reactor; the global one is not touched."""
     try:
         from twisted.internet.epollreactor import EPollReactor
     except ImportError:

@@ -1,5 +1,7 @@
-"""What a client wants of the producers and consumers that share it. Standard: `MQProducerInner`,
-`MQConsumerInner`."""
+"""Interfaces that a client requires of its producers and consumers.
+
+RocketMQ: `MQProducerInner`, `MQConsumerInner`.
+"""
 
 from __future__ import annotations
 
@@ -18,70 +20,70 @@ from mqgateway.gateway.codec.headers import CheckTransactionStateRequestHeader
 
 
 class ProducerMember(Protocol):
-    """A producer group of a client."""
+    """Producer group of a client."""
 
     @property
     def group(self) -> str:
-        """Its name, as brokers know it."""
+        """Group name with namespace, as brokers know it."""
         ...
 
     def topics(self) -> Iterable[str]:
-        """What it sends to."""
+        """Return the topics that the group sends to."""
         ...
 
     def route_known(self, topic: str, route: TopicRouteData) -> None:
-        """A route was looked up; it may be of no interest, or the same as before."""
+        """Handle a fetched route, which may be unchanged or of a topic that the group does not use."""
         ...
 
     def check_transaction(
         self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
     ) -> None:
-        """The broker at `address` asks what became of a half message."""
+        """Handle a transaction check of a half message by the broker at `address`."""
         ...
 
 
 class ConsumerMember(Protocol):
-    """A consumer group of a client."""
+    """Consumer group of a client."""
 
     @property
     def group(self) -> str:
-        """Its name, as brokers know it."""
+        """Group name with namespace, as brokers know it."""
         ...
 
     def topics(self) -> Iterable[str]:
-        """What it subscribes to."""
+        """Return the subscribed topics."""
         ...
 
     def route_known(self, topic: str, route: TopicRouteData) -> None:
-        """A route was looked up; it may be of no interest, or the same as before."""
+        """Handle a fetched route, which may be unchanged or of a topic that the group does not use."""
         ...
 
     def consumer_data(self) -> ConsumerData:
-        """What brokers are told with heartbeats."""
+        """Return the heartbeat data of the group."""
         ...
 
     def rebalance(self) -> Coroutine[Any, Any, bool]:
-        """Share the queues anew; whether we have now what we should have."""
+        """Reallocate the queues. Returns True if this member holds all queues it was allocated."""
         ...
 
     def commit_offsets(self, *, wait: bool = False) -> Coroutine[Any, Any, None]:
-        """Tell, or write down, how far everything is consumed."""
+        """Commit the consumed offsets to the brokers or the local file."""
         ...
 
     def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> Coroutine[Any, Any, None]:
-        """Go on elsewhere."""
+        """Continue from other offsets."""
         ...
 
     def consumed(self, topic: str | None) -> dict[MessageQueue, int]:
-        """How far queues are consumed."""
+        """Return the consumed offsets, of one topic or of all."""
         ...
 
     def running_info(self) -> Coroutine[Any, Any, ConsumerRunningInfo]:
-        """What it does, for administrators."""
+        """Return the state of the consumer for administrators."""
         ...
 
     def consume_directly(
         self, message: ReceivedMessage, broker_name: str
     ) -> Coroutine[Any, Any, ConsumeMessageDirectlyResult]:
-        """Consume one message now, because an administrator wants it."""
+        """Consume one message now, on an administrator's request."""
         ...

@@ -1,7 +1,7 @@
-"""The nouns of the client: messages to send, messages received, and what became of a send.
+"""Data types of the client: messages to send, received messages, and results of sends and pulls.
 
-Times are in ms since the epoch, bodies are bytes. Properties are text by name; those that the standard gives
-a meaning have an attribute here. Standard: `Message`, `MessageExt`, `MessageClientExt`, `SendResult`,
+Times are in ms since the epoch, bodies are bytes. Properties are text by name; those with a meaning in
+RocketMQ have an attribute here. RocketMQ: `Message`, `MessageExt`, `MessageClientExt`, `SendResult`,
 `MessageUtil.createReplyMessage`.
 """
 
@@ -42,24 +42,29 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 PROPERTY_CORRELATION_ID = "CORRELATION_ID"
 PROPERTY_TTL = "TTL"
 DELAY_LEVEL_MAX = 18
-"""The last of the standard's delay levels; a broker may have others, which a property DELAY can name."""
+"""Last of RocketMQ's default delay levels; other levels of a broker can be set with the property DELAY."""
 REPLY_TYPE = "reply"
 REPLY_TOPIC_SUFFIX = "_REPLY_TOPIC"
 
 queue_of = lru_cache(4096)(MessageQueue)
-"""One object for all messages of a queue."""
+"""Cached constructor, so that all messages of a queue share one object."""
 
 
 class Message:
-    """A message to send.
+    """Message to send.
 
-    `body` may be text, which is sent as UTF-8. `tags` is one tag (consumers choose by it); `keys` one key or
-    several without blanks (administrators find by them). A message waits at the broker with `delay_level`
-    (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), `delay_millis` (a number or a timedelta), or until `deliver_at`
-    (milliseconds since the epoch or an aware datetime); only one of the three.
-    `sharding_key` says what is to stay in order. `flag` is a number of the sender's own.
-    With a `serializer`, as `json.dumps`, `body` is whatever that makes bytes or text of.
-    Raises `BadArgument` for what cannot be written, `TypeError` for a body or keys of another kind.
+    `body` may be text, which is sent as UTF-8. `tags` is one tag, which consumers filter by. `keys` is one
+    key or several, without blanks; administrators query by them.
+
+    A message is delayed by `delay_level` (1 to 18: 1s 5s 10s 30s 1m 2m ... 2h), by `delay_millis` (a number
+    or a timedelta), or until `deliver_at` (ms since the epoch or an aware datetime). Only one of the three is
+    allowed. `sharding_key` names the messages that are to stay in order. `flag` is an application-defined
+    number. With `wait_store`, the broker answers only when the message is as safe as the broker is
+    configured.
+
+    With a `serializer`, such as `json.dumps`, `body` is any value that it converts to bytes or text.
+
+    Raises `BadArgument` for invalid values, `TypeError` for a body or keys of another type.
     """
 
     __slots__ = ("body", "flag", "properties", "topic")
@@ -105,8 +110,10 @@ class Message:
             own[PROPERTY_WAIT_STORE_MSG_OK] = "true" if wait_store else "false"
 
     def put(self, name: str, value: str) -> None:
-        """Set a property; neither name nor value may be empty, or have the two characters that divide
-        them."""
+        """Set a property.
+
+        Raises `BadArgument` if name or value is empty or contains one of the two separators of properties.
+        """
         if not (isinstance(value, str) and isinstance(name, str) and name and value):
             raise BadArgument(f"the property {name!r} needs a name and a text: {value!r}")
         if any(mark in text for mark in (NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR) for text in (name, value)):
@@ -114,7 +121,7 @@ class Message:
         self.properties[name] = value
 
     def _put_delay(self, level: int, millis: int | timedelta, at: int | datetime) -> None:
-        """Set the one delay that was given. Raises `BadArgument`."""
+        """Set the given delay. Raises `BadArgument` for more than one."""
         level = arguments.whole("delay_level", level, 0, DELAY_LEVEL_MAX)
         millis = arguments.duration_millis("delay_millis", millis)
         at = arguments.time_millis("deliver_at", at) if at != 0 or isinstance(at, bool) else 0
@@ -134,29 +141,28 @@ class Message:
 
     @property
     def tags(self) -> str | None:
-        """The tag."""
+        """Tag of the message."""
         return self.properties.get(PROPERTY_TAGS)
 
     @property
     def keys(self) -> list[str]:
-        """The keys."""
+        """Keys of the message."""
         return self.properties.get(PROPERTY_KEYS, "").split()
 
     @property
     def unique_key(self) -> str | None:
-        """The id that the client gives a message when it is sent."""
+        """Id that the client assigns when the message is sent."""
         return self.properties.get(PROPERTY_UNIQ_KEY)
 
     @property
     def delay_level(self) -> int:
-        """The delay level, 0 for none."""
+        """Delay level, 0 for none."""
         text = self.properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
         return int(text) if text.isascii() and text.isdigit() else 0
 
     @property
     def waits_for_store(self) -> bool:
-        """Whether the sender wants its answer only when the message is as safe as the broker is
-        configured."""
+        """True if the broker must answer only when the message is as safe as configured."""
         return self.properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true") == "true"
 
     def __repr__(self) -> str:
@@ -165,7 +171,7 @@ class Message:
 
 
 def _serialized(serializer: Callable[[Any], bytes | str], body: object) -> bytes | str:
-    """A body as a serializer makes it. Raises `BadArgument` for what is none."""
+    """Return the serialized body. Raises `BadArgument` if the result is neither bytes nor text."""
     if not callable(serializer):
         arguments.refuse("serializer", serializer, "pass a function that makes bytes or text, as json.dumps")
     made = serializer(body)
@@ -176,7 +182,10 @@ def _serialized(serializer: Callable[[Any], bytes | str], body: object) -> bytes
 
 
 def _octets(body: object) -> bytes:
-    """A body as it is sent. Raises `TypeError`: `bytes(5)` were five NUL bytes, which nobody means."""
+    """Return the body as bytes.
+
+    Raises `TypeError`; `bytes(5)` would be five NUL bytes, which is never meant.
+    """
     if isinstance(body, str):
         return body.encode()
     try:
@@ -188,7 +197,7 @@ def _octets(body: object) -> bytes:
 
 
 def _joined(keys: Iterable[str]) -> str:
-    """Keys as their property holds them. Raises `TypeError`."""
+    """Join keys into their property. Raises `TypeError`."""
     try:
         return KEY_SEPARATOR.join(keys)
     except TypeError:
@@ -196,11 +205,11 @@ def _joined(keys: Iterable[str]) -> str:
 
 
 class ReceivedMessage(Message):
-    """A message as a consumer gets it; its body is made whole again.
+    """Message received by a consumer; its body is decompressed.
 
-    `queue` is where it lies, at `queue_offset`; `reconsume_times` how often it has been refused before.
-    `message_id` is the id that its sender was told, `offset_message_id` the one that says where it is stored.
-    Its properties are read when they are first looked at: many listeners need none.
+    `queue` and `queue_offset` are its position. `reconsume_times` counts its failed deliveries. `message_id`
+    is the id that its sender got, `offset_message_id` the one that encodes where it is stored. Properties are
+    parsed on first access, because many listeners need none.
     """
 
     __slots__ = (
@@ -229,13 +238,13 @@ class ReceivedMessage(Message):
     store_timestamp: int
     _born_host: bytes
     _store_host: bytes
-    _text: bytes  # the properties as they are stored, and what was added to them, until they are looked at
+    _text: bytes  # stored and added properties, until they are parsed
     _added: tuple[Mapping[str, str], ...]
     _properties: dict[str, str] | None
 
     @classmethod
     def of(cls, stored: StoredMessage, body: bytes, broker_name: str) -> ReceivedMessage:
-        """From a record, its body made whole, and the broker that it came from."""
+        """Return the message of a stored record, given its decompressed body and the broker it came from."""
         message = cls.__new__(cls)
         message.topic = stored.topic
         message.body = body
@@ -265,8 +274,10 @@ class ReceivedMessage(Message):
         queue: MessageQueue,
         added: tuple[Mapping[str, str], ...],
     ) -> ReceivedMessage:
-        """From a record cut into its fixed fields (`record.PLAIN_HEAD`), topic, body and properties; `added`
-        are further properties."""
+        """Return the message of a record parsed into fixed fields, topic, body and properties.
+
+        The fixed fields are those of `record.PLAIN_HEAD`. `added` are further properties.
+        """
         message = cls.__new__(cls)
         (
             message.store_size,
@@ -295,7 +306,7 @@ class ReceivedMessage(Message):
 
     @property
     def properties(self) -> dict[str, str]:
-        """Its properties by name."""
+        """Properties by name."""
         properties = self._properties
         if properties is None:
             properties = parse_properties(self._text.decode("utf-8", "replace"))
@@ -309,44 +320,44 @@ class ReceivedMessage(Message):
         self._properties = properties
 
     def add(self, added: Mapping[str, str]) -> None:
-        """Set several properties, which are not looked at now."""
+        """Set several properties without parsing the stored ones."""
         if self._properties is None:
             self._added = (*self._added, added)
         else:
             self._properties.update(added)
 
     def text(self) -> str:
-        """Its body as text. Raises `UnicodeDecodeError` for bytes that are not UTF-8."""
+        """Return the body as text. Raises `UnicodeDecodeError` if it is not UTF-8."""
         return self.body.decode()
 
     def json(self) -> Any:
-        """Its body read as JSON. Raises `ValueError` for a body that is not JSON."""
+        """Return the body parsed as JSON. Raises `ValueError` if it is not JSON."""
         return json.loads(self.body)
 
     @property
     def born_host(self) -> str:
-        """`ip:port` of its sender."""
+        """`ip:port` of the sender."""
         return format_host(self._born_host)
 
     @property
     def store_host(self) -> str:
-        """`ip:port` of the broker that stored it."""
+        """`ip:port` of the broker that stored the message."""
         return format_host(self._store_host)
 
     @property
     def offset_message_id(self) -> str:
-        """The id that says where it is stored."""
+        """Id that encodes where the message is stored."""
         return offset_message_id(self._store_host, self.physical_offset)
 
     @property
     def message_id(self) -> str:
-        """The id that its sender was told."""
+        """Id that the sender got."""
         return self.properties.get(PROPERTY_UNIQ_KEY) or self.offset_message_id
 
     def reply(self, body: bytes | str) -> Message:
-        """The message that answers this one; send it with any producer. Raises `BadArgument` for no request.
+        """Return a reply to this message, to be sent with any producer.
 
-        Standard: `MessageUtil.createReplyMessage`.
+        Raises `BadArgument` if the message is not a request. RocketMQ: `MessageUtil.createReplyMessage`.
         """
         cluster = self.properties.get(PROPERTY_CLUSTER)
         asked = {
@@ -366,7 +377,7 @@ class ReceivedMessage(Message):
 
 
 class SendStatus(StrEnum):
-    """How safe a stored message is; in each case it is stored. Standard: same name."""
+    """Durability of a stored message; with each status the message is stored. RocketMQ: same name."""
 
     SEND_OK = "SEND_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -376,10 +387,10 @@ class SendStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Where a message was stored.
+    """Position and ids of a stored message.
 
-    Of a batch, both ids are those of its messages joined by commas, and the offset is the first. With
-    `recall_handle` a message with a timer can be taken back.
+    For a batch, both ids are those of its messages joined by commas, and the offset is that of the first. A
+    delayed message can be recalled with its `recall_handle`.
     """
 
     status: SendStatus
@@ -392,7 +403,7 @@ class SendResult:
 
 
 class PullStatus(StrEnum):
-    """What a pull found. Standard: same name."""
+    """Outcome of a pull. RocketMQ: same name."""
 
     FOUND = "FOUND"
     NO_NEW_MSG = "NO_NEW_MSG"
@@ -402,7 +413,7 @@ class PullStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """What a pull found, where to go on, and where the queue begins and ends."""
+    """Result of a pull: messages, next offset, and the minimum and maximum offset of the queue."""
 
     status: PullStatus
     next_offset: int
@@ -412,8 +423,10 @@ class PullResult:
 
 
 class TransactionState(StrEnum):
-    """What a local transaction came to; with UNKNOWN the broker asks again. Standard:
-    `LocalTransactionState`."""
+    """Outcome of a local transaction; after UNKNOWN the broker checks again.
+
+    RocketMQ: `LocalTransactionState`.
+    """
 
     COMMIT = "COMMIT_MESSAGE"
     ROLLBACK = "ROLLBACK_MESSAGE"
@@ -422,7 +435,7 @@ class TransactionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionResult:
-    """A half message, and what its transaction came to."""
+    """Sent half message and the outcome of its transaction."""
 
     sent: SendResult
     state: TransactionState

@@ -1,8 +1,9 @@
-"""How far each queue has been consumed, as this client knows; and where that is kept.
+"""Consumed offsets of this client, and their storage for broadcasting.
 
-`ConsumedOffsets` is the table, pure. `LocalOffsets` keeps it in a file, for broadcasting, in the standard's
-format and place: `<folder>/<client id>/<group>/offsets.json`. For clustering brokers keep it: see
-`gateway.client.consumer`. Standard: `ControllableOffset`, `LocalFileOffsetStore`, `OffsetSerializeWrapper`.
+`ConsumedOffsets` is the table in memory, without I/O. `LocalOffsets` stores it in a file for broadcasting, in
+RocketMQ's format and location: `<folder>/<client id>/<group>/offsets.json`. For clustering, brokers store the
+offsets; see `gateway.client.consumer`.
+RocketMQ: `ControllableOffset`, `LocalFileOffsetStore`, `OffsetSerializeWrapper`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mqgateway.gateway.codec.errors import BodyError
 log = logging.getLogger(__name__)
 
 NONE = -1
-"""Of a queue that has no offset."""
+"""Offset of a queue that has none."""
 
 
 BACKUP = ".bak"
@@ -32,24 +33,24 @@ BACKUP = ".bak"
 
 @dataclass(slots=True)
 class OffsetTable(Body):
-    """The file: offsets by queue."""
+    """File content: offsets by queue."""
 
     offset_table: dict[MessageQueue, int] = field(default_factory=dict)
 
 
 class ConsumedOffsets:
-    """Offsets by queue: the next message to consume."""
+    """Offsets of the next message to consume, by queue."""
 
     def __init__(self) -> None:
         self._offsets: dict[MessageQueue, int] = {}
         self._frozen: set[MessageQueue] = set()
 
     def get(self, queue: MessageQueue) -> int:
-        """The offset of a queue, or -1."""
+        """Return the offset of a queue, or -1."""
         return self._offsets.get(queue, NONE)
 
     def update(self, queue: MessageQueue, offset: int, *, increase_only: bool = False) -> None:
-        """Consumed up to here; a frozen offset stays."""
+        """Set the offset of a queue, unless it is frozen."""
         if queue in self._frozen:
             return
         if increase_only:
@@ -57,27 +58,27 @@ class ConsumedOffsets:
         self._offsets[queue] = offset
 
     def freeze(self, queue: MessageQueue, offset: int) -> None:
-        """Set an offset that what is still being consumed must not change; `remove` thaws."""
+        """Set an offset that messages still being consumed must not change; `remove` unfreezes it."""
         self._offsets[queue] = offset
         self._frozen.add(queue)
 
     def remove(self, queue: MessageQueue) -> None:
-        """The queue is not ours any more."""
+        """Remove a queue that is no longer owned."""
         self._offsets.pop(queue, None)
         self._frozen.discard(queue)
 
     def keep(self, queues: Collection[MessageQueue]) -> None:
-        """Forget all queues but these."""
+        """Remove all queues except these."""
         for queue in [queue for queue in self._offsets if queue not in queues]:
             self.remove(queue)
 
     def of(self, topic: str | None = None) -> dict[MessageQueue, int]:
-        """A copy, of one topic or all."""
+        """Return a copy of the offsets, of one topic or of all."""
         return {queue: offset for queue, offset in self._offsets.items() if topic in (None, queue.topic)}
 
 
 class LocalOffsets:
-    """The file of one client and group."""
+    """Offset file of one client and group."""
 
     def __init__(
         self, disk: Disk, folder: str, client_id: str, group: str, worker: Worker | None = None
@@ -89,14 +90,14 @@ class LocalOffsets:
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """Path of the file."""
         return self._file.path
 
     def load(self) -> dict[MessageQueue, int]:
-        """What was kept: in the file, or in its backup (`.bak`).
+        """Load the stored offsets from the file, or from its backup (`.bak`).
 
-        A file that is damaged or cannot be read is set aside (`.broken`). If neither can be used, nothing was
-        kept: the consumer begins where a new one would. Standard: `LocalFileOffsetStore.readLocalOffset`.
+        A file that is corrupt or unreadable is set aside (`.broken`). If neither file is usable, the result
+        is empty and the consumer starts as a new one would. RocketMQ: `LocalFileOffsetStore.readLocalOffset`.
         """
         self._kept = {}
         lost = []
@@ -130,12 +131,14 @@ class LocalOffsets:
         return name
 
     def get(self, queue: MessageQueue) -> int:
-        """What was kept of a queue, or -1."""
+        """Return the stored offset of a queue, or -1."""
         return self._kept.get(queue, NONE)
 
     def save(self, offsets: dict[MessageQueue, int], *, inline: bool = False) -> None:
-        """Keep these; other queues stay as they were. A failure is logged. `inline`: written when this
-        returns."""
+        """Store these offsets and keep those of other queues; failures are logged.
+
+        With `inline`, the file is written before this returns.
+        """
         if all(self._kept.get(queue) == offset for queue, offset in offsets.items()) and not inline:
             return
         self._kept.update(offsets)
@@ -143,7 +146,7 @@ class LocalOffsets:
 
 
 def _read(content: bytes) -> dict[MessageQueue, int]:
-    """The offsets in a file. Raises `BodyError`, `JsonError` or `ValueError` for a file that is damaged."""
+    """Parse an offset file. Raises `BodyError`, `JsonError` or `ValueError` if it is corrupt."""
     table = loads(content)
     if not isinstance(table, dict):
         raise ValueError("it is not a table of offsets")

@@ -1,8 +1,8 @@
-"""Consuming in order: one batch of a queue after the other, while the broker's lock on the queue is ours.
+"""Ordered consumption: one batch of a queue at a time, under the broker's lock on the queue.
 
-A failure makes the queue rest, and the same messages come again. What fails too often goes to the dead
-letters; without a limit, which is the default, it is tried for ever. Locks are renewed every 20 s and count
-for 30 s. Standard: `ConsumeMessageOrderlyService`.
+After a failure the queue is suspended and the same messages are redelivered. Messages that fail too often are
+dead-lettered. Without a limit, which is the default, they are retried for ever. Locks are renewed every 20 s
+and expire after 30 s. RocketMQ: `ConsumeMessageOrderlyService`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 LOCK_FIRST_SECONDS = 1.0
 LOCK_SECONDS = 20.0
 LONGEST_TURN_MILLIS = 60_000
-"""For so long a queue is consumed without giving others a turn."""
+"""Maximum time for which a queue is consumed before other queues get a turn."""
 NOT_LOCKED_SECONDS = 0.1
 LOCK_LOST_SECONDS = 0.01
 LOCK_FAILED_SECONDS = 3.0
@@ -35,7 +35,7 @@ WITHOUT_END = 2**31 - 1
 
 
 class Ordered:
-    """Messages of each queue in order."""
+    """Consumption of the messages of each queue in order."""
 
     is_ordered = True
 
@@ -52,7 +52,7 @@ class Ordered:
         self.slots = Slots(max(options.consume_thread_min, options.consume_thread_max))
 
     def start(self) -> None:
-        """Renew the locks now and then."""
+        """Schedule the renewal of locks."""
         if self._needs_lock:
             self._consumer.client.schedule.every(LOCK_FIRST_SECONDS, LOCK_SECONDS, self._renew_locks)
 
@@ -63,12 +63,12 @@ class Ordered:
         queue: MessageQueue,
         begins: bool = True,
     ) -> None:
-        """Messages were pulled; unless somebody consumes the queue already, begin."""
+        """Handle pulled messages; `begins` starts consumption of a queue that is not being consumed."""
         if begins:
             self._consumer.client.spawn(self._consume(process, queue))
 
     async def directly(self, message: ReceivedMessage, broker_name: str) -> ConsumeMessageDirectlyResult:
-        """What the listener makes of one message, for an administrator."""
+        """Pass one message to the listener for an administrator and return the outcome."""
         return await directly(self._consumer, self._listener, message, broker_name, is_ordered=True)
 
     async def _consume(self, process: ProcessQueue, queue: MessageQueue) -> None:
@@ -81,8 +81,10 @@ class Ordered:
             self._consumer.client.schedule.later(again, self.submit, (), process, queue)
 
     async def _turn(self, process: ProcessQueue, queue: MessageQueue) -> float | None:
-        """Consume until nothing waits, something fails, or others want a turn; when to go on, if we are
-        to."""
+        """Consume until the queue is empty, a batch fails, or the turn is over.
+
+        Returns the delay in seconds before consumption continues, None if it ends.
+        """
         steady = self._consumer.client.steady
         began = steady.now()
         wait = NOT_LOCKED_SECONDS
@@ -132,7 +134,7 @@ class Ordered:
         context: Context,
         outcome: Consumed,
     ) -> float | None:
-        """Commit or put back; how long the queue is to rest, None for not at all."""
+        """Commit the batch or put it back. Returns the suspension of the queue in seconds, None for none."""
         offset = -1
         rest: float | None = None
         if outcome is Consumed.LEAVE:
@@ -150,7 +152,10 @@ class Ordered:
         return rest
 
     async def _comes_again(self, messages: Sequence[ReceivedMessage]) -> bool:
-        """Count a failure; whether any message is to be tried again. Those that failed too often go away."""
+        """Count a failed delivery and dead-letter exhausted messages.
+
+        Returns True if any message must be retried.
+        """
         again = False
         for message in messages:
             is_last = message.reconsume_times >= self._max_times

@@ -1,8 +1,8 @@
-"""Consuming by POP: the broker hands messages out and hides them for a while; each is acknowledged by itself.
+"""POP consumption: the broker hands out messages and hides them for a time; each is acknowledged by itself.
 
-Members share queues without holding them: which queue a message comes from is the broker's affair.
-What is refused stays hidden longer; what nobody acknowledges comes again when its time is over.
-Standard: `DefaultMQPushConsumerImpl.popMessage`, `ConsumeMessagePopConcurrentlyService`, `PopProcessQueue`.
+Members share queues without owning them; the broker chooses the queue of each message. A rejected message
+stays hidden longer. A message that is not acknowledged is redelivered when its invisible time ends.
+RocketMQ: `DefaultMQPushConsumerImpl.popMessage`, `ConsumeMessagePopConcurrentlyService`, `PopProcessQueue`.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from mqgateway.gateway.codec.headers import (
 log = logging.getLogger(__name__)
 
 ANSWER_SECONDS = 10.0
-"""Time for the answer beyond what the broker waits."""
+"""Timeout of a pop, in addition to the broker's waiting time."""
 ACKNOWLEDGE_SECONDS = 3.0
 CLOCK_MARGIN_MILLIS = 86_400_000
-"""How far our clock may be behind the broker's where nothing waits there."""
+"""Tolerated lag of the local clock behind the broker's, for pops that do not wait."""
 FROM_MIN, FROM_MAX = 0, 1
-"""Where a group begins that has consumed nothing yet."""
+"""Initial positions of a group without offsets."""
 _NOTHING = (ResponseCode.POLLING_TIMEOUT, ResponseCode.PULL_NOT_FOUND)
 
 
 class PopStatus(StrEnum):
-    """What came of a pop."""
+    """Outcome of a pop."""
 
     FOUND = "FOUND"
     NOT_FOUND = "NOT_FOUND"
     FULL = "FULL"
-    """Too many wait at the broker."""
+    """The broker has too many parked requests."""
 
 
 class PopRequest(NamedTuple):
-    """What a pop asks for: how many messages, hidden for how long, and how long the broker waits for some."""
+    """Options of a pop: maximum number of messages, invisible time and the broker's waiting time."""
 
     messages_max: int
     invisible_millis: int
@@ -70,7 +70,7 @@ class PopRequest(NamedTuple):
 
 
 def init_mode_of(where: ConsumeFrom) -> int:
-    """Where a group begins that has consumed nothing yet; a pop knows no time."""
+    """Return the initial position of a group without offsets; a pop cannot start at a timestamp."""
     return FROM_MIN if where is ConsumeFrom.FIRST_OFFSET else FROM_MAX
 
 
@@ -84,10 +84,10 @@ class Popper:
     async def pop(
         self, queue: MessageQueue, subscribed: SubscriptionData, request: PopRequest
     ) -> tuple[PopStatus, list[ReceivedMessage]]:
-        """Messages of a queue, or of any of its broker's (-1). Raises as `gateway.client.calls`."""
+        """Pop messages of a queue, or of any queue of its broker (-1). Raises as `gateway.client.calls`."""
         place = await self._client.place_of(queue, only_this=True)
-        # A broker answers a request that is overdue by its own clock with nothing. One that does not wait is
-        # never overdue, however wrong our clock is.
+        # A broker answers a request that has expired by its own clock with nothing. A request that does not
+        # wait must never expire, however wrong the local clock is.
         margin = 0 if request.wait_millis else CLOCK_MARGIN_MILLIS
         header = PopMessageRequestHeader(
             consumer_group=self._group,
@@ -119,7 +119,7 @@ class Popper:
         return PopStatus.FOUND, messages
 
     async def acknowledge(self, message: ReceivedMessage, topic: str) -> None:
-        """It is done with. Raises as `gateway.client.calls`, and `ValueError` for what was not popped."""
+        """Acknowledge a message. Raises as `gateway.client.calls`, and `ValueError` if it was not popped."""
         told = given(message, topic, self._group)
         header = AckMessageRequestHeader(
             consumer_group=self._group,
@@ -135,7 +135,7 @@ class Popper:
         )
 
     async def hide(self, message: ReceivedMessage, topic: str, millis: int) -> None:
-        """It comes again after so long; the message has its new receipt then. Raises as `acknowledge`."""
+        """Change a message's invisible time to `millis` and update its receipt. Raises as `acknowledge`."""
         told = given(message, topic, self._group)
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self._group,
@@ -154,7 +154,7 @@ class Popper:
 
 
 class PopQueue:
-    """A queue that is popped, as long as it is ours. `waiting`: messages that nothing was made of yet."""
+    """Queue that is popped while it is assigned. `waiting` counts messages that are not settled yet."""
 
     def __init__(self, now: int) -> None:
         self.waiting = 0
@@ -162,22 +162,22 @@ class PopQueue:
         self.popped_at = now
 
     def info(self) -> PopProcessQueueInfo:
-        """As an administrator is told."""
+        """Return the state for administrators."""
         return PopProcessQueueInfo(self.waiting, self.dropped, self.popped_at)
 
 
 class Consumption(Protocol):
-    """Who gives messages to the listener."""
+    """Interface that passes messages to the listener."""
 
     slots: Slots
 
     async def call(self, messages: Sequence[ReceivedMessage], context: Context) -> Consumed:
-        """What the listener makes of messages; it never fails."""
+        """Pass messages to the listener and return its outcome; never fails."""
         ...
 
 
 class Popping:
-    """All that one consumer pops."""
+    """POP consumption of one consumer."""
 
     def __init__(
         self, consumer: GroupConsumer, options: PushOptions, consumption: Consumption, times_max: int
@@ -196,7 +196,7 @@ class Popping:
         self.held: dict[MessageQueue, PopQueue] = {}
 
     def take_over(self, topic: str, wanted: Collection[MessageQueue]) -> bool:
-        """Give up queues of a topic and begin with others; whether anything changed."""
+        """Release and acquire queues of a topic. Returns True if anything changed."""
         now = self._consumer.client.steady.now()
         before = {queue: held for queue, held in self.held.items() if queue.topic == topic}
         self._drop(
@@ -211,11 +211,11 @@ class Popping:
         return before != {queue: held for queue, held in self.held.items() if queue.topic == topic}
 
     def keep(self, topics: Collection[str]) -> None:
-        """Give up what is of other topics."""
+        """Release the queues of all other topics."""
         self._drop(lambda queue, _: queue.topic not in topics)
 
     def infos(self) -> dict[MessageQueue, PopProcessQueueInfo]:
-        """As an administrator is told."""
+        """Return the state of all queues for administrators."""
         return {queue: held.info() for queue, held in self.held.items()}
 
     def _drop(self, is_to_go: Callable[[MessageQueue, PopQueue], bool]) -> None:
@@ -248,7 +248,7 @@ class Popping:
             return self._options.pull_time_delay_mills_when_exception
 
     async def _pop(self, queue: MessageQueue, held: PopQueue) -> int:
-        """Pop once; how long to rest then, in ms."""
+        """Pop once and return how long to pause afterwards, in ms."""
         on_failure = self._options.pull_time_delay_mills_when_exception
         subscribed = self._consumer.subscriptions.get(queue.topic)
         if subscribed is None:
@@ -259,7 +259,7 @@ class Popping:
             status, messages = await self._popper.pop(queue, subscribed, self._request)
         except ClientError as error:
             if not self._consumer.is_running:
-                return 0  # the pop that waited at the broker, ended by our leaving
+                return 0  # a parked pop that was ended by our closing
             log.info("a pop from %s failed: %s", queue, error)
             self._consumer.report_failure(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
@@ -286,7 +286,10 @@ class Popping:
     async def _consume(
         self, messages: list[ReceivedMessage], queue: MessageQueue, held: PopQueue, popped: int
     ) -> None:
-        """Give messages to the listener that came at a time (ms, ours: the broker's clock may be wrong)."""
+        """Pass messages to the listener; `popped` is their arrival in ms.
+
+        It is local time, because the broker's clock may be wrong.
+        """
         slots = self._consumption.slots
         await slots.enter()
         try:
@@ -307,12 +310,12 @@ class Popping:
             slots.leave()
 
     def _is_over(self, held: PopQueue, until: int) -> bool:
-        """Whether messages come again in any case."""
+        """Return True if the messages will be redelivered in any case."""
         return held.dropped or self._consumer.client.steady.now() >= until
 
     def _settle(self, messages: Sequence[ReceivedMessage], context: Context, outcome: Consumed) -> None:
         if outcome is Consumed.LEAVE:
-            return  # they come again when their time is over
+            return  # they are redelivered when their invisible time ends
         queue = context.queue
         done = 0 if outcome is Consumed.LATER else max(0, min(context.acked, len(messages)))
         for message in messages[:done]:

@@ -1,9 +1,8 @@
-"""The messages of one queue that were pulled and are not done with; pure, times in ms.
+"""Messages of one queue that were pulled but not yet consumed; no I/O, times in ms.
 
-Messages stand in the order of their offsets. What may be committed is the first offset that is not done with:
-everything before it is. Concurrent consumers `remove` what they have consumed, in any order. Ordered ones
-`take` from the front, and then `commit` what they took or `put_back`.
-Standard: `ProcessQueue`.
+Messages are ordered by offset. The offset that may be committed is that of the first unconsumed message.
+Concurrent consumers `remove` consumed messages in any order. Ordered consumers `take` messages from the
+front, and then `commit` them or `put_back`. RocketMQ: `ProcessQueue`.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.bodies import ProcessQueueInfo
 
 PULL_IDLE_MILLIS = 120_000
-"""A queue that was not pulled for so long has lost its way, and is begun anew."""
+"""A queue that was not pulled for this time is stuck, and is acquired again."""
 LOCK_LIVE_MILLIS = 30_000
-"""How long a broker's lock counts without being renewed."""
+"""Time after which a broker's lock expires unless renewed."""
 MEBIBYTE = 1024 * 1024
 
 
 class ProcessQueue:
-    """One queue, as long as it is ours. `dropped` says that it is not any more."""
+    """Queue assigned to this consumer. `dropped` is set when it no longer is."""
 
     def __init__(self, now: int) -> None:
         self._waiting: dict[int, ReceivedMessage] = {}
@@ -31,9 +30,9 @@ class ProcessQueue:
         """Bytes of the bodies of all messages."""
         self.dropped = False
         self.is_consuming = False
-        """Whether somebody consumes it in order, or has been told to."""
+        """True if ordered consumption of the queue is running or scheduled."""
         self.is_busy = False
-        """Whether an ordered listener is at work on it right now."""
+        """True while an ordered listener call is running."""
         self.is_locked = False
         self.locked_at = now
         self.try_unlock_times = 0
@@ -42,21 +41,21 @@ class ProcessQueue:
 
     @property
     def count(self) -> int:
-        """Messages that are not done with."""
+        """Number of unconsumed messages."""
         return len(self._waiting) + len(self._taken)
 
     @property
     def span(self) -> int:
-        """Offsets between the first and the last message that waits."""
+        """Difference between the offsets of the first and the last waiting message."""
         return next(reversed(self._waiting)) - next(iter(self._waiting)) if self._waiting else 0
 
     def put(self, messages: Sequence[ReceivedMessage]) -> bool:
-        """Messages have come; whether an ordered consumer must be told to begin."""
+        """Add pulled messages. Returns True if ordered consumption must be started."""
         waiting = self._waiting
         last = next(reversed(waiting), -1)
         offsets = [message.queue_offset for message in messages]
         if offsets and offsets[0] > last and offsets == list(range(offsets[0], offsets[0] + len(offsets))):
-            # As they come mostly: one behind the other, and behind those that are here.
+            # The usual case: consecutive offsets after those already here.
             waiting.update(zip(offsets, messages, strict=True))
             self.size += sum([len(message.body) for message in messages])
             self._highest = max(self._highest, offsets[-1])
@@ -84,15 +83,15 @@ class ProcessQueue:
             self._waiting = dict(sorted(waiting.items()))
 
     def has(self, message: ReceivedMessage) -> bool:
-        """Whether the message is here and not done with."""
+        """Return True if the message is here and waiting."""
         return message.queue_offset in self._waiting
 
     def first(self) -> ReceivedMessage | None:
-        """The message that has waited longest."""
+        """Return the waiting message with the lowest offset."""
         return next(iter(self._waiting.values()), None)
 
     def remove(self, messages: Iterable[ReceivedMessage], now: int) -> int:
-        """Messages are done with; the offset that may be committed, -1 when there was nothing here."""
+        """Remove consumed messages and return the offset that may be committed, -1 if the queue was empty."""
         self.consumed_at = now
         waiting = self._waiting
         if not waiting:
@@ -103,7 +102,7 @@ class ProcessQueue:
         return next(iter(waiting), self._highest + 1)
 
     def take(self, limit: int, now: int) -> list[ReceivedMessage]:
-        """Up to `limit` messages from the front, to be consumed in order; none ends the consuming."""
+        """Take up to `limit` messages from the front for ordered consumption; an empty result ends it."""
         self.consumed_at = now
         offsets = list(self._waiting)[:limit] if limit < len(self._waiting) else list(self._waiting)
         if not offsets:
@@ -113,7 +112,7 @@ class ProcessQueue:
         return [self._taken[offset] for offset in offsets]
 
     def commit(self) -> int:
-        """What was taken is done with; the offset that may be committed, -1 when nothing was taken."""
+        """Remove the taken messages and return the offset that may be committed, -1 if none were taken."""
         if not self._taken:
             return -1
         self.size -= sum(len(message.body) for message in self._taken.values())
@@ -122,7 +121,7 @@ class ProcessQueue:
         return last + 1
 
     def put_back(self, messages: Sequence[ReceivedMessage] | None = None) -> None:
-        """What was taken waits again: these messages, or all."""
+        """Return taken messages to the queue: the given ones, or all."""
         offsets = list(self._taken) if messages is None else [message.queue_offset for message in messages]
         for offset in offsets:
             message = self._taken.pop(offset, None)
@@ -131,27 +130,27 @@ class ProcessQueue:
         self._waiting = dict(sorted(self._waiting.items()))
 
     def clear(self) -> None:
-        """Forget all messages."""
+        """Remove all messages."""
         self._waiting.clear()
         self._taken.clear()
         self.size = 0
         self._highest = 0
 
     def is_pull_overdue(self, now: int) -> bool:
-        """Whether it was not pulled for too long."""
+        """Return True if the queue was not pulled for `PULL_IDLE_MILLIS`."""
         return now - self.pulled_at > PULL_IDLE_MILLIS
 
     def lock(self, now: int) -> None:
-        """The broker has said that the queue is ours."""
+        """Record that the broker has locked the queue for this client."""
         self.is_locked = True
         self.locked_at = now
 
     def has_lock(self, now: int) -> bool:
-        """Whether the broker's lock counts still."""
+        """Return True if the broker's lock has not expired."""
         return self.is_locked and now - self.locked_at <= LOCK_LIVE_MILLIS
 
     def info(self, commit_offset: int) -> ProcessQueueInfo:
-        """As an administrator is told."""
+        """Return the state for administrators."""
         waiting, taken = self._waiting, self._taken
         return ProcessQueueInfo(
             commit_offset=commit_offset,

@@ -1,9 +1,9 @@
-"""Sending messages: the core that Twisted programs use as it is, and the other faces are made of.
+"""Producer core, used directly by Twisted programs and wrapped by the other APIs.
 
-A send looks up the route (that of `TBW102` when the topic is new), takes the next queue in turn, and tries
-again on another broker when that fails, as often and as long as the settings allow. Every method gives a
-Deferred; see `gateway.client` for the blocking and the asyncio face.
-Standard: `DefaultMQProducer`, `DefaultMQProducerImpl`.
+A send looks up the route (that of `TBW102` for a new topic) and takes the next queue in round-robin order. If
+that fails, it retries on another broker, within the configured attempts and time. Every method returns a
+Deferred; see `gateway.client` for the blocking and asyncio APIs.
+RocketMQ: `DefaultMQProducer`, `DefaultMQProducerImpl`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ RESERVED_GROUP = "DEFAULT_PRODUCER"
 
 
 class Producer:
-    """A producer group of a client. `client` is shared with others if given, else the producer's own."""
+    """Producer group of a client. It uses `client` if given, else creates and owns one."""
 
     def __init__(
         self,
@@ -105,12 +105,11 @@ class Producer:
 
             self.spans = Spans(group, self.client.client_id, self.options)
 
-    # Its life
+    # Lifecycle
 
     @as_deferred
     async def start(self, topics: Iterable[str] = ()) -> None:
-        """Begin; routes of `topics` are looked up now, so that the first send need not. Raises `NotRunning`
-        when it was started before, or closed."""
+        """Start; look up the routes of `topics`. Raises `NotRunning` if it was started before, or closed."""
         if self._is_closed:
             raise NotRunning(f"the producer {self.group} was closed and cannot start again: make a new one")
         if self._is_running:
@@ -129,7 +128,7 @@ class Producer:
 
     @as_deferred
     async def close(self) -> None:
-        """Leave the brokers; harmless when that has been done. Sends that are under way fail."""
+        """Unregister from the brokers and stop. Idempotent. Sends in flight fail."""
         if not self._is_running:
             return
         self._is_running, self._is_closed = False, True
@@ -151,11 +150,12 @@ class Producer:
         timeout: float | None = None,
         tries: int | None = None,
     ) -> Deferred[SendResult]:
-        """Store a message; `timeout` in seconds for all tries together.
+        """Store a message; `timeout` in seconds for all attempts together.
 
-        With `queue`, or a `selector` that is given the queues, the message and the `argument`, it goes there
-        and is tried once. Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`,
-        `TimedOut`, `TooBusy`. After the last three, and `SendFailed`, it may have been stored all the same.
+        With `queue`, or with a `selector` called with the queues, the message and `argument`, the message
+        goes to that queue in a single attempt. `tries` is the number of retries, else the configured one.
+        Raises `BadArgument`, `NoRoute`, `SendFailed`, `BrokerError`, `Unreachable`, `TimedOut`, `TooBusy`.
+        The message may have been stored despite `SendFailed`, `Unreachable` or `TimedOut`.
         """
         try:
             self._check_running()
@@ -170,10 +170,9 @@ class Producer:
     def send_batch(
         self, messages: Sequence[Message], *, queue: MessageQueue | None = None, timeout: float | None = None
     ) -> Deferred[list[SendResult]]:
-        """Store messages of one topic together, in as many batches as their size asks for, one after the
-        other.
+        """Store messages of one topic in batches, as many as their size requires, one after the other.
 
-        Raises as `send`; what came before the failure is stored.
+        Raises as `send`; batches before the failed one are stored.
         """
         try:
             self._check_running()
@@ -198,8 +197,10 @@ class Producer:
         selector: Selector | None = None,
         argument: Any = None,
     ) -> None:
-        """Send a message and do not wait; it is never known whether it was stored. Raises `BadArgument`,
-        `NoRoute`, `NoBroker`."""
+        """Send a message without waiting for an answer, so it is unknown whether it was stored.
+
+        Raises `BadArgument`, `NoRoute`, `NoBroker`.
+        """
         self._check_running()
         check_send(message, queue, selector, argument)
 
@@ -218,8 +219,10 @@ class Producer:
 
     @as_deferred
     async def recall(self, topic: str, handle: str) -> str:
-        """Take back a message with a timer that was not delivered yet; its id. `handle` is from its
-        `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`."""
+        """Recall a delayed message that was not delivered yet and return its id.
+
+        `handle` is from its `SendResult`. Raises `BadArgument`, `NoRoute`, `BrokerError`, `Unreachable`.
+        """
         self._check_running()
         check_topic(arguments.text("topic", topic))
         if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
@@ -254,16 +257,13 @@ class Producer:
         argument: Any = None,
         timeout: float | None = None,
     ) -> ReceivedMessage:
-        """Send a message and wait for its consumer's reply; `timeout` in seconds for both.
-
-        Raises `ReplyTimedOut`, and what `send` raises.
-        """
+        """Send and await a reply; `timeout` in seconds for both. Raises `ReplyTimedOut`, and as `send`."""
         self._check_running()
         check_send(message, queue, selector, argument)
         topic = with_namespace(self.options.namespace, message.topic)
         limit = self._limit(timeout)
         if self.client.routes.route(topic) is None:
-            # Brokers bring replies to connections on which they have heard of us.
+            # Brokers send replies on connections on which they have received a heartbeat.
             await self._info(topic)
             await self.client.heartbeat()
         reply = self.client.requests.begin(message, limit)
@@ -278,20 +278,20 @@ class Producer:
 
     @as_deferred
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues that a topic can be sent to. Raises `NoRoute`."""
+        """Return the queues of a topic that messages can be sent to. Raises `NoRoute`."""
         self._check_running()
         check_topic(arguments.text("topic", topic))
         info = await self._info(with_namespace(self.options.namespace, topic))
         return [self._shown(queue) for queue in info.queues]
 
-    # What the client wants of a member
+    # Interface of members of a client
 
     def topics(self) -> list[str]:
-        """What it sends to."""
+        """Return the topics that were sent to."""
         return list(self._infos)
 
     def route_known(self, topic: str, route: TopicRouteData) -> None:
-        """Take the queues over; turns go on where they were."""
+        """Update the queues of a topic; the round-robin order continues."""
         queues = tuple(queues_to_send(topic, route))
         before = self._infos.get(topic)
         if before is not None and before.queues != queues:
@@ -300,10 +300,10 @@ class Producer:
     def check_transaction(
         self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
     ) -> None:
-        """A producer without transactions has nothing to say."""
+        """Log the check, because a producer without transactions cannot answer it."""
         log.warning("%s asks for a transaction of %s, which has no listener", address, self.group)
 
-    # The way of a send
+    # Processing of a send
 
     def _send(
         self,
@@ -366,7 +366,7 @@ class Producer:
         return await self._tries.send(prepared, timeout, queue=chosen)
 
     async def _info(self, topic: str) -> PublishInfo:
-        """The queues of a topic; those that it will have, if it is new. Raises `NoRoute`."""
+        """Return the queues of a topic, those it will have if it is new. Raises `NoRoute`."""
         info = self._infos.get(topic)
         if info is not None and info.queues:
             return info
@@ -414,7 +414,7 @@ class Producer:
             raise NotRunning(f"the producer {self.group} is not running: {remedy}")
 
     def _detect(self) -> None:
-        """Look at brokers that failed. Standard: `MQClientInstance.detect` through the fault table."""
+        """Probe failed brokers. RocketMQ: `MQClientInstance.detect` through the fault table."""
         for name in self.faults.due(self.client.steady.now()):
             address = self.client.routes.master(name)
             if address is None:
@@ -439,7 +439,7 @@ def _has_broker(info: PublishInfo, broker: str) -> bool:
 
 
 def traced(client: Client, options: ClientOptions, environment: Environment, group: str) -> Tracer:
-    """What records the sends or the consumption of a group, over a producer of its own."""
+    """Return the tracer of a producer or consumer group, which sends with a producer of its own."""
     name = group_of_traces(group)
     return Tracer(
         client,

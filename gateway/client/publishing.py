@@ -1,4 +1,4 @@
-"""The queues of a topic that a producer sends to, in turn; pure. Standard: `TopicPublishInfo`."""
+"""Queues of a topic to send to, in round-robin order; no I/O. RocketMQ: `TopicPublishInfo`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Condition = Callable[[MessageQueue], bool]
 
 
 class PublishInfo:
-    """Queues, and whose turn it is. `start` is where the turns begin: producers should not begin alike."""
+    """Queues in round-robin order from `start`, which should differ between producers."""
 
     def __init__(self, queues: Sequence[MessageQueue], start: int) -> None:
         self.queues = tuple(queues)
         self._turn = start
 
     def choose(self, *conditions: Condition) -> MessageQueue | None:
-        """The next queue in turn that meets all conditions; None when none does."""
+        """Return the next queue that meets all conditions; None if no queue does."""
         queues = self.queues
         for _ in range(len(queues)):
             self._turn += 1
@@ -27,10 +27,10 @@ class PublishInfo:
         return None
 
     def restart(self, turn: int) -> None:
-        """Go on somewhere else."""
+        """Continue the round-robin order elsewhere."""
         self._turn = turn
 
     @property
     def turn(self) -> int:
-        """Where the turns are; a new `PublishInfo` of the same topic begins there."""
+        """Position in the round-robin order; a new `PublishInfo` of the topic starts there."""
         return self._turn

@@ -1,6 +1,6 @@
-"""A pull consumer: its user says what to read, from which queue and offset, and keeps the offsets.
+"""Pull consumer: the program chooses queues and offsets to read, and keeps track of the offsets.
 
-It belongs to a group only in that offsets are committed under its name. Standard: `DefaultMQPullConsumer`.
+It uses its group only to commit offsets. RocketMQ: `DefaultMQPullConsumer`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, Message
 
 
 class PullConsumer(GroupConsumer):
-    """A consumer that pulls when it is told."""
+    """Consumer that pulls on request."""
 
     consume_type = "CONSUME_ACTIVELY"
 
@@ -40,18 +40,18 @@ class PullConsumer(GroupConsumer):
 
     @as_deferred
     async def start(self) -> None:
-        """Begin. Raises `BadArgument`, `Unreachable`."""
+        """Start. Raises `BadArgument`, `Unreachable`."""
         await self._join()
 
     @as_deferred
     async def close(self) -> None:
-        """Commit what was updated, and leave."""
+        """Commit the updated offsets and leave the group."""
         if self.is_running:
             await self._part()
 
     @as_deferred
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """The queues of a topic that can be read. Raises `NoRoute`, `Unreachable`."""
+        """Return the readable queues of a topic, sorted. Raises `NoRoute`, `Unreachable`."""
         self._check_running()
         full = with_namespace(self.settings.namespace, arguments.text("topic", topic))
         await self.client.update_route(full)
@@ -72,8 +72,7 @@ class PullConsumer(GroupConsumer):
         *,
         wait: bool = False,
     ) -> PullResult:
-        """At most `count` messages from `offset` on. With `wait`, the broker waits for some if there are
-        none.
+        """Pull at most `count` messages from `offset`; with `wait`, the broker waits if there are none.
 
         Raises `BadArgument`, `BrokerError`, `Unreachable`, `TimedOut`.
         """
@@ -101,20 +100,22 @@ class PullConsumer(GroupConsumer):
 
     @as_deferred
     async def max_offset(self, queue: MessageQueue) -> int:
-        """The offset that the next message of a queue will have."""
+        """Return the maximum offset of a queue: that of its next message."""
         self._check_running()
         return await self.client.calls.max_offset(self._full(queue))
 
     @as_deferred
     async def min_offset(self, queue: MessageQueue) -> int:
-        """The offset of the oldest message of a queue."""
+        """Return the offset of the oldest message of a queue."""
         self._check_running()
         return await self.client.calls.min_offset(self._full(queue))
 
     @as_deferred
     async def search_offset(self, queue: MessageQueue, timestamp: int | datetime) -> int:
-        """The offset of the first message stored at a time (ms since the epoch, or an aware datetime) or
-        later."""
+        """Return the offset of the first message stored at a time or later.
+
+        `timestamp` is in ms since the epoch, or an aware datetime.
+        """
         self._check_running()
         millis = arguments.search_millis("timestamp", timestamp)
         return await self.client.calls.search_offset(self._full(queue), millis)
@@ -127,7 +128,7 @@ class PullConsumer(GroupConsumer):
 
     @as_deferred
     async def commit(self, queue: MessageQueue, offset: int) -> None:
-        """The group has consumed a queue up to here; the broker has answered when this is done."""
+        """Commit the group's offset of a queue and wait for the broker's answer."""
         self._check_running()
         queue = self._full(queue)
         arguments.whole("offset", offset)
@@ -136,7 +137,7 @@ class PullConsumer(GroupConsumer):
 
     @as_deferred
     async def view(self, topic: str, offset_message_id: str) -> ReceivedMessage:
-        """The message that lies where its id says."""
+        """Return the message at the position encoded in its id."""
         self._check_running()
         message = await self.client.calls.view(
             with_namespace(self.settings.namespace, arguments.text("topic", topic)),
@@ -146,11 +147,11 @@ class PullConsumer(GroupConsumer):
         return message
 
     async def rebalance(self) -> bool:
-        """It has no queues of its own."""
+        """Return True, because no queues are allocated to a pull consumer."""
         return True
 
     async def commit_offsets(self, *, wait: bool = False) -> None:
-        """Offsets are committed when they are told."""
+        """Do nothing, because `commit` stores offsets at once."""
 
     def _begin(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
         raise AssertionError("a pull consumer is given no queues")
@@ -158,7 +159,7 @@ class PullConsumer(GroupConsumer):
     async def consume_directly(
         self, message: ReceivedMessage, broker_name: str
     ) -> ConsumeMessageDirectlyResult:
-        """It has no listener."""
+        """Return an empty result, because this consumer has no listener."""
         return ConsumeMessageDirectlyResult(consume_result="CR_RETURN_NULL", remark="it has no listener")
 
     def _full(self, queue: MessageQueue) -> MessageQueue:

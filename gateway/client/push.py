@@ -1,8 +1,8 @@
-"""A push consumer: pulls by itself, and gives what comes to a listener.
+"""Push consumer: prefetches messages and passes them to a listener.
 
-A queue is pulled again as soon as an answer is there; the broker holds a pull until something comes. Nothing
-is pulled while too much waits here: messages, bytes, or offsets between the first and the last.
-Standard: `DefaultMQPushConsumerImpl`.
+A queue is pulled again as soon as an answer arrives; the broker parks a pull until messages arrive. Pulling
+pauses while too much is buffered: messages, bytes, or the offset span from the first message to the last.
+RocketMQ: `DefaultMQPushConsumerImpl`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,13 @@ from mqgateway.gateway.codec.codes import ResponseCode
 log = logging.getLogger(__name__)
 
 UNLOCK_DELAY_MILLIS = 20_000
-"""After which an ordered queue is given up although its listener is still at work."""
+"""Time after which an ordered queue is released although its listener is still running."""
 RECONSUME_TIMES = 16
 POP = "POP"
 
 
 class Line:
-    """A queue that is being pulled. `is_sure` says that an ordered queue's offset was asked for since the
-    lock is ours."""
+    """Queue being pulled. `is_sure`: the offset of an ordered queue was fetched since it was locked."""
 
     def __init__(self, queue: MessageQueue, process: ProcessQueue, offset: int) -> None:
         self.queue = queue
@@ -63,7 +62,7 @@ class Line:
 
 
 class PushConsumer(GroupConsumer):
-    """A consumer whose listener is called with what comes. `is_ordered`: each queue in order."""
+    """Consumer that calls a listener with messages. With `is_ordered`, each queue is consumed in order."""
 
     settings: PushOptions
     hands_back = True
@@ -103,7 +102,7 @@ class PushConsumer(GroupConsumer):
         self._returns = Returns(self, environment, times_max)
         make: Callable[..., Concurrent | Ordered] = Ordered if is_ordered else Concurrent
         self.listeners_max = options.consume_thread_max
-        """Calls of the listener at once."""
+        """Maximum number of concurrent listener calls."""
         self._consumption = make(self, options, listener, self._returns)
         self._popping: Popping | None = None
         if isinstance(self._consumption, Concurrent) and not (
@@ -111,12 +110,11 @@ class PushConsumer(GroupConsumer):
         ):
             self._popping = Popping(self, options, self._consumption, times_max)
 
-    # Its life
+    # Lifecycle
 
     @as_deferred
     async def start(self) -> None:
-        """Begin to consume. Raises `BadArgument`, also without any subscription, `Unreachable`,
-        `BrokerError`."""
+        """Start consuming. Raises `BadArgument`, also without subscriptions, `Unreachable`, `BrokerError`."""
         if not (self.subscriptions or self.is_closed):
             raise BadArgument(f"the consumer {self.group} has no subscription: subscribe to a topic first")
         await self._join()
@@ -127,14 +125,14 @@ class PushConsumer(GroupConsumer):
 
     @as_deferred
     async def close(self) -> None:
-        """Stop: nothing more is given to the listener, what was consumed is committed, the group is left.
+        """Stop calling the listener, commit the consumed offsets and leave the group.
 
-        Listeners at work are given the time that is configured.
+        Running listener calls get the configured time to end.
         """
         if not self.is_running:
             return
         self.is_paused = True
-        self._consumption.slots.is_closed = True  # what has not begun goes to the next member
+        self._consumption.slots.is_closed = True  # batches not started yet go to the next owner
         patience = self.settings.await_termination_millis_when_shutdown / 1000
         if patience:
             idle = self._consumption.slots.idle()
@@ -147,20 +145,19 @@ class PushConsumer(GroupConsumer):
 
     @as_deferred
     async def subscribe(self, topic: Topics, wanted: str | Sql = "*") -> None:
-        """Want messages of a topic, or of several: all, those with one of the tags (`"a || b"`), or by an
-        expression."""
+        """Subscribe to topics: to all messages, to tags (`"a || b"`), or with an SQL92 expression."""
         await self._subscribe_now(topic, wanted)
 
     def unsubscribe(self, topic: Topics) -> None:
-        """Want no more of a topic, or of several."""
+        """Remove the subscription to one or more topics."""
         self._unsubscribe(topic)
 
     def suspend(self) -> None:
-        """Pull nothing more until `resume`; what was pulled is consumed."""
+        """Stop pulling until `resume`; messages already pulled are consumed."""
         self.is_paused = True
 
     def resume(self) -> None:
-        """Continue to pull."""
+        """Continue pulling."""
         self.is_paused = False
         self.client.rebalance_soon()
 
@@ -196,7 +193,7 @@ class PushConsumer(GroupConsumer):
         }
 
     def _want_what_was_popped(self, topic: str, is_wanted: bool) -> None:
-        """A group that pulls now gets what it popped before and did not acknowledge."""
+        """Subscribe a group that now pulls to the retry topic of its unacknowledged pops."""
         if not is_wanted:
             self.subscriptions.pop(topic, None)
         elif topic not in self.subscriptions:
@@ -231,7 +228,7 @@ class PushConsumer(GroupConsumer):
                 await pause(rest / 1000)
 
     def _rest(self, line: Line) -> int | None:
-        """How long nothing may be pulled, in ms; None when something may. Pure."""
+        """Return how long to pause before the next pull, in ms; None if pulling is allowed. No I/O."""
         process, options = line.process, self.settings
         if self.is_paused:
             return PAUSED_MILLIS
@@ -248,7 +245,7 @@ class PushConsumer(GroupConsumer):
         return None
 
     def _share(self, for_topic: int, for_queue: int) -> int:
-        """What a queue may have: its share of what its topic may have, where that is configured."""
+        """Return the limit of one queue: its share of the topic's limit, if that is configured."""
         return for_queue if for_topic == -1 else max(1, for_topic // max(1, len(self.held)))
 
     async def _pull_safely(self, line: Line) -> int:
@@ -259,7 +256,7 @@ class PushConsumer(GroupConsumer):
             return self.settings.pull_time_delay_mills_when_exception
 
     async def _pull(self, line: Line) -> int:
-        """Pull once; how long to rest then, in ms."""
+        """Pull once and return how long to pause afterwards, in ms."""
         options = self.settings
         subscribed = self.subscriptions.get(line.queue.topic)
         if subscribed is None:
@@ -283,7 +280,7 @@ class PushConsumer(GroupConsumer):
             )
         except ClientError as error:
             if not self.is_running:
-                return 0  # the pull that waited at the broker, ended by our leaving
+                return 0  # a parked pull that was ended by our closing
             log.info("a pull from %s failed: %s", line.queue, error)
             self.report_failure(error)
             is_flow_control = isinstance(error, BrokerError) and error.code == ResponseCode.FLOW_CONTROL
@@ -312,7 +309,8 @@ class PushConsumer(GroupConsumer):
         return self.settings.pull_interval
 
     async def _begin_elsewhere(self, line: Line) -> None:
-        """The broker has nothing at this offset: commit the one it names, and begin anew there."""
+        """Commit and restart at the offset that the broker named, because the requested one does not
+        exist."""
         log.warning("%s does not have the requested offset; it continues at %d", line.queue, line.offset)
         line.process.dropped = True
         self.offsets.freeze(line.queue, line.offset)
@@ -322,16 +320,16 @@ class PushConsumer(GroupConsumer):
         self.offsets.remove(line.queue)
         self.client.rebalance_soon()
 
-    # What administrators want
+    # Administration
 
     async def consume_directly(
         self, message: ReceivedMessage, broker_name: str
     ) -> ConsumeMessageDirectlyResult:
-        """Consume one message now, because an administrator wants it."""
+        """Consume one message now, on an administrator's request."""
         return await self._consumption.directly(message, broker_name)
 
     async def running_info(self) -> ConsumerRunningInfo:
-        """Settings, subscriptions, queues and rates."""
+        """Return settings, subscriptions, queues and rates."""
         info = await super().running_info()
         if self._popping is not None:
             info.mq_pop_table = self._popping.infos()
@@ -340,7 +338,10 @@ class PushConsumer(GroupConsumer):
 
 
 def _fit_threads(options: PushOptions, given: Mapping[str, object]) -> None:
-    """Let the bound that was not given follow the one that was. Raises `BadArgument` for two that cross."""
+    """Adapt the thread bound that was not given to the one that was.
+
+    Raises `BadArgument` if both were given and min exceeds max.
+    """
     low, high = options.consume_thread_min, options.consume_thread_max
     if low <= high:
         return

@@ -1,7 +1,7 @@
-"""What a new division of a topic's queues means for one member; pure.
+"""Queue changes of one member after a reallocation of a topic's queues; no I/O.
 
-`share` asks the strategy; `changes` compares its answer with the queues the member has.
-Standard: `RebalanceImpl.rebalanceByTopic`, `updateProcessQueueTableInRebalance`.
+`share` calls the strategy; `changes` compares its result with the queues that the member holds.
+RocketMQ: `RebalanceImpl.rebalanceByTopic`, `updateProcessQueueTableInRebalance`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from mqgateway.gateway.codec.bodies import MessageQueue
 log = logging.getLogger(__name__)
 
 INTERVAL_SECONDS = 20.0
-"""Time between two divisions when nothing has happened."""
+"""Interval of regular rebalances."""
 INTERVAL_SECONDS_MIN = 1.0
-"""Divisions are at least so far apart; one that could not be carried out is tried again after this."""
+"""Minimum interval of rebalances, after which an incomplete one is retried."""
 LOCK_RETRY_SECONDS = 0.5
-"""After a queue could not be locked."""
+"""Delay after a queue could not be locked."""
 
 
 class Changes(NamedTuple):
-    """Queues to give up, and queues to begin with."""
+    """Queues to release and queues to acquire."""
 
     drop: list[MessageQueue]
     add: list[MessageQueue]
@@ -34,14 +34,14 @@ class Changes(NamedTuple):
 def share(
     strategy: Strategy, group: str, client_id: str, queues: Collection[MessageQueue], members: Collection[str]
 ) -> set[MessageQueue] | None:
-    """The queues of `client_id`; None when nothing can be said: the strategy failed.
+    """Return the queues of `client_id`; None if the strategy failed.
 
-    A client that the broker does not count among the members yet gets nothing.
+    The result is empty for a client that the broker does not list as a member yet.
     """
     if client_id not in members or not queues:
         return set()
     try:
-        # Java compares UTF-16 units.
+        # As in Java, which compares UTF-16 code units.
         ordered = sorted(members, key=lambda member: member.encode("utf-16-be", "surrogatepass"))
         return set(strategy.allocate(group, client_id, sorted(queues), ordered))
     except Exception:
@@ -52,9 +52,9 @@ def share(
 def changes(
     topic: str, wanted: Collection[MessageQueue], held: Mapping[MessageQueue, ProcessQueue], now: int
 ) -> Changes:
-    """From the queues that are held to those that are wanted; both in order.
+    """Compare held with allocated queues; both results are sorted.
 
-    A queue that is kept but was not pulled for too long is dropped too, and begun anew at once.
+    A kept queue that was not pulled for too long is released too, and acquired again at once.
     """
     drop = [
         queue

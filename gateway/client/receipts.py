@@ -1,8 +1,8 @@
-"""What popped messages are acknowledged with: pure.
+"""Receipts that acknowledge popped messages; no I/O.
 
-A pop's answer says for each queue where its check point starts; the receipt of a message is put together from
-that, and kept in its property POP_CK. Messages that come again have it already. Standard: `ExtraInfoUtil`,
-`MQClientAPIImpl.processPopResponse`.
+The answer to a pop contains the start of the checkpoint of each queue. The receipt of a message is derived
+from it and kept in the message's property POP_CK. Redelivered messages already have one.
+RocketMQ: `ExtraInfoUtil`, `MQClientAPIImpl.processPopResponse`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.headers import ChangeInvisibleTimeResponseHeader, PopMessageResponseHeader
 
 DELAY_SECONDS = (10, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
-"""After which a message comes again that was refused once, twice, ..."""
+"""Back-off before redelivery after the first rejection, the second, and so on."""
 _FIELDS = 8
 
 
 class Given(NamedTuple):
-    """What the receipt of a message says; `topic` is where the message lies."""
+    """Content of a receipt; `topic` is the topic in which the message is stored."""
 
     topic: str
     broker_name: str
     queue_id: int
     offset: int
     invisible_time: int
-    """For how long, in ms, nobody else gets the message."""
+    """Time, in ms, for which no other consumer gets the message."""
     text: str
 
 
 def stamp(
     messages: Iterable[ReceivedMessage], topic: str, broker: str, told: PopMessageResponseHeader
 ) -> None:
-    """Give messages of a pop their receipts, and the topic that was asked for."""
+    """Set the receipts of popped messages, and their topic to the requested one."""
     starts = dict(_starts(told.start_offset_info or ""))
     counts = _counts(told.order_count_info or "")
     firsts: dict[tuple[str, int], int] = {}
@@ -56,7 +56,7 @@ def stamp(
 
 
 def given(message: ReceivedMessage, topic: str, group: str) -> Given:
-    """What the receipt of a message says that was popped from a topic. Raises `ValueError`."""
+    """Return the receipt of a message popped from a topic. Raises `ValueError` for an invalid one."""
     text = message.properties.get(PROPERTY_POP_CK, "")
     receipt, fields = Receipt.parse(text), text.split(" ")
     if len(fields) < _FIELDS:
@@ -66,9 +66,9 @@ def given(message: ReceivedMessage, topic: str, group: str) -> Given:
 
 
 def restamp(message: ReceivedMessage, told: Given, answer: ChangeInvisibleTimeResponseHeader) -> None:
-    """Give a message the receipt of its new invisible time; the one before counts no more.
+    """Set the receipt for a changed invisible time; the previous one becomes invalid.
 
-    Standard: `MQClientAPIImpl.changeInvisibleTimeAsync`.
+    RocketMQ: `MQClientAPIImpl.changeInvisibleTimeAsync`.
     """
     receipt = Receipt(
         told.offset,
@@ -82,10 +82,10 @@ def restamp(message: ReceivedMessage, told: Given, answer: ChangeInvisibleTimeRe
 
 
 def pause(message: ReceivedMessage, level: int, times_max: int, now: int) -> int | None:
-    """How long a message that was refused stays invisible, in seconds; None when it is to be given up.
+    """Return how long a rejected message stays invisible, in seconds; None to give it up.
 
-    `level` is the listener's wish, 0 for a time that grows. Who was refused too often is given up when it is
-    old, and rests longer the older it is until then.
+    `level` is the delay level that the listener set, 0 for a growing delay. A message that was rejected too
+    often is given up when it is old. Until then its delay grows with its age.
     """
     if message.reconsume_times >= times_max:
         age = (now - message.born_timestamp) / 1000
@@ -105,6 +105,6 @@ def _starts(text: str) -> Iterable[tuple[tuple[str, int], int]]:
 
 
 def _counts(text: str) -> dict[tuple[str, str], int]:
-    """How often messages of an ordered pop were handed out before: by queue, and by `qo{queue}%{offset}`."""
+    """Return the delivery counts of an ordered pop by queue, and by `qo{queue}%{offset}`."""
     several = (one.split(" ") for one in text.split(";"))
     return {(fields[0], fields[1]): int(fields[2]) for fields in several if len(fields) == 3}

@@ -1,8 +1,8 @@
-"""Requests that wait for the reply of a consumer: a message there, a message back.
+"""Request-reply messaging: a message to a consumer and its reply.
 
-The requester marks its message with a number of its own, its client id and how long it waits; whoever
-consumes it sends a reply with the same marks, which the broker brings to the connection of the client id.
-Standard: `RequestFutureHolder`, `ClientRemotingProcessor.receiveReplyMessage`.
+The requester marks its message with a correlation id, its client id and its timeout. The consumer sends a
+reply with the same marks, which the broker forwards to the connection of the client id.
+RocketMQ: `RequestFutureHolder`, `ClientRemotingProcessor.receiveReplyMessage`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROPERTY_ARRIVE_TIME = "ARRIVE_TIME"
 
 
 class Requests:
-    """Those of one client that wait for a reply, by their number."""
+    """Pending requests of one client by correlation id."""
 
     def __init__(self, schedule: Schedule, client_id: str) -> None:
         self._schedule = schedule
@@ -36,8 +36,10 @@ class Requests:
         return len(self._waiting)
 
     def begin(self, message: Message, timeout: float) -> Deferred[ReceivedMessage]:
-        """Mark a message that is about to be sent; the Deferred is its reply, or fails with `ReplyTimedOut`
-        after `timeout` seconds."""
+        """Mark a message that is about to be sent and return its reply.
+
+        The Deferred fails with `ReplyTimedOut` after `timeout` seconds.
+        """
         number = str(uuid.uuid4())
         message.put(PROPERTY_CORRELATION_ID, number)
         message.put(PROPERTY_REPLY_TO_CLIENT, self._client_id)
@@ -60,11 +62,11 @@ class Requests:
         return reply.addBoth(over)
 
     def drop(self, message: Message) -> None:
-        """The message could not be sent: nobody will reply."""
+        """Forget a request whose message could not be sent."""
         self._waiting.pop(message.properties.get(PROPERTY_CORRELATION_ID, ""), None)
 
     def take(self, header: ReplyMessageRequestHeader, body: bytes, now: int) -> None:
-        """A reply has come. Raises `ClientError` when it cannot be read."""
+        """Deliver a reply. Raises `ClientError` if it is malformed."""
         message = _read(header, body, now)
         number = message.properties.get(PROPERTY_CORRELATION_ID, "")
         waiting = self._waiting.pop(number, None)
@@ -74,7 +76,7 @@ class Requests:
             waiting.callback(message)
 
     def close(self) -> None:
-        """Nothing will come any more."""
+        """Fail all pending requests."""
         waiting, self._waiting = self._waiting, {}
         for reply in waiting.values():
             reply.errback(ReplyTimedOut("the client was closed"))
@@ -102,7 +104,7 @@ def _read(header: ReplyMessageRequestHeader, body: bytes, now: int) -> ReceivedM
 
 
 def _host(text: str) -> bytes:
-    """`ip:port`, with or without a slash before it as Java prints addresses."""
+    """Parse `ip:port`, with or without a leading slash as Java prints addresses."""
     ip, _, port = text.rpartition("/")[2].rpartition(":")
     try:
         return pack_host(ip.strip("[]"), int(port))

@@ -1,9 +1,8 @@
-"""Who has which topic, as far as this client was told; pure.
+"""Known routes of topics; no I/O.
 
-`RouteTable` keeps the last route of each topic and the addresses of all brokers that occur in one. What is
-derived of a route are the queues that can be sent to and those that can be read.
-Standard: `MQClientInstance` (`topicRouteData2TopicPublishInfo`, `findBrokerAddressIn*`,
-`cleanOfflineBroker`).
+`RouteTable` keeps the last route of each topic and the addresses of all brokers in them. The queues to send
+to and to read from are derived from a route. RocketMQ: `MQClientInstance` (`topicRouteData2TopicPublishInfo`,
+`findBrokerAddressIn*`, `cleanOfflineBroker`).
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ WRITABLE: Final = 2
 
 
 class Endpoint(NamedTuple):
-    """One broker of a group."""
+    """Address of a broker."""
 
     address: str
     is_slave: bool
 
 
 class Member(NamedTuple):
-    """One broker that is known."""
+    """Known broker."""
 
     broker_name: str
     broker_id: int
@@ -44,11 +43,11 @@ class RouteTable:
         self._addresses: dict[str, dict[int, str]] = {}
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The last route of a topic."""
+        """Return the last route of a topic."""
         return self._routes.get(topic)
 
     def update(self, topic: str, route: TopicRouteData) -> bool:
-        """Take a route over; whether it says anything new."""
+        """Store a route. Returns True if it differs from the previous one."""
         route = _in_order(route)
         for broker in route.broker_datas:
             self._addresses[broker.broker_name] = dict(broker.broker_addrs)
@@ -58,11 +57,11 @@ class RouteTable:
         return True
 
     def forget(self, topic: str) -> None:
-        """Drop the route of a topic; addresses stay until `forget_absent`."""
+        """Remove the route of a topic; addresses stay until `forget_absent`."""
         self._routes.pop(topic, None)
 
     def forget_absent(self) -> None:
-        """Drop every address that is in no route any more."""
+        """Remove the addresses that are no longer in any route."""
         present = {
             address
             for route in self._routes.values()
@@ -77,17 +76,20 @@ class RouteTable:
                 del self._addresses[name]
 
     def members(self) -> Iterator[Member]:
-        """Every broker that is known."""
+        """Yield every known broker."""
         for name, known in list(self._addresses.items()):
             for number, address in sorted(known.items()):
                 yield Member(name, number, address)
 
     def master(self, broker_name: str) -> str | None:
-        """Where a group's master is; only masters can be sent to."""
+        """Return the master's address of a broker group; only masters accept messages."""
         return self._addresses.get(broker_name, {}).get(MASTER)
 
     def reader(self, broker_name: str, broker_id: int = MASTER, only_this: bool = False) -> Endpoint | None:
-        """Whom to read from: the one with this id, for a slave the next one too, else any of the group."""
+        """Return the broker to read from.
+
+        It is the one with this id, for a slave also the next id, else any of the group.
+        """
         known = self._addresses.get(broker_name)
         if not known:
             return None
@@ -100,7 +102,7 @@ class RouteTable:
         return None
 
     def anybody(self, topic: str, random: Random) -> str | None:
-        """Some broker of a topic, masters first; for questions that any of them can answer."""
+        """Return any broker of a topic, preferably a master, for requests that each of them can answer."""
         route = self._routes.get(topic)
         brokers = [broker for broker in route.broker_datas if broker.broker_addrs] if route else []
         if not brokers:
@@ -110,8 +112,10 @@ class RouteTable:
 
 
 def queues_to_send(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """The queues that can be sent to, in the order of the standard: what an ordered topic's configuration
-    says, else those of brokers by name that may be written and have a master.
+    """Return the queues to send to, in RocketMQ's order.
+
+    They are those of an ordered topic's configuration, else those of the writable brokers with a master, by
+    name.
     """
     if route.order_topic_conf:
         return list(_ordered_queues(topic, route.order_topic_conf))
@@ -125,7 +129,7 @@ def queues_to_send(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 
 
 def queues_to_read(topic: str, route: TopicRouteData) -> set[MessageQueue]:
-    """The queues that can be read."""
+    """Return the readable queues."""
     return {
         MessageQueue(topic, queues.broker_name, number)
         for queues in route.queue_datas
@@ -135,8 +139,9 @@ def queues_to_read(topic: str, route: TopicRouteData) -> set[MessageQueue]:
 
 
 def as_new_topic(route: TopicRouteData, queue_nums: int) -> TopicRouteData:
-    """The route of the topic that new ones are copied from, as that of a new one: it will have at most
-    `queue_nums` queues on each broker.
+    """Derive the route of a new topic from that of its template.
+
+    It has at most `queue_nums` queues on each broker.
     """
     queue_datas = []
     for queues in route.queue_datas:
@@ -146,7 +151,7 @@ def as_new_topic(route: TopicRouteData, queue_nums: int) -> TopicRouteData:
 
 
 def _ordered_queues(topic: str, configuration: str) -> Iterator[MessageQueue]:
-    """`broker-a:4;broker-b:2`; parts that cannot be read count for nothing."""
+    """Parse `broker-a:4;broker-b:2`; malformed parts are ignored."""
     for part in configuration.split(";"):
         name, _, count = part.partition(":")
         if name and count.isascii() and count.isdigit():
@@ -155,7 +160,7 @@ def _ordered_queues(topic: str, configuration: str) -> Iterator[MessageQueue]:
 
 
 def _in_order(route: TopicRouteData) -> TopicRouteData:
-    """The same route with everything sorted, so that equal ones are equal."""
+    """Return the route with sorted content, so that equal routes compare equal."""
     return replace(
         route,
         queue_datas=sorted(route.queue_datas, key=lambda one: one.broker_name),

@@ -1,7 +1,7 @@
-"""What a consumer did lately, by topic: rates a second and mean times, over the last minute; pure.
+"""Consumer statistics by topic: rates a second and mean times over the last minute; no I/O.
 
-`tick` is called every 10 s and keeps a sample; failures are counted over an hour.
-Standard: `ConsumerStatsManager`, `StatsItem`.
+`tick` is called every 10 s and keeps a sample. Failures are counted over an hour.
+RocketMQ: `ConsumerStatsManager`, `StatsItem`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ConsumerStats:
         self._topics: dict[str, _Topic] = {}
 
     def pulled(self, topic: str, millis: int, count: int, now: int) -> None:
-        """A pull took so long and brought so many messages."""
+        """Record a pull that took `millis` and returned `count` messages."""
         known = self._of(topic, now)
         sums = known.sums
         known.sums = sums._replace(
@@ -50,7 +50,7 @@ class ConsumerStats:
         )
 
     def consumed(self, topic: str, millis: int, done: int, failed: int, now: int) -> None:
-        """A listener took so long; so many messages are done with, so many failed."""
+        """Record a listener call that took `millis`, with its consumed and failed messages."""
         known = self._of(topic, now)
         sums = known.sums
         known.sums = sums._replace(
@@ -61,14 +61,14 @@ class ConsumerStats:
         )
 
     def tick(self, now: int) -> None:
-        """Keep a sample, and forget those older than an hour."""
+        """Keep a sample and drop those older than an hour."""
         for known in self._topics.values():
             known.samples.append(known.sums._replace(at=now))
             while len(known.samples) > 2 and known.samples[1].at <= now - HOUR_MILLIS:
                 known.samples.popleft()
 
     def status(self, topic: str, now: int) -> ConsumeStatus:
-        """As an administrator is told."""
+        """Return the statistics of a topic for administrators."""
         known = self._topics.get(topic)
         if known is None:
             return ConsumeStatus()

@@ -1,7 +1,7 @@
-"""A message as it goes to a broker: checked, given its id, compressed; pure, times in ms since the epoch.
+"""Preparation of messages for sending: checks, ids, compression; no I/O, times in ms since the epoch.
 
-What is prepared here once is sent as often as tries are needed. Standard:
-`DefaultMQProducerImpl.sendKernelImpl`, `Validators`, `MQClientAPIImpl.processSendResponse`.
+A message is prepared once for all attempts. RocketMQ: `DefaultMQProducerImpl.sendKernelImpl`, `Validators`,
+`MQClientAPIImpl.processSendResponse`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STATUS: Final = {
     ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
     ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
 }
-"""Answers with which a message is stored."""
+"""Response codes of stored messages."""
 
 RETRIABLE: Final = frozenset(
     {
@@ -57,12 +57,12 @@ RETRIABLE: Final = frozenset(
         ResponseCode.GO_AWAY,
     }
 )
-"""Refusals after which another broker is tried. Standard: `DefaultMQProducer.retryResponseCodes`."""
+"""Refusals after which another broker is tried. RocketMQ: `DefaultMQProducer.retryResponseCodes`."""
 
 TOPICS_KEPT: Final = 4096
-"""Topics whose names need not be looked at again."""
+"""Number of topics whose validation is cached."""
 
-# Looking a member up in its enum costs as much as a whole check of a message.
+# Resolved once: access to an enum member costs as much as a whole check of a message.
 _SEND: Final = int(RequestCode.SEND_MESSAGE_V2)
 _SEND_REPLY: Final = int(RequestCode.SEND_REPLY_MESSAGE_V2)
 _SEND_BATCH: Final = int(RequestCode.SEND_BATCH_MESSAGE)
@@ -80,9 +80,9 @@ _TIMES_MAX: Final = _WIRE["max_reconsume_times"]
 
 
 class Prepared:
-    """What is the same in all tries: request code, body, and the header but for the queue.
+    """Parts that all attempts share: request code, body, and the header without the queue.
 
-    `origin` is what it was made of; of a batch, what stands for it in traces.
+    `origin` is the message; for a batch, a message that represents it in traces.
     """
 
     __slots__ = (
@@ -126,7 +126,10 @@ class Prepared:
         self.max_reconsume_times = max_reconsume_times
 
     def header(self, common: dict[str, str], queue: MessageQueue, now: int) -> dict[str, str]:
-        """The fields that send it to a queue; `common` are those of its topic, from `common_header`."""
+        """Return the header fields of a send to a queue.
+
+        `common` are those of its topic, from `common_header`.
+        """
         fields = common.copy()
         fields[_QUEUE_ID] = str(queue.queue_id)
         fields[_BORN] = str(now)
@@ -147,7 +150,7 @@ class Prepared:
     def result(
         self, answer: RemotingCommand, queue: MessageQueue, address: str, namespace: str
     ) -> SendResult:
-        """What an answer says. Raises `BrokerError` when the message is not stored."""
+        """Convert the answer of a send. Raises `BrokerError` if the message was not stored."""
         status = STATUS.get(answer.code)  # type: ignore[call-overload]
         if status is None:
             raise BrokerError(answer.code, answer.remark, address)
@@ -167,8 +170,10 @@ class Prepared:
 
 
 def common_header(group: str, topic: str, options: ProducerOptions) -> dict[str, str]:
-    """The fields that are the same in all sends of a group to a topic; the others are there as well, with
-    what they have in most sends."""
+    """Return the header fields shared by all sends of a group to a topic.
+
+    The other fields are included with the values that they have in most sends.
+    """
     return SendMessageRequestHeaderV2(
         producer_group=group,
         topic=topic,
@@ -187,9 +192,9 @@ def common_header(group: str, topic: str, options: ProducerOptions) -> dict[str,
 
 
 def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: int) -> Prepared:
-    """Check a message, give it an id if it has none, compress its body. Raises `BadArgument`.
+    """Check a message, assign an id if it has none, compress its body. Raises `BadArgument`.
 
-    The id stays with the message: sent again, it is known as the same.
+    The id stays with the message, so that a message sent again can be recognized.
     """
     check_message(message, options)
     properties = message.properties
@@ -210,7 +215,8 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
     times = 0
     times_max: int | None = None
     if topic.startswith(RETRY_PREFIX):
-        # What a consumer could not hand back otherwise; the broker reads the counts from the header.
+        # A message that a consumer could not send back otherwise; the broker reads the counts from the
+        # header.
         properties = dict(properties)
         times = int(properties.pop(PROPERTY_RECONSUME_TIME, "0"))
         text_max = properties.pop(PROPERTY_MAX_RECONSUME_TIMES, None)
@@ -220,7 +226,7 @@ def prepare(message: Message, options: ProducerOptions, ids: MessageIds, now: in
 
 
 def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
-    """Give messages ids that have none."""
+    """Assign ids to messages that have none."""
     keys = ids.keys(now)
     for message in messages:
         properties = message.properties
@@ -229,8 +235,10 @@ def give_ids(messages: Iterable[Message], ids: MessageIds, now: int) -> None:
 
 
 def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOptions) -> Prepared:
-    """The same for messages that go together and have ids, with the body that they have then; nothing of it
-    is compressed. Raises `BadArgument`."""
+    """Check a batch of messages that have ids, and prepare it with its encoded body, without compression.
+
+    Raises `BadArgument`.
+    """
     check_batch(messages)
     check_sendable(messages[0].topic)
     check_contents(messages, options)
@@ -251,20 +259,20 @@ def prepare_batch(messages: Sequence[Message], body: bytes, options: ProducerOpt
 
 
 def check_message(message: Message, options: ProducerOptions) -> None:
-    """Refuse what no broker takes. Raises `BadArgument`."""
+    """Check topic and content of a message. Raises `BadArgument`."""
     check_sendable(message.topic)
     check_contents((message,), options)
 
 
 def check_sendable(topic: str) -> None:
-    """Refuse a topic that nothing can be sent to. Raises `BadArgument`."""
+    """Check that messages can be sent to a topic. Raises `BadArgument`."""
     refusal = _topic_refusal(topic)
     if refusal is not None:
         raise BadArgument(refusal)
 
 
 def check_contents(messages: Sequence[Message], options: ProducerOptions) -> None:
-    """Refuse bodies or properties that no broker takes. Raises `BadArgument`."""
+    """Check bodies and properties of messages. Raises `BadArgument`."""
     size_max = options.max_message_size
     for message in messages:
         size = len(message.body)
@@ -279,21 +287,21 @@ def check_contents(messages: Sequence[Message], options: ProducerOptions) -> Non
 
 @lru_cache(TOPICS_KEPT)
 def _topic_refusal(topic: str) -> str | None:
-    """Why nothing can be sent to a topic."""
+    """Return the reason why messages cannot be sent to a topic, None if they can."""
     if topic in SEND_FORBIDDEN_TOPICS:
         return f"nothing may be sent to {topic}"
     return validate_topic(topic)
 
 
 def check_topic(topic: str) -> None:
-    """Refuse a name that cannot be that of a topic. Raises `BadArgument`."""
+    """Check the name of a topic. Raises `BadArgument`."""
     refusal = validate_topic(topic)
     if refusal is not None:
         raise BadArgument(f"topic={topic!r}: {refusal}")
 
 
 def check_group(group: str, reserved: str) -> None:
-    """Refuse a name that cannot be that of a group. Raises `BadArgument`."""
+    """Check the name of a group. Raises `BadArgument`."""
     refusal = validate_group(group)
     if refusal is not None:
         raise BadArgument(f"group={group!r}: {refusal}")

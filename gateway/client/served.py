@@ -1,16 +1,16 @@
-"""What brokers ask of clients.
+"""Requests that brokers send to clients.
 
-| code | what                                                                                       |
+| code | request                                                                                    |
 |------|--------------------------------------------------------------------------------------------|
-| 39   | what became of the half message in the body? Answered by a request of ours, later          |
-| 40   | the members of a group changed: share the queues anew                                      |
-| 220  | consume from other offsets                                                                 |
-| 221  | how far are queues consumed?                                                               |
-| 307  | what is a consumer doing?                                                                  |
+| 39   | check the transaction of the half message in the body; answered later by a request of ours |
+| 40   | the members of a group changed: rebalance                                                  |
+| 220  | reset consumed offsets                                                                     |
+| 221  | query consumed offsets                                                                     |
+| 307  | query the state of a consumer                                                              |
 | 309  | consume this message now                                                                   |
-| 326  | here is the reply to a request                                                             |
+| 326  | deliver the reply to a request                                                             |
 
-Standard: `ClientRemotingProcessor`.
+RocketMQ: `ClientRemotingProcessor`.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ log = logging.getLogger(__name__)
 
 
 class Asked(Protocol):
-    """What brokers can ask about: the client that these functions get as their context."""
+    """Interface of the client that these functions get as their context."""
 
     producers: dict[str, ProducerMember]
     consumers: dict[str, ConsumerMember]
     requests: Requests
 
     def rebalance_soon(self) -> None:
-        """Share the queues of all groups anew."""
+        """Schedule a rebalance of all groups."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Let something go on by itself."""
+        """Run a coroutine in the background."""
         ...
 
 
 def check_transaction(client: Asked, call: Call) -> Reply:
-    """39: the producer of the group is asked, and answers the address that the question came from."""
+    """Serve 39: pass the check to the group's producer, which answers to the address of the sender."""
     header = call.header
     assert isinstance(header, CheckTransactionStateRequestHeader)
     for message in read_messages(call.body, header.bname or ""):
@@ -76,13 +76,13 @@ def check_transaction(client: Asked, call: Call) -> Reply:
 
 
 def members_changed(client: Asked, call: Call) -> Reply:
-    """40: at once."""
+    """Serve 40: rebalance at once."""
     client.rebalance_soon()
     return NO_REPLY
 
 
 def reset_offsets(client: Asked, call: Call) -> Reply:
-    """220: the consumer stops, and goes on where it is told."""
+    """Serve 220: stop the consumer and continue from the given offsets."""
     header = call.header
     assert isinstance(header, ResetOffsetRequestHeader)
     consumer = client.consumers.get(header.group)
@@ -95,7 +95,7 @@ def reset_offsets(client: Asked, call: Call) -> Reply:
 
 
 def consumer_status(client: Asked, call: Call) -> Reply:
-    """221: offsets by queue; none of a group that is not ours."""
+    """Serve 221: return the offsets by queue; empty for a group that this client does not have."""
     header = call.header
     assert isinstance(header, GetConsumerStatusRequestHeader)
     consumer = client.consumers.get(header.group)
@@ -104,7 +104,7 @@ def consumer_status(client: Asked, call: Call) -> Reply:
 
 
 def running_info(client: Asked, call: Call) -> Deferred[Reply]:
-    """307: settings, queues, rates, and if wanted the stacks of all threads."""
+    """Serve 307: return settings, queues, rates, and on request the stacks of all threads."""
     header = call.header
     assert isinstance(header, GetConsumerRunningInfoRequestHeader)
 
@@ -121,7 +121,7 @@ def running_info(client: Asked, call: Call) -> Deferred[Reply]:
 
 
 def consume_directly(client: Asked, call: Call) -> Deferred[Reply]:
-    """309: what the listener makes of one message."""
+    """Serve 309: return the listener's outcome for one message."""
     header = call.header
     assert isinstance(header, ConsumeMessageDirectlyResultRequestHeader)
 
@@ -139,7 +139,7 @@ def consume_directly(client: Asked, call: Call) -> Deferred[Reply]:
 
 
 def take_reply(client: Asked, call: Call) -> Reply:
-    """326: whoever waits for the reply gets it."""
+    """Serve 326: deliver the reply to its pending request."""
     header = call.header
     assert isinstance(header, ReplyMessageRequestHeader)
     try:

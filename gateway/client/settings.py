@@ -1,7 +1,6 @@
-"""The settings of `gateway.client.options` as types of keyword arguments, so that a type checker finds what
-is misspelt.
+"""Settings of `gateway.client.options` as types, so that a type checker finds misspelt names.
 
-`options` says what each means, and checks them when the program runs; here are only names and types. A test
+`options` documents the settings and checks them at run time; this module has only names and types. A test
 keeps the two equal.
 """
 
@@ -15,7 +14,7 @@ from mqgateway.gateway.client.options import ConsumeFrom, HeaderForm, MessageMod
 
 
 class ClientSettings(TypedDict, total=False):
-    """What all clients have."""
+    """Settings of all clients."""
 
     namesrv_addr: str
     client_ip: str
@@ -55,7 +54,7 @@ class ClientSettings(TypedDict, total=False):
 
 
 class ProducerSettings(ClientSettings, total=False):
-    """What producers have beside."""
+    """Further settings of producers."""
 
     create_topic_key: str
     default_topic_queue_nums: int
@@ -72,7 +71,7 @@ class ProducerSettings(ClientSettings, total=False):
 
 
 class ConsumerSettings(ClientSettings, total=False):
-    """What all consumers have beside."""
+    """Further settings of all consumers."""
 
     message_model: MessageModel | Literal["CLUSTERING", "BROADCASTING"]
     consume_from_where: (
@@ -88,7 +87,7 @@ class ConsumerSettings(ClientSettings, total=False):
 
 
 class PushSettings(ConsumerSettings, total=False):
-    """What push consumers have beside."""
+    """Further settings of push consumers."""
 
     consume_thread_min: int
     consume_thread_max: int
@@ -112,17 +111,17 @@ class PushSettings(ConsumerSettings, total=False):
 
 
 class PullSettings(ConsumerSettings, total=False):
-    """Pull consumers have nothing beside."""
+    """Settings of pull consumers, which have no further ones."""
 
 
 class SimpleSettings(ConsumerSettings, total=False):
-    """What simple consumers have beside."""
+    """Further settings of simple consumers."""
 
     pop_invisible_time: int
 
 
 class LitePullSettings(ConsumerSettings, total=False):
-    """What lite pull consumers have beside."""
+    """Further settings of lite pull consumers."""
 
     auto_commit: bool
     auto_commit_interval_millis: int

@@ -1,4 +1,4 @@
-"""The end of a program that only consumes: waiting for it, and SIGTERM as what asks for it."""
+"""Termination of programs that only consume: waiting for it, and SIGTERM as its trigger."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """Something to wait for that happens once.
+    """One-time event.
 
-    A signal's handler may open it while its own thread waits: unlike `threading.Event` it has no lock that
-    the thread which was interrupted could hold.
+    A signal handler may open it while its own thread waits. Unlike `threading.Event`, it has no lock that the
+    interrupted thread could hold.
     """
 
     def __init__(self) -> None:
@@ -21,13 +21,13 @@ class Gate:
         self._is_open = False
 
     def open(self) -> None:
-        """Let everybody go; harmless when that has been done."""
+        """Wake all waiters. Idempotent."""
         if not self._is_open:
             self._is_open = True
             self._shut.release()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is opened; false when `timeout` seconds were up before."""
+        """Wait until the gate is opened. Returns False if `timeout` seconds pass before."""
         passed = self._shut.acquire(timeout=-1 if timeout is None else max(0.0, timeout))
         if passed:
             self._shut.release()
@@ -36,10 +36,10 @@ class Gate:
 
 @contextmanager
 def on_sigterm(end: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile SIGTERM calls `end` instead of killing the process.
+    """Call `end` on SIGTERM instead of killing the process, within the context.
 
-    A program that handles or ignores it is left alone, and so are threads other than the main one, to which
-    signals never come.
+    Does nothing if the program handles or ignores SIGTERM, and outside the main thread, which alone gets
+    signals.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

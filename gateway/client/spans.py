@@ -1,18 +1,19 @@
-"""Spans of what is sent, received and processed, by OpenTelemetry's API: an extra (`mqgateway[otel]`).
+"""OpenTelemetry spans of sends, receives and processing: an extra (`mqgateway[otel]`).
 
-| span    | of                                   | kind     | links                   |
-| ------- | ------------------------------------ | -------- | ----------------------- |
-| send    | a send with all its tries            | PRODUCER |                         |
-| create  | each message of a batch              | PRODUCER |                         |
-| send    | the batch                            | CLIENT   | what its messages carry |
-| receive | a pull or a poll that gave messages  | CLIENT   | what they carry         |
-| process | a call of a push consumer's listener | CONSUMER | what its messages carry |
+| span    | covers                               | kind     | links                    |
+| ------- | ------------------------------------ | -------- | ------------------------ |
+| send    | a send with all its attempts         | PRODUCER |                          |
+| create  | each message of a batch              | PRODUCER |                          |
+| send    | the batch                            | CLIENT   | contexts of its messages |
+| receive | a pull or a poll with messages       | CLIENT   | contexts of the messages |
+| process | a call of a push consumer's listener | CONSUMER | contexts of its messages |
 
-A message carries the context in which it came to be in its properties, as the propagator writes it: as a
-rule `traceparent`, `tracestate` and `baggage`. A listener that is given one message works in its trace.
-Attributes and names follow the conventions up to 1.26 (with which receive is CONSUMER), those since 1.27, or
-both, as OTEL_SEMCONV_STABILITY_OPT_IN says: nothing, `messaging`, `messaging/dup`. Standard: what
-OpenTelemetry's Java agent makes of Java's client.
+A message carries the context of its creation in its properties, as the propagator writes it: usually
+`traceparent`, `tracestate` and `baggage`. A listener called with a single message works in its trace.
+
+Attributes and names follow the conventions up to 1.26 (in which receive is CONSUMER), those since 1.27, or
+both. OTEL_SEMCONV_STABILITY_OPT_IN selects them: empty, `messaging`, `messaging/dup`. The model is
+OpenTelemetry's Java agent applied to Java's client.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _NAMESPACE = "messaging.rocketmq.namespace"
 
 
 class Conventions:
-    """Which attributes are written: those up to 1.26, those since 1.27, or both."""
+    """Semantic conventions in use: those up to 1.26, those since 1.27, or both."""
 
     def __init__(self, opt_in: str) -> None:
         chosen = {part.strip() for part in opt_in.split(",")}
@@ -50,13 +51,13 @@ class Conventions:
         self.old = is_both or not self.new
 
     def name(self, operation: str, topic: str) -> str:
-        """What a span is called. There is one name only: the new one, where both are asked for."""
+        """Return the name of a span. With both conventions it is the new name."""
         return f"{operation} {topic}" if self.new else f"{topic} {_OLD_OPERATIONS[operation]}"
 
     def attributes(
         self, operation: str, topic: str, group: str, client_id: str, namespace: str
     ) -> dict[str, Any]:
-        """Those of any span. A group of producers has no name since 1.27."""
+        """Return the attributes common to all spans. Since 1.27 a producer group has no attribute."""
         found: dict[str, Any] = {
             "messaging.system": "rocketmq",
             "messaging.destination.name": topic,
@@ -76,10 +77,10 @@ class Conventions:
 
 
 class Spans:
-    """Makes the spans of a producer or consumer of a group, by the process's tracer provider unless another
-    is given. Raises `BadArgument` where OpenTelemetry's API is not installed.
+    """Factory of the spans of a producer or consumer group.
 
-    The environment is asked once, when it is made.
+    Uses the process's tracer provider unless one is given. The environment is read once, on construction.
+    Raises `BadArgument` if OpenTelemetry's API is not installed.
     """
 
     def __init__(
@@ -111,14 +112,20 @@ class Spans:
     # Sending
 
     async def sent(self, message: Message, work: Callable[[], Awaitable[T]]) -> T:
-        """What `work` gives, which sends the message. It is told the span's context before."""
+        """Run `work`, which sends the message, in a span and return its result.
+
+        The message gets the span's context before.
+        """
         kind = self._trace.SpanKind.PRODUCER
         span = self._span("send", message.topic, kind, described(message))
         self._give(span, message)
         return await self._followed(span, work)
 
     async def sent_together(self, messages: Sequence[Message], work: Callable[[], Awaitable[T]]) -> T:
-        """The same of a batch, whose messages have a span each."""
+        """Run `work`, which sends a batch, in a span and return its result.
+
+        Each message gets a span of its own.
+        """
         kinds = self._trace.SpanKind
         for message in messages:
             created = self._span("create", message.topic, kinds.PRODUCER, described(message))
@@ -150,7 +157,7 @@ class Spans:
             span.end()
 
     def _stored(self, results: Sequence[SendResult]) -> dict[str, Any]:
-        """Where messages were stored."""
+        """Return the attributes of a stored message."""
         if len(results) != 1:
             return {}
         (result,) = results
@@ -164,8 +171,10 @@ class Spans:
     # Consuming
 
     def received(self, messages: Sequence[ReceivedMessage], began: int) -> None:
-        """A pull or a poll gave messages of one queue, or none, of which there is no span; it `began` at a
-        wall time in ms."""
+        """Record a pull or poll that began at `began` (wall time in ms) and returned messages of one queue.
+
+        Without messages there is no span.
+        """
         if not messages:
             return
         topic, kinds = messages[0].topic, self._trace.SpanKind
@@ -178,7 +187,7 @@ class Spans:
     async def processed(
         self, messages: Sequence[ReceivedMessage], work: Callable[[], Coroutine[Any, Any, Consumed]]
     ) -> Consumed:
-        """What `work` gives, which lets a listener work on messages; the span is the current one then."""
+        """Run `work`, which calls a listener with the messages, in a span that is current meanwhile."""
         first, told, parent = messages[0], dict(self._model), None
         if len(messages) == 1:
             told |= described(first) | {"messaging.message.id": first.message_id}
@@ -225,7 +234,7 @@ class Spans:
         )
 
     def _links(self, messages: Sequence[Message]) -> list[Link]:
-        """To what messages carry."""
+        """Return links to the contexts of messages."""
         links = []
         for message in messages:
             carried = self._propagate.extract(message.properties, self._context.Context())
@@ -242,7 +251,7 @@ class Spans:
 
 
 def described(message: Message) -> dict[str, Any]:
-    """What a span says of a message; the same in all versions of the conventions."""
+    """Return the attributes of a message; the same in all versions of the conventions."""
     found: dict[str, Any] = {
         "messaging.message.body.size": len(message.body),
         "messaging.rocketmq.message.type": message_type(message.properties),

@@ -1,4 +1,4 @@
-"""What a consumer wants of a topic, as brokers are told. Standard: `FilterAPI`, `MessageSelector`."""
+"""Subscriptions of consumers, as sent to brokers. RocketMQ: `FilterAPI`, `MessageSelector`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from mqgateway.gateway.client.errors import BadArgument
 from mqgateway.gateway.codec.bodies import SubscriptionData
 
 Topics = str | Iterable[str]
-"""The name of a topic, or several."""
+"""Name of a topic, or several names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sql:
-    """An SQL92 expression over properties, to subscribe with: `Sql("a > 3")`."""
+    """SQL92 filter expression over message properties: `Sql("a > 3")`."""
 
     expression: str
 
 
 def subscription(topic: str, wanted: str | Sql, version: int) -> SubscriptionData:
-    """The subscription to `*`, to tags joined by `||`, or by an expression; `version` is the time in ms.
+    """Return a subscription to `*`, to tags joined by `||`, or by an expression; `version` is a time in ms.
 
-    Raises `BadArgument` for what cannot be read; expressions are read by the broker.
+    Raises `BadArgument` for invalid tags. Expressions are validated by the broker.
     """
     if not isinstance(wanted.expression if isinstance(wanted, Sql) else wanted, str):
         arguments.refuse("wanted", wanted, 'pass "*", tags ("a || b"), or Sql("price > 100")')

@@ -1,10 +1,11 @@
-"""Records of what was sent and consumed, in the trace topic, where the official tools find them by message
-id.
+"""Message traces: records of sends and consumption in the trace topic.
 
-A record is fields joined by 0x01 and ended by 0x02. Records wait until there are ten, or 5 s; then they go
-out as messages whose keys are the ids (and keys) of what they are about. What cannot be sent is lost, which
-the log notes; when too many wait, new ones are dropped. Off unless `enable_trace` is set.
-Standard: `AsyncTraceDispatcher`, `TraceDataEncoder`, `SendMessageTraceHookImpl`,
+Official tools find them by message id. A record is a list of fields joined by 0x01 and ended by 0x02. Records
+are buffered until there are ten, or for 5 s. Then they are sent as messages whose keys are the ids (and keys)
+of the traced messages. Records that cannot be sent are lost and logged; when the buffer is full, new ones are
+dropped. Off unless `enable_trace` is set.
+
+RocketMQ: `AsyncTraceDispatcher`, `TraceDataEncoder`, `SendMessageTraceHookImpl`,
 `ConsumeMessageTraceHookImpl`, `EndTransactionTraceHookImpl`, `DefaultRecallMessageTraceHook` (which is off
 unless a system property is set; here recalls are recorded with the rest).
 """
@@ -44,13 +45,13 @@ DEFAULT_REGION = "DefaultRegion"
 FLUSH_SECONDS = 5.0
 MESSAGE_BYTES_MAX = 128_000
 
-# Ordinals of the standard's `MessageType` and `ConsumeReturnType`.
+# Ordinals of RocketMQ's `MessageType` and `ConsumeReturnType`.
 NORMAL, HALF, COMMITTED, DELAYED = range(4)
 SUCCESS, TIME_OUT, EXCEPTION, _, FAILED = range(5)
 
 
 class Record(NamedTuple):
-    """One record, and the keys that it is to be found by."""
+    """Trace record and the keys by which it can be queried."""
 
     topic: str
     text: str
@@ -58,7 +59,7 @@ class Record(NamedTuple):
 
 
 class TraceContext(NamedTuple):
-    """Messages that a listener is about to be given, as they were traced."""
+    """Messages of a listener call, as traced before it."""
 
     number: str
     began: int
@@ -68,7 +69,7 @@ class TraceContext(NamedTuple):
 def sent_record(
     group: str, message: Message, result: SendResult, region: str, address: str, began: int, took: int
 ) -> Record:
-    """A message was stored; times in ms."""
+    """Return the record of a stored message; times in ms."""
     properties = message.properties
     kind = DELAYED if PROPERTY_DELAY_TIME_LEVEL in properties else NORMAL
     if properties.get(PROPERTY_TRANSACTION_PREPARED) == "true":
@@ -82,7 +83,7 @@ def sent_record(
 
 
 def before_records(group: str, told: TraceContext) -> list[Record]:
-    """A listener is about to be given messages."""
+    """Return the records of a listener call that is about to start."""
     return [
         _record(
             one.topic,
@@ -98,7 +99,7 @@ def before_records(group: str, told: TraceContext) -> list[Record]:
 
 
 def after_records(group: str, told: TraceContext, is_good: bool, code: int, now: int) -> list[Record]:
-    """The listener is done; `code` is an ordinal of `ConsumeReturnType`."""
+    """Return the records of a finished listener call; `code` is an ordinal of `ConsumeReturnType`."""
     took = (now - told.began) // max(1, len(told.messages))
     return [
         _record(
@@ -124,7 +125,10 @@ def ended_record(
     *,
     is_check: bool,
 ) -> Record:
-    """The broker at `address` is told what a transaction came to, because it asked or not; `now` in ms."""
+    """Return the record of a transaction outcome sent to the broker at `address`; `now` in ms.
+
+    `is_check`: the broker asked for it.
+    """
     fields = (
         *("EndTransaction", now, _region(message.properties), group, message.topic, message_id),
         *(message.tags, _keys(message), address, COMMITTED, message_id, state.value, _bool(is_check)),
@@ -135,15 +139,15 @@ def ended_record(
 def recalled_record(
     group: str, topic: str, message_id: str, region: str, now: int, *, is_good: bool
 ) -> Record:
-    """A message with a timer was taken back, or was not; `now` in ms."""
+    """Return the record of a recall of a delayed message, successful or not; `now` in ms."""
     return _record(topic, ("Recall", now, region, group, topic, message_id, _bool(is_good)), message_id, ())
 
 
 class Sender(Protocol):
-    """What sends the records: a producer."""
+    """Producer of trace messages."""
 
     def start(self) -> Deferred[None]:
-        """Begin."""
+        """Start the producer."""
         ...
 
     def send(self, message: Message, *, timeout: float | None = None) -> Deferred[SendResult]:
@@ -151,17 +155,17 @@ class Sender(Protocol):
         ...
 
     def close(self) -> Deferred[None]:
-        """End."""
+        """Stop the producer."""
         ...
 
 
 def group_of_traces(group: str) -> str:
-    """The producer group of the records about a group."""
+    """Return the producer group of the traces of a group."""
     return f"{GROUP_PREFIX}-{group.replace('%', '-')}"[:120]
 
 
 class Tracer:
-    """The records of one producer or consumer, which `producer` sends."""
+    """Buffer of the trace records of a producer or consumer, sent by `producer`."""
 
     def __init__(self, client: Client, options: ClientOptions, group: str, producer: Sender) -> None:
         self._client = client
@@ -174,12 +178,12 @@ class Tracer:
         self._producer = producer
 
     async def start(self) -> None:
-        """Send what waits, now and then."""
+        """Start the producer and the periodic flush."""
         await self._producer.start()
         self._client.schedule.every(FLUSH_SECONDS, FLUSH_SECONDS, self._flush_soon)
 
     async def close(self) -> None:
-        """Send what waits, and no more."""
+        """Flush the buffer and stop."""
         await self.flush()
         await self._producer.close()
 
@@ -192,8 +196,10 @@ class Tracer:
         began: int,
         took: int,
     ) -> None:
-        """A message was stored; `ext` are the fields of the answer, which may say that it is not traced. When
-        the send began is wall time; all in ms.
+        """Record a stored message.
+
+        `ext` are the fields of the answer, which may disable its trace. `began` is wall time in ms, `took` is
+        in ms.
         """
         if message.topic != self._topic and ext.get(PROPERTY_TRACE_SWITCH) != "false":
             self._add([sent_record(self._group, message, result, _region(ext), address, began, took)])
@@ -201,7 +207,7 @@ class Tracer:
     def ended(
         self, message: Message, message_id: str, address: str, state: TransactionState, *, is_check: bool
     ) -> None:
-        """The broker at `address` is told what the transaction of a message came to; `is_check`: it asked."""
+        """Record the transaction outcome sent to the broker at `address`; `is_check` if it asked."""
         if message.properties.get(PROPERTY_TRACE_SWITCH) != "false":
             now = self._client.clock.millis()
             self._add(
@@ -209,25 +215,25 @@ class Tracer:
             )
 
     def recalled(self, topic: str, message_id: str, ext: Mapping[str, str], *, is_good: bool) -> None:
-        """A message was recalled, or could not be; `ext` are the fields of the answer."""
+        """Record a recall, successful or not; `ext` are the fields of the answer."""
         now = self._client.clock.millis()
         self._add([recalled_record(self._group, topic, message_id, _region(ext), now, is_good=is_good)])
 
     def before(self, messages: Sequence[ReceivedMessage]) -> TraceContext:
-        """A listener is about to be given messages."""
+        """Record a listener call that is about to start."""
         traced = [one for one in messages if one.properties.get(PROPERTY_TRACE_SWITCH) != "false"]
         told = TraceContext(uuid.uuid4().hex.upper(), self._client.clock.millis(), traced)
         self._add(before_records(self._group, told))
         return told
 
     def after(self, told: TraceContext, outcome: Consumed | None, is_late: bool) -> None:
-        """The listener is done: with an outcome, or with a failure (None)."""
+        """Record a finished listener call; `outcome` is None after an exception."""
         is_good = outcome in (Consumed.SUCCESS, Consumed.COMMIT)
         code = EXCEPTION if outcome is None else TIME_OUT if is_late else SUCCESS if is_good else FAILED
         self._add(after_records(self._group, told, is_good, code, self._client.clock.millis()))
 
     async def flush(self) -> None:
-        """Send all records that wait."""
+        """Send all buffered records."""
         waiting, self._waiting = self._waiting, []
         if self._dropped:
             log.warning("%d trace records were dropped", self._dropped)
@@ -258,7 +264,7 @@ class Tracer:
 
 
 def _parts(records: Sequence[Record]) -> list[list[Record]]:
-    """Records in parts that a message can hold."""
+    """Split records into parts that fit in a message."""
     parts: list[list[Record]] = []
     size = MESSAGE_BYTES_MAX
     for record in records:
@@ -271,7 +277,7 @@ def _parts(records: Sequence[Record]) -> list[list[Record]]:
 
 
 def _record(topic: str, fields: Sequence[object], message_id: str, keys: Sequence[str]) -> Record:
-    # Where nothing is, Java writes `null`; its reader counts fields.
+    # Java writes `null` for a missing value; its reader counts fields.
     text = "\x01".join("null" if field is None else str(field) for field in fields) + "\x02"
     return Record(topic, text, frozenset((*message_id.split(","), *keys)))
 

@@ -1,8 +1,9 @@
-"""Messages that consumers see only if something else succeeded: half messages, their end, and questions.
+"""Transactional messages: half messages, their commit or rollback, and transaction checks.
 
-The message is stored where no consumer sees it; then the listener does the local work; then the broker is
-told what came of it. If it is not told, or told that nobody knows, it asks, as often as it takes.
-Standard: `TransactionMQProducer`, `TransactionListener`, `DefaultMQProducerImpl.sendMessageInTransaction`.
+The message is stored where no consumer sees it. Then the listener executes the local transaction, and its
+outcome is sent to the broker. If the outcome does not arrive or is UNKNOWN, the broker checks again, as often
+as needed.
+RocketMQ: `TransactionMQProducer`, `TransactionListener`, `DefaultMQProducerImpl.sendMessageInTransaction`.
 """
 
 from __future__ import annotations
@@ -50,19 +51,19 @@ _ENDINGS = {
 
 
 class TransactionListener(Protocol):
-    """What a producer of transactions must know. Both may give the state, or a Deferred of it."""
+    """Listener of a transaction producer. Both methods return the state or a Deferred of it."""
 
     def execute(self, message: Message, argument: Any) -> TransactionState | Deferred[TransactionState]:
-        """Do the local work that the message is about; it is stored, and nobody sees it yet."""
+        """Execute the local transaction of a message, which is stored but not yet visible."""
         ...
 
     def check(self, message: ReceivedMessage) -> TransactionState | Deferred[TransactionState]:
-        """Say what became of work that was done earlier, maybe by another process."""
+        """Return the outcome of an earlier transaction, possibly of another process."""
         ...
 
 
 class TransactionProducer(Producer):
-    """A producer whose messages wait for a transaction."""
+    """Producer of transactional messages."""
 
     def __init__(
         self,
@@ -78,11 +79,11 @@ class TransactionProducer(Producer):
 
     @as_deferred
     async def send_in_transaction(self, message: Message, argument: Any = None) -> TransactionResult:
-        """Store a half message, let the listener do its work with `argument`, and tell the broker.
+        """Store a half message, execute the local transaction, and send its outcome to the broker.
 
-        A failure of the listener counts as UNKNOWN, so the broker will ask. A half message that is stored
-        less safely than configured is rolled back. Raises what `send` raises; then the listener was not
-        called.
+        The listener gets the message and `argument`; its failure counts as UNKNOWN, so the broker will check.
+        A half message that is stored less safely than configured is rolled back without calling the listener.
+        Raises as `send`; then the listener was not called.
         """
         check_send(message, None, None)
         properties = message.properties
@@ -106,7 +107,7 @@ class TransactionProducer(Producer):
     def check_transaction(
         self, address: str, message: ReceivedMessage, header: CheckTransactionStateRequestHeader
     ) -> None:
-        """The broker asks; it is answered at the address that it asked from."""
+        """Answer a transaction check, at the address of the broker that sent it."""
         self.client.spawn(self._check(address, message, header))
 
     async def _check(
@@ -151,7 +152,7 @@ class TransactionProducer(Producer):
             self.tracer.ended(message, sent.message_id, address, state, is_check=False)
 
     async def _asked(self, what: str, function: Any, *args: Any) -> tuple[TransactionState, str | None]:
-        """What the listener says, and a remark for the broker's log when it failed."""
+        """Call the listener and return its state, with a remark for the broker's log if it failed."""
         try:
             state = await maybeDeferred(function, *args)
             return TransactionState(state or TransactionState.UNKNOWN), None

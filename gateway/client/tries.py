@@ -1,7 +1,7 @@
-"""The tries of a send: on one broker after another, until the message is stored or no try or time is left.
+"""Attempts of a send: on one broker after another, until the message is stored or attempts or time run out.
 
-Every message passes through here, so it is callbacks that wait for answers and not coroutines.
-Standard: `DefaultMQProducerImpl.sendDefaultImpl`.
+Every message passes through here, so it uses callbacks instead of coroutines.
+RocketMQ: `DefaultMQProducerImpl.sendDefaultImpl`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ LookUp = Callable[[str], Coroutine[Any, Any, PublishInfo]]
 
 
 class Tries:
-    """What all sends of a producer have in common. `infos` are the queues of topics as far as they are known,
-    `look_up` finds those of others, or raises `NoRoute`."""
+    """State shared by all sends of a producer.
+
+    `infos` are the known queues by topic. `look_up` finds those of other topics, or raises `NoRoute`.
+    """
 
     def __init__(
         self,
@@ -63,15 +65,18 @@ class Tries:
         self.tracer = tracer
         self.under_way = 0
         self.is_timed = options.send_latency_enable or tracer is not None
-        """Whether anybody wants to know how long a send took."""
+        """True if send latencies are needed."""
         self._group = group
-        self._headers: dict[str, dict[str, str]] = {}  # by topic: what is the same in all sends
+        self._headers: dict[str, dict[str, str]] = {}  # by topic: fields shared by all sends
 
     def send(
         self, prepared: Prepared, timeout: float, tries: int | None = None, queue: MessageQueue | None = None
     ) -> Deferred[SendResult]:
-        """Begin to send; `timeout` in seconds for all tries, `tries` after the first one, as configured
-        unless told. To a `queue` it is tried once. Raises `TooBusy`."""
+        """Start a send; `timeout` in seconds for all attempts. Raises `TooBusy`.
+
+        `tries` is the number of retries after the first attempt, else the configured one. A send to a `queue`
+        has one attempt.
+        """
         if self.under_way >= self.options.max_sends_in_flight:
             raise TooBusy(f"{self.under_way} sends are in flight")
         self.under_way += 1
@@ -79,7 +84,7 @@ class Tries:
         return _Send(self, prepared, timeout, 1 + more, queue).begin()
 
     def header(self, prepared: Prepared, queue: MessageQueue, now: int) -> dict[str, str]:
-        """The fields that send it to a queue; `now` in ms since the epoch."""
+        """Return the header fields of a send to a queue; `now` in ms since the epoch."""
         common = self._headers.get(prepared.topic)
         if common is None:
             common = common_header(self._group, prepared.topic, self.options)
@@ -87,7 +92,7 @@ class Tries:
         return prepared.header(common, queue, now)
 
     def next(self, info: PublishInfo, topic: str, last_broker: str | None = None) -> MessageQueue:
-        """The queue whose turn it is; `last_broker` has just failed. Raises `NoRoute`."""
+        """Return the next queue; `last_broker` has just failed. Raises `NoRoute`."""
         restart = None if last_broker is None else self._elsewhere
         queue = self.faults.choose(info, last_broker, self.now(), restart)
         if queue is None:
@@ -95,7 +100,7 @@ class Tries:
         return queue
 
     def now(self) -> int:
-        """What grades are given by, in ms; 0 where nobody wants to know."""
+        """Return the time by which latencies are measured, in ms; 0 if they are not needed."""
         return self.client.steady.now() if self.is_timed else 0
 
     def _elsewhere(self) -> int:
@@ -103,7 +108,7 @@ class Tries:
 
 
 class _Send:
-    """One message on its way."""
+    """Send in flight."""
 
     __slots__ = (
         "_address",
@@ -144,7 +149,7 @@ class _Send:
         self._outcome: Deferred[SendResult] | None = Deferred(self._cancelled)
 
     def begin(self) -> Deferred[SendResult]:
-        """The first try, once the topic's queues are known."""
+        """Start the first attempt, once the topic's queues are known."""
         fixed, tries, outcome = self._fixed, self._tries, self._outcome
         assert outcome is not None
         if fixed is not None:
@@ -169,11 +174,11 @@ class _Send:
         self._fail(failure.value or ClientError("it failed"))
 
     def _rest(self) -> float:
-        """The seconds that are left."""
+        """Return the remaining time in seconds."""
         return self._deadline - self._tries.client.schedule.seconds()
 
     def _try(self, rest: float) -> None:
-        """The next try; or the end, when none or no time is left."""
+        """Start the next attempt, or fail when no attempt or no time is left."""
         tries, brokers, info = self._tries, self._brokers, self._info
         if self._outcome is None:
             return  # cancelled while the queues were looked up
@@ -228,7 +233,7 @@ class _Send:
             self._fail(error)
 
     def _take(self, answer: RemotingCommand) -> None:
-        """What a broker has answered; brokers are graded by it."""
+        """Handle a broker's answer and grade the broker by its latency."""
         tries, queue = self._tries, self._queue
         try:
             result = self._prepared.result(answer, queue, self._address, tries.options.namespace)
@@ -256,7 +261,7 @@ class _Send:
         self._failed(error)
 
     def _failed(self, error: BaseException) -> None:
-        """Another try follows where that may help."""
+        """Retry if that may help, else fail."""
         is_final = isinstance(error, BrokerError) and error.code not in RETRIABLE
         if self._fixed is not None or is_final or not isinstance(error, ClientError):
             self._fail(error)
@@ -295,8 +300,11 @@ class _Send:
         self._end()
 
     def _end(self) -> Deferred[SendResult] | None:
-        """It is over, unless it has been; who waits is let go of, as it refers to this: a ring of each send
-        would be garbage that only a collector finds."""
+        """End the send, once, and return its Deferred.
+
+        The reference to the Deferred is dropped, because it refers back to this object. The cycle would be
+        garbage that only the collector frees.
+        """
         outcome, self._outcome = self._outcome, None
         if outcome is not None:
             self._tries.under_way -= 1

@@ -1,16 +1,16 @@
-"""Bytes to commands and back; pure: no sockets, no time, nothing from above.
+"""Codec of the remoting protocol: no sockets, no clock, no dependency on the layers above.
 
-    frame.py         cuts frames out of a stream
+    frame.py         splits a stream into frames
     command.py       RemotingCommand, and its header as JSON or in the binary ROCKETMQ form
-    fields.py        how a header is declared; typed headers out of text fields and back; the registry
-    headers/         the header of every request and answer, one file an area
-    bodies/          the bodies that are JSON, one file an area
-    lenient_json.py  the standard's JSON with bare keys
+    fields.py        declaration of headers; conversion between text fields and typed headers; the registry
+    headers/         the headers of all requests and answers, one file per area
+    bodies/          the JSON bodies, one file per area
+    lenient_json.py  RocketMQ's JSON with bare keys
     codes.py         request and response codes, languages, versions
-    errors.py        what can be wrong with what a peer sent
-    schema.py        all of the frame in construct: specification, dump, oracle of the tests
+    errors.py        errors in input from a peer
+    schema.py        the whole frame in construct: specification, dump, test oracle
 
-The way in: `FrameCutter.feed` gives payloads, `decode_command` commands, `request_header(code).decode` the
-typed header, `Body.decode` the body. The way out: `Header.encode` and `Body.encode`, then `encode_response`
-for answers or `encode_command` for the rest.
+Decoding: `FrameCutter.feed` returns payloads, `decode_command` commands, `request_header(code).decode` the
+typed header, `Body.decode` the body. Encoding: `Header.encode` and `Body.encode`, then `encode_response` for
+answers or `encode_command` for other commands.
 """

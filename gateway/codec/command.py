@@ -1,13 +1,13 @@
 """RemotingCommand: one request or answer, and its two header forms.
 
-`decode_command` and `encode_command` choose the form by the header word; JSON goes through orjson, the
-binary ROCKETMQ form through struct. `encode_response` is the short way for answers and is what a server uses
-for every request. The grammar of both forms is written down in `gateway.codec.schema`, and a test proves
-this file equal to it. Standard: `RemotingCommand`, `RemotingSerializable`, `RocketMQSerializable`.
+`decode_command` and `encode_command` choose the form by the header word; JSON is handled by orjson, the
+binary ROCKETMQ form by struct. `encode_response` is the fast path for answers, which a server uses for every
+request. The grammar of both forms is defined in `gateway.codec.schema`, and a test proves this file equal to
+it. RocketMQ: `RemotingCommand`, `RemotingSerializable`, `RocketMQSerializable`.
 
-JSON headers are read as tolerantly as RocketMQ reads them: members may be missing, unknown or null, and of
-any type that `engine.java_types` takes for theirs, as a language by its number. Other types, and text that is
-no JSON, are a CodecError. So are lengths in a binary header that lead out of it.
+JSON headers are read as tolerantly as by RocketMQ. Members may be missing, unknown or null, and of any type
+that `engine.java_types` converts, such as a language by its number. Other types, and text that is not JSON,
+are a CodecError. So are lengths in a binary header that exceed it.
 """
 
 import json
@@ -28,10 +28,10 @@ RESPONSE_FLAG: Final = 1
 ONEWAY_FLAG: Final = 2
 
 HEADER_MAX: Final = 256 * 1024
-"""Bytes a header may have unless another limit is given; a message's properties have at most 32 KB."""
+"""Default limit of a header, in bytes; a message's properties have at most 32 KB."""
 
 FIELDS_MAX: Final = 1000
-"""Fields a header may have unless another limit is given."""
+"""Default limit of the number of header fields."""
 
 _INT_MIN: Final = -(2**31)
 _INT_MAX: Final = 2**31 - 1
@@ -45,11 +45,11 @@ _BINARY_START: Final = struct.Struct(">hbhiii")  # code, language, version, opaq
 _LENGTH: Final = struct.Struct(">i")
 _KEY_LENGTH: Final = struct.Struct(">h")
 _HEADER_LENGTH_MAX: Final = 0xFFFFFF
-_OUTLINE: Final = 4096  # bytes at either end of a JSON header in which its first-hand members are looked for
-_OTHER_MEMBERS: Final = 16  # of a JSON header beside its fields, at most
-_SURELY_FEW: Final = 8192  # bytes of a JSON header below which its fields are not counted before it is read
+_OUTLINE: Final = 4096  # bytes at either end of a JSON header that are searched for its main members
+_OTHER_MEMBERS: Final = 16  # maximum members of a JSON header other than fields
+_SURELY_FEW: Final = 8192  # bytes of a JSON header below which fields are counted only after parsing
 
-# Looking a member up in its enum costs more than what it is for.
+# Resolved once: access to an enum member costs more than its use.
 _JSON: Final = SerializeType.JSON
 _ROCKETMQ: Final = SerializeType.ROCKETMQ
 _OTHER_LANGUAGE: Final = LanguageCode.OTHER
@@ -74,12 +74,13 @@ H = TypeVar("H", bound=Header)
 class RemotingCommand:
     """One request or answer.
 
-    `code` is the request or response code, `opaque` the number by which an answer finds its request, `flag`
-    the bits RESPONSE_FLAG and ONEWAY_FLAG, `remark` the text of an answer, `ext_fields` the header fields as
-    text under their wire names, `serialize_type` the form the header came in or is to be written in.
+    `code` is the request or response code, `opaque` the number that correlates an answer with its request,
+    `flag` the bits RESPONSE_FLAG and ONEWAY_FLAG, `remark` the text of an answer, `ext_fields` the header
+    fields as text under their wire names, `serialize_type` the form in which the header was read or is to be
+    written.
 
-    Where a command is read by the extension its fields are made when they are asked for: those of most
-    requests are read as a typed header only.
+    If a command was read by the extension, its fields are created on first access: those of most requests are
+    read only as a typed header.
     """
 
     __slots__ = (
@@ -109,7 +110,7 @@ class RemotingCommand:
         serialize_type: SerializeType = SerializeType.JSON,
         text: bytes | None = None,
     ) -> None:
-        """`text` are the fields as the extension gives them, in the place of `ext_fields`."""
+        """Create a command; `text` are the fields as the extension returns them, instead of `ext_fields`."""
         self.code = code
         self.language = language
         self.version = version
@@ -123,12 +124,12 @@ class RemotingCommand:
 
     @property
     def ext_fields(self) -> dict[str, str]:
-        """The header fields as text under their wire names."""
+        """Header fields as text under their wire names."""
         fields = self._fields
         if fields is None:
             assert native is not None and self._text is not None
             fields = self._fields = native.json_texts(self._text)
-            self._text = None  # they may be changed from now on
+            self._text = None  # the fields may be changed from now on
         return fields
 
     @ext_fields.setter
@@ -137,7 +138,7 @@ class RemotingCommand:
         self._text = None
 
     def read_header(self, cls: type[H]) -> H:
-        """The header fields as a header of this class. Raises HeaderError."""
+        """Decode the header fields as a header of this class. Raises HeaderError."""
         text, plan = self._text, cls.__plan__
         if text is not None and plan is not None:
             assert native is not None
@@ -148,12 +149,12 @@ class RemotingCommand:
 
     @property
     def is_response(self) -> bool:
-        """Whether this answers a request."""
+        """True if this is the answer to a request."""
         return self.flag & RESPONSE_FLAG != 0
 
     @property
     def is_oneway(self) -> bool:
-        """Whether nothing may be answered."""
+        """True if no answer is expected."""
         return self.flag & ONEWAY_FLAG != 0
 
     @classmethod
@@ -166,7 +167,7 @@ class RemotingCommand:
         ext: Mapping[str, str] | None = None,
         oneway: bool = False,
     ) -> Self:
-        """A new request; `ext` is added to the fields of `header`. The sender of it gives the `opaque`."""
+        """Create a request; `ext` is added to the fields of `header`. Its sender sets the `opaque`."""
         return cls(code, flag=ONEWAY_FLAG if oneway else 0, ext_fields=_fields(header, ext), body=body)
 
     @classmethod
@@ -180,7 +181,7 @@ class RemotingCommand:
         ext: Mapping[str, str] | None = None,
         request: "RemotingCommand | None" = None,
     ) -> Self:
-        """An answer; it takes opaque and header form from `request`."""
+        """Create an answer, with the opaque and header form of `request`."""
         return cls(
             code,
             opaque=0 if request is None else request.opaque,
@@ -215,7 +216,7 @@ def _fields(header: Header | None, ext: Mapping[str, str] | None) -> dict[str, s
 def decode_command(
     payload: bytes, header_max: int = HEADER_MAX, fields_max: int = FIELDS_MAX
 ) -> RemotingCommand:
-    """The command in a frame without its length word.
+    """Decode the command in a frame without its length word.
 
     Raises CodecError; `HeaderTooLarge` for a header of more than `header_max` bytes or `fields_max` fields.
     """
@@ -242,10 +243,10 @@ def decode_command(
 
 
 def encode_command(command: RemotingCommand) -> bytes:
-    """The whole frame, length word included, in the command's header form.
+    """Encode the whole frame, length word included, in the command's header form.
 
-    Raises CodecError for what the form cannot carry: binary headers have 16 bits for code, version and the
-    length of a field's name.
+    Raises CodecError for values that the form cannot hold: binary headers have 16 bits for code, version and
+    the length of a field's name.
     """
     form = command.serialize_type
     header = _encode_json(command) if form == _JSON else _encode_binary(command)
@@ -259,7 +260,7 @@ def encode_response(
     body: bytes,
     remark: str | None,
 ) -> bytes:
-    """The whole frame of the answer to `request`, in the request's header form."""
+    """Encode the whole frame of the answer to `request`, in the request's header form."""
     if request.serialize_type is not _JSON:
         return encode_command(
             RemotingCommand(
@@ -298,7 +299,7 @@ def _frame(form: int, header: bytes, body: bytes) -> bytes:
     return _FRAME_START.pack(4 + header_length + len(body), form << 24 | header_length) + header + body
 
 
-# What is too large
+# Oversized headers
 
 
 def _too_many(fields_max: int, request: RemotingCommand) -> HeaderTooLarge:
@@ -307,13 +308,13 @@ def _too_many(fields_max: int, request: RemotingCommand) -> HeaderTooLarge:
 
 
 def _outline(payload: bytes, body_start: int, form: int) -> RemotingCommand:
-    """The command without its fields, of a header that is not to be read. Raises CodecError."""
+    """Return the command without its fields, of a header that is too large to be read. Raises CodecError."""
     if form == _ROCKETMQ:
         if body_start < 4 + _BINARY_START.size:
             raise CodecError("a binary header that ends too early")
         code, _, _, opaque, flag, _ = _BINARY_START.unpack_from(payload, 4)
         return RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
-    # What writes JSON headers puts the fields last, or has the members in the order of their names.
+    # Writers of JSON headers put the fields last, or sort the members by name.
     ends = payload[4 : min(body_start, 4 + _OUTLINE)] + payload[max(4, body_start - _OUTLINE) : body_start]
     code, opaque, flag = (_member(ends, name) for name in (b"code", b"opaque", b"flag"))
     return RemotingCommand(code, opaque=opaque, flag=flag)
@@ -328,10 +329,7 @@ def _member(text: bytes, name: bytes) -> int:
 
 
 def _strings(text: bytes) -> int:
-    """How many strings a JSON text has at least, and at most twice as many: as many quotes begin or end one.
-
-    No quote that begins one has a backslash in front of it.
-    """
+    """Return one to two times the number of strings in JSON: no opening quote has a backslash before it."""
     return text.count(b'"') - text.count(b'\\"')
 
 
@@ -358,7 +356,7 @@ def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
         and _INT_MIN <= opaque <= _INT_MAX
         and _INT_MIN <= flag <= _INT_MAX
     ):
-        # One by one: compiled code takes an error of what `map` calls for the end of the numbers.
+        # One by one: compiled code mistakes an error raised within `map` for the end of the numbers.
         code, version, opaque, flag = _number(code), _number(version), _number(opaque), _number(flag)
     language = get("language", "JAVA")
     if type(language) is not str:
@@ -406,7 +404,7 @@ def _number(value: Any) -> int:
 
 
 def _language_name(value: Any) -> str:
-    """Return the name of a language given by number, or by a name that is none of ours as it stands."""
+    """Return the name of a language given by number or by an unknown name."""
     try:
         return to_enum(value, _LANGUAGES) or "OTHER"
     except (OverflowError, ValueError):
@@ -434,10 +432,10 @@ def _text(value: Any) -> str | None:
 
 
 def _load_leniently(text: bytes) -> Any:
-    """Reads what the standard's JSON library would take although it is no strict JSON.
+    """Parse text that RocketMQ's JSON library accepts although it is not strict JSON.
 
-    That is malformed UTF-8 (read as U+FFFD, as Java does), control characters as they are, and lone
-    surrogates (read as `?`, which is what Java writes for them).
+    That is malformed UTF-8 (read as U+FFFD, as in Java), unescaped control characters, and lone surrogates
+    (read as `?`, which Java writes for them).
     """
     try:
         decoded = json.loads(text.decode("utf-8", "replace"), strict=False)
@@ -449,7 +447,7 @@ def _load_leniently(text: bytes) -> Any:
 def _encode_json(command: RemotingCommand) -> bytes:
     header: dict[str, Any] = {
         "code": command.code,
-        "language": command.language._name_,  # `name` is looked up by a function
+        "language": command.language._name_,  # `name` is a slower property
         "version": command.version,
         "opaque": command.opaque,
         "flag": command.flag,
@@ -499,10 +497,10 @@ def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
 
 
 def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dict[str, str] | None:
-    """Return the fields; None when there are too many.
+    """Return the fields; None if there are too many.
 
-    As RocketMQ reads them, the last may go past the end of the fields, not of the header, and one with an
-    empty value is missing.
+    As in RocketMQ, the last field may extend past the end of the fields, but not of the header, and a field
+    with an empty value is missing.
     """
     fields: dict[str, str] = {}
     left = fields_max

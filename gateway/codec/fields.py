@@ -1,4 +1,4 @@
-"""How a header is declared, and what follows from the declaration.
+"""Declaration of headers, and the functions generated from it.
 
 A header class lists its fields as annotations, nothing else:
 
@@ -6,21 +6,21 @@ A header class lists its fields as annotations, nothing else:
         consumer_group: str                     # required
         queue_id: Int                           # Java int / Integer: checked to have 32 bits
         subscription: str | None = None         # optional
-        client_id: str = wire("clientID")       # a wire name that is not the camelCase of ours
+        client_id: str = wire("clientID")       # a wire name that is not the camelCase of the attribute's
 
-From it `Header` makes, once per class, three plain functions without loops: the keyword constructor,
-`decode` (text fields to typed header) and `encode` (back). `code=` enters the class into the registry behind
-`request_header`; `spelling=` gives a subclass other wire names for inherited fields.
+From it `Header` generates, once per class, three plain functions without loops: the keyword constructor,
+`decode` (text fields to typed header) and `encode` (the reverse). `code=` enters the class into the registry
+behind `request_header`; `spelling=` gives a subclass other wire names for inherited fields.
 
-A field without default is required. A Java primitive that may be missing has its Java default (0, false)
-and is always written; a boxed one has None and is written when set. Standard: `CommandCustomHeader`,
+A field without default is required. A Java primitive that may be missing has its Java default (0, false) and
+is always written; a boxed one has None and is written if set. RocketMQ: `CommandCustomHeader`,
 `RemotingCommand.decodeCommandCustomHeader`, `RemotingCommand.makeCustomHeaderToNet`.
 
 RocketMQ requires no field, whatever its annotations say: it logs a missing or unreadable one and continues
-with null or 0, which often fails later with code 1. Here a field is required where that happens, or where
-the request would do harm without it (docs/decisions/0069). Other fields that cannot be read count as missing.
-Classes with `is_strict` refuse them: RocketMQ reads those by another path (`FastCodesHeader`), or it would
-do harm.
+with null or 0, which often fails later with code 1. Here a field is required where that happens, or where the
+request would do harm without it (docs/decisions/0069). Other fields that cannot be read count as missing.
+Classes with `is_strict` refuse them: RocketMQ reads those by another path (`FastCodesHeader`), or it would do
+harm.
 """
 
 import inspect
@@ -33,25 +33,28 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, dataclass_transfo
 from mqgateway.engine.extension import FieldPlan, Native, native
 from mqgateway.gateway.codec.errors import HeaderError
 
-_SHOWN_VALUE_MAX = 100  # characters of a bad value that go into a remark
+_SHOWN_VALUE_MAX = 100  # maximum characters of a bad value in a remark
 
 
 class BoundaryType(StrEnum):
-    """Which message a time stands for when several have it. Standard: `BoundaryType`."""
+    """Message selected by a time that several messages have: the first or the last.
+
+    RocketMQ: `BoundaryType`.
+    """
 
     LOWER = "LOWER"
     UPPER = "UPPER"
 
 
 class _IntTexts(dict[str, int]):
-    """Text to int as Java's `parseInt` reads it; small numbers, which most are, by one look-up."""
+    """Text to int as Java's `parseInt` does; small numbers, which most are, by one lookup."""
 
     def __init__(self, bits: int) -> None:
         super().__init__({str(number): number for number in range(-1, 1024)})
         self._limit = 1 << (bits - 1)
 
     def __missing__(self, text: str) -> int:
-        if text.isdecimal():  # int() alone would also take blanks and underscores
+        if text.isdecimal():  # int() alone would also accept blanks and underscores
             number = int(text)
             if number < self._limit:
                 return number
@@ -63,14 +66,14 @@ class _IntTexts(dict[str, int]):
 
 
 class _BoolTexts(dict[str, bool]):
-    """Text to bool as Java's `parseBoolean` reads it: anything but `true`, in any case, is false."""
+    """Text to bool as Java's `parseBoolean` does: anything but `true`, ignoring case, is false."""
 
     def __missing__(self, text: str) -> bool:
         return text.lower() == "true"
 
 
 class _BoundaryTexts(dict[str, BoundaryType]):
-    """Text to BoundaryType: `upper` in any case, anything else is LOWER."""
+    """Text to BoundaryType: `upper`, ignoring case, is UPPER, anything else is LOWER."""
 
     def __missing__(self, text: str) -> BoundaryType:
         return BoundaryType.UPPER if text.upper() == "UPPER" else BoundaryType.LOWER
@@ -78,10 +81,10 @@ class _BoundaryTexts(dict[str, BoundaryType]):
 
 @dataclass(frozen=True, eq=False)
 class WireType:
-    """A type of field: its name in schemas, how a value is read and how it is written.
+    """Field type: its name in schemas, and the conversions from and to text.
 
-    `texts` maps text to value (None: the text is the value) and raises ValueError for what it cannot read;
-    `write` is a format whose `{}` stands for the value; `bits` are those of a whole number, 0 for others.
+    `texts` maps text to value (None: the text is the value) and raises ValueError for invalid text. `write`
+    is a format whose `{}` stands for the value. `bits` are those of a whole number, 0 for others.
     """
 
     name: str
@@ -97,17 +100,17 @@ _BOOL = WireType("boolean", _BoolTexts({"true": True, "false": False}), "('true'
 _BOUNDARY = WireType("BoundaryType", _BoundaryTexts(), "{}.value")
 
 Int = Annotated[int, _INT]
-"""A Java int or Integer: 32 bits, signed."""
+"""Java int or Integer: 32 bits, signed."""
 Long = Annotated[int, _LONG]
-"""A Java long or Long: 64 bits, signed."""
+"""Java long or Long: 64 bits, signed."""
 Bool = Annotated[bool, _BOOL]
-"""A Java boolean or Boolean."""
+"""Java boolean or Boolean."""
 Boundary = Annotated[BoundaryType, _BOUNDARY]
-"""A BoundaryType by its name."""
+"""BoundaryType by its name."""
 
 
 class Field(NamedTuple):
-    """One field of a header class as its declaration gives it."""
+    """Declared field of a header class."""
 
     name: str
     wire_name: str
@@ -125,12 +128,12 @@ _REQUIRED: Any = object()
 
 
 def wire(name: str, *, default: Any = _REQUIRED) -> Any:
-    """Declares a field whose wire name is not the camelCase form of its attribute's name."""
+    """Declare a field whose wire name is not the camelCase form of its attribute's name."""
     return _Wire(name, default)
 
 
 def camel_case(name: str) -> str:
-    """`consumer_group` -> `consumerGroup`."""
+    """Convert `consumer_group` to `consumerGroup`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -140,13 +143,13 @@ _REQUEST_HEADERS: dict[int, type["Header"]] = {}
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(wire,))
 class Header:
-    """Base of all headers. Two headers are equal when they have one class and the same values."""
+    """Base of all headers. Headers are equal if they have the same class and the same values."""
 
     __fields__: ClassVar[tuple[Field, ...]] = ()
     __is_strict__: ClassVar[bool] = False
-    """True if a field that has a default must be readable, too."""
+    """True if fields with a default must be readable, too."""
     __plan__: ClassVar[tuple[FieldPlan, ...] | None] = None
-    """The fields as the extension takes them, once it has been asked for one."""
+    """Fields in the form of the extension, once compiled."""
 
     def __init_subclass__(
         cls,
@@ -169,11 +172,11 @@ class Header:
 
     @classmethod
     def decode(cls, ext: Mapping[str, str]) -> Self:
-        """The header in the text fields of a command. Raises HeaderError. Unknown fields are ignored."""
+        """Decode the text fields of a command. Raises HeaderError. Unknown fields are ignored."""
         return cls()
 
     def encode(self) -> dict[str, str]:
-        """The text fields of this header; what is None is left out."""
+        """Encode the header as text fields; None values are omitted."""
         return {}
 
     def __eq__(self, other: object) -> bool:
@@ -188,7 +191,7 @@ class Header:
 
 
 def request_header(code: int) -> type[Header] | None:
-    """The header class of a request code; None when the request has none, or is unknown.
+    """Return the header class of a request code; None if the request has none, or is unknown.
 
     Complete once `gateway.codec.headers` is imported.
     """
@@ -196,7 +199,7 @@ def request_header(code: int) -> type[Header] | None:
 
 
 def request_headers() -> dict[int, type[Header]]:
-    """All registered header classes by request code."""
+    """Return all registered header classes by request code."""
     return dict(_REQUEST_HEADERS)
 
 
@@ -223,13 +226,13 @@ def _wire_type(hint: Any) -> WireType:
     raise TypeError(f"{hint} is not a type of a header field")
 
 
-# The three functions of a class. They are written out as source and compiled, since a header is read for
-# every request: straight code is about three times as fast as a loop over the fields. With the extension the
-# loop of `decode` is one in C.
+# The three functions of a class are generated as source and compiled, because a header is read for every
+# request: straight code is about three times as fast as a loop over the fields. With the extension, the loop
+# of `decode` is one in C.
 
 
 def _put_off(cls: type[Header]) -> None:
-    """Compile the three when one of them is first called, for a short start: of most headers none ever is."""
+    """Compile the functions on first use, for a fast start: most headers are never used."""
 
     def __init__(self: Header, **values: Any) -> None:
         _compile(cls)
@@ -297,7 +300,7 @@ def _constructor_source(fields: tuple[Field, ...]) -> list[str]:
 
 
 def _decode_source(fields: tuple[Field, ...]) -> list[str]:
-    """Optional fields that did not come are not set: the default in the class stands for them."""
+    """Return the source of `decode`. Missing optional fields are not set: the class default applies."""
     body = []
     for field in fields:
         read = "{}" if field.type.texts is None else f"texts_{field.type.name}[{{}}]"
@@ -351,11 +354,11 @@ def _read_each(cls: type[Header], ext: Mapping[str, str]) -> Header:
     return header
 
 
-# What the standard puts under nearly every request.
+# Bases of nearly every request.
 
 
 class RpcRequestHeader(Header):
-    """What every 5.x request may carry: namespace, namespaced, broker name, oneway. Standard: same name."""
+    """Fields of every 5.x request: namespace, namespaced, broker name, oneway. RocketMQ: same name."""
 
     ns: str | None = None
     nsd: Bool | None = None
@@ -364,6 +367,6 @@ class RpcRequestHeader(Header):
 
 
 class TopicRequestHeader(RpcRequestHeader):
-    """A request about a topic: `lo` false marks a physical queue of a static topic. Standard: same name."""
+    """Request about a topic; `lo` false marks a physical queue of a static topic. RocketMQ: same name."""
 
     lo: Bool | None = None

@@ -1,4 +1,4 @@
-"""The standard's JSON that is none, for bodies: see `engine.lenient_json`, which this hands on."""
+"""RocketMQ's lenient JSON for bodies, re-exported from `engine.lenient_json`."""
 
 from mqgateway.engine.lenient_json import JsonError, ObjectKey, dumps, loads
 

@@ -1,6 +1,6 @@
-"""Records of message traces as clients write them: fields joined by 0x01, each record ended by 0x02.
+"""Decoder of message traces written by clients: fields joined by 0x01, each record ended by 0x02.
 
-Standard: `TraceDataEncoder.decoderFromTraceDataString`.
+RocketMQ: `TraceDataEncoder.decoderFromTraceDataString`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ _GIVEN_FIELDS, _STORED_AT = 13, 12
 
 
 class TraceRecord(NamedTuple):
-    """What a client says of a message. `kind` is Pub, SubBefore or SubAfter; `time` is in ms since the epoch
-    when the sending or the listening began, of SubAfter when it ended, and 0 where old clients do not say;
-    `took` is in ms. `number` is what SubBefore and SubAfter of the same messages have in common.
+    """Trace record of a message.
+
+    `kind` is Pub, SubBefore or SubAfter. `time` is in ms since the epoch: the start of the send or of the
+    listener call, for SubAfter its end; 0 if an old client does not send it. `took` is in ms. `number`
+    correlates SubBefore and SubAfter of the same messages.
     """
 
     kind: str
@@ -29,7 +31,7 @@ class TraceRecord(NamedTuple):
 
 
 def trace_records(body: bytes) -> Iterator[TraceRecord]:
-    """The records of the body of a trace message; those of another form or kind are left out."""
+    """Yield the records in the body of a trace message; those of another form or kind are skipped."""
     for text in body.decode("utf-8", "replace").split(_RECORD_END):
         try:
             record = _record(text.split(_FIELD_END))

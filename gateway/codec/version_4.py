@@ -1,7 +1,7 @@
-"""What brokers of version 4 have and those of 5.5.0 have not: accounts by request.
+"""Account requests of version 4 brokers, which 5.5.0 does not have: codes, headers and bodies.
 
-Codes of requests and answers, headers and bodies. The numbers of the answers mean other things in version 5.
-Standard: `RequestCode`, `ResponseCode` and the classes of the same names in version 4.9.7.
+The response codes have other meanings in version 5. RocketMQ: `RequestCode`, `ResponseCode` and the classes
+of the same names in version 4.9.7.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class AclRequestCode(IntEnum):
 
 
 class AclResponseCode(IntEnum):
-    """What a change that is refused is answered with."""
+    """Response codes of refused changes."""
 
     UPDATE_AND_CREATE_ACL_CONFIG_FAILED = 209
     DELETE_ACL_CONFIG_FAILED = 210
@@ -30,7 +30,7 @@ class AclResponseCode(IntEnum):
 
 
 class CreateAccessConfigRequestHeader(Header, code=AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG):
-    """An account; permissions are lists with commas, as in `topicA=DENY,topicB=PUB|SUB`."""
+    """Account to create or update; permissions are comma-separated, as in `topicA=DENY,topicB=PUB|SUB`."""
 
     access_key: str
     secret_key: str | None = None
@@ -43,13 +43,13 @@ class CreateAccessConfigRequestHeader(Header, code=AclRequestCode.UPDATE_AND_CRE
 
 
 class DeleteAccessConfigRequestHeader(Header, code=AclRequestCode.DELETE_ACL_CONFIG):
-    """The account that is to go."""
+    """Account to delete."""
 
     access_key: str
 
 
 class GetBrokerAclConfigResponseHeader(Header):
-    """How often the files changed; `version` and `all_acl_file_version` are JSON."""
+    """Versions of the files; `version` and `all_acl_file_version` are JSON."""
 
     version: str
     all_acl_file_version: str | None = None
@@ -59,9 +59,9 @@ class GetBrokerAclConfigResponseHeader(Header):
 
 
 class UpdateGlobalWhiteAddrsConfigRequestHeader(Header, code=AclRequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG):
-    """Addresses that everybody is let in from, with commas; and in which file.
+    """Comma-separated addresses that need no authentication, and the file to change.
 
-    Version 4's own tool leaves the file out where none is given, and its broker then refuses the request.
+    Version 4's own tool omits the file if none is given, and its broker then refuses the request.
     """
 
     global_white_addrs: str
@@ -70,7 +70,7 @@ class UpdateGlobalWhiteAddrsConfigRequestHeader(Header, code=AclRequestCode.UPDA
 
 @dataclass(slots=True)
 class PlainAccessConfig(Body):
-    """An account as files and requests have it; permissions are as in `topicA=PUB|SUB`."""
+    """Account in the form of files and requests; permissions are as in `topicA=PUB|SUB`."""
 
     access_key: str | None = None
     secret_key: str | None = field(default=None, repr=False)
@@ -84,7 +84,7 @@ class PlainAccessConfig(Body):
 
 @dataclass(slots=True)
 class AclDataVersion(Body):
-    """How often a file was changed by request, and when last, in ms since the epoch."""
+    """Number of changes of a file by request, and the last one's time in ms since the epoch."""
 
     counter: int = 0
     timestamp: int = 0
@@ -92,7 +92,7 @@ class AclDataVersion(Body):
 
 @dataclass(slots=True)
 class PlainAccessData(Body):
-    """A file of rules."""
+    """File of rules."""
 
     global_white_remote_addresses: list[str] | None = None
     accounts: list[PlainAccessConfig] | None = None
@@ -101,7 +101,7 @@ class PlainAccessData(Body):
 
 @dataclass(slots=True)
 class GetBrokerClusterAclConfigResponseBody(Body):
-    """All rules there are, secrets too."""
+    """All rules, including secrets."""
 
     global_white_addrs: list[str] = field(default_factory=list)
     plain_access_configs: list[PlainAccessConfig] = field(default_factory=list)

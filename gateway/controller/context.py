@@ -1,4 +1,4 @@
-"""What request functions see of the controller: its parts, by name, and nothing of sockets."""
+"""Context of the controller's request functions: its parts, without sockets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mqgateway.gateway.controller.peers import Peer
 
 @dataclass(frozen=True, slots=True)
 class ControllerContext:
-    """One controller with its settings; `group` and `peers` are only told."""
+    """Controller with its settings; `group` and `peers` are used only in answers."""
 
     controller: Controller
     configuration: Configuration
     group: str
     peers: list[Peer]
     access: Administration | None = None
-    """Users and policies; None where nobody is asked who they are."""
+    """Users and policies; None without access control."""

@@ -1,7 +1,7 @@
-"""What etcd's gateway for JSON is asked and answers, in the terms of `engine.controller.key_values`; pure.
+"""Requests and answers of etcd's JSON gateway in the types of `engine.controller.key_values`; no I/O.
 
-Keys and values are base64, whole numbers are texts, and what is 0, false or empty is left out.
-Standard: etcd's `rpc.proto`, versions 3.3 to 3.6.
+Keys and values are base64, whole numbers are texts, and values that are 0, false or empty are omitted.
+Source: etcd's `rpc.proto`, versions 3.3 to 3.6.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from mqgateway.engine.controller.key_values import (
 from mqgateway.engine.errors import ConfigError
 
 VERSIONS = ("v3", "v3beta")
-"""With what paths begin: since etcd 3.4, and before."""
+"""Path prefixes: since etcd 3.4, and before."""
 EXAMPLE = "http://10.0.0.1:2379"
 
 Json = Mapping[str, Any]
 
 
 class Endpoint(NamedTuple):
-    """Where a server of etcd is asked."""
+    """Address of an etcd server."""
 
     is_encrypted: bool
     host: str
@@ -40,13 +40,13 @@ class Endpoint(NamedTuple):
 
     @property
     def url(self) -> str:
-        """With what its URLs begin."""
+        """Prefix of its URLs."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.is_encrypted else 'http'}://{host}:{self.port}"
 
 
 def endpoints_of(text: str) -> list[Endpoint]:
-    """The servers that `controllerEtcdEndpoints` names. Raises `ConfigError`."""
+    """Parse `controllerEtcdEndpoints`. Raises `ConfigError`."""
     return [_endpoint(part.strip()) for part in text.split(";") if part.strip()]
 
 
@@ -62,7 +62,7 @@ def _endpoint(part: str) -> Endpoint:
 
 
 def transaction(wanted: Transaction) -> Json:
-    """For `kv/txn`."""
+    """Return the body of a `kv/txn` request."""
     return {
         "compare": [
             {"target": "MOD", "result": "EQUAL", "key": _text(key), "mod_revision": str(revision)}
@@ -86,7 +86,7 @@ def _operation(one: Put | Delete | Range) -> Json:
 
 
 def outcome(answer: Json) -> Outcome:
-    """Out of the answer to `kv/txn`. Of something else raises `Unanswered`, as all that follow."""
+    """Parse the answer to `kv/txn`. Raises `Unanswered` if it is malformed, as do the functions below."""
     try:
         header = answer["header"]
         found = [
@@ -106,7 +106,7 @@ def _key_value(one: Json) -> KeyValue:
 
 
 def granted(answer: Json) -> Lease:
-    """Out of the answer to `lease/grant`."""
+    """Parse the answer to `lease/grant`."""
     try:
         return Lease(int(answer["ID"]), int(answer["TTL"]))
     except _UNREADABLE:
@@ -114,7 +114,7 @@ def granted(answer: Json) -> Lease:
 
 
 def kept(answer: Json) -> Kept:
-    """Out of the answer to `lease/keepalive`, which is the one part of a stream."""
+    """Parse the answer to `lease/keepalive`, the single part of a stream."""
     try:
         result = answer["result"]
         return Kept(int(result.get("TTL", 0)), str(result["header"]["member_id"]))
@@ -123,7 +123,7 @@ def kept(answer: Json) -> Kept:
 
 
 def token(answer: Json) -> str:
-    """Out of the answer to `auth/authenticate`."""
+    """Parse the answer to `auth/authenticate`."""
     try:
         return str(answer["token"])
     except _UNREADABLE:

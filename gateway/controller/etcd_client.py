@@ -1,8 +1,8 @@
-"""A connection to etcd over HTTP: one server is asked, and when it fails the next one.
+"""etcd client over HTTP, which uses one server and fails over to the next.
 
-What was not answered in time is given up. Whether it was carried out is not known then, so nothing is asked a
-second time but what cannot have been: because nobody listened, because the path is another one in old
-versions, or because a token had expired.
+A request without an answer in time is abandoned. It may have been executed, so it is not retried. Requests
+are retried only if they cannot have been executed: the connection was refused, the path is another one in old
+versions, or a token had expired.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ T = TypeVar("T")
 NOT_LET_IN, NOT_FOUND = 401, 404
 
 TlsFor = Callable[[str], IOpenSSLClientConnectionCreator]
-"""How TLS is spoken with a host."""
+"""Function that returns the TLS settings of a host."""
 
 
 class EtcdClient:
-    """etcd as one controller reaches it: `engine.controller.key_values.KeyValues`.
+    """etcd connection of one controller: `engine.controller.key_values.KeyValues`.
 
-    A call that takes longer than `seconds` has failed. With a `user` a token is fetched first.
+    A call that takes longer than `seconds` fails. With a `user`, a token is requested first.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class EtcdClient:
         self._ask("lease/revoke", {"ID": str(lease)}, lambda _: None, told)
 
     def close(self) -> Deferred[Any]:
-        """End the connections that are open for what comes next."""
+        """Close the idle connections of the pool."""
         closed: Deferred[Any] = self._pool.closeCachedConnections()
         return closed
 
@@ -103,7 +103,7 @@ class EtcdClient:
         self._at = (self._at + 1) % len(self._endpoints)
 
     async def _call(self, path: str, body: Json) -> Json:
-        """Raises `Unanswered` for a refusal, and whatever comes of connections."""
+        """Send a request and return its answer. Raises `Unanswered` for a refusal, and connection errors."""
         if self._user and not self._token:
             await self._let_in()
         status, answer = await self._post(path, body)
@@ -125,7 +125,7 @@ class EtcdClient:
         return status, answer
 
     async def _send(self, path: str, body: Json) -> tuple[int, Json]:
-        """Status and answer of the first server that somebody listens at."""
+        """Return status and answer of the first server that accepts a connection."""
         headers = Headers({"Content-Type": ["application/json"]})
         if self._token:
             headers.addRawHeader("Authorization", self._token)
@@ -164,7 +164,7 @@ def _too_late(_: object, seconds: float) -> None:
 
 @implementer(IAgentEndpointFactory)
 class _Connecting:
-    """Connections by the reactor, which goes for names as all others do."""
+    """Endpoint factory with the reactor's own name resolution."""
 
     def __init__(self, reactor: Any, seconds: float, tls: TlsFor | None) -> None:
         self._reactor = reactor
@@ -181,7 +181,7 @@ class _Connecting:
 
 
 class _Text(Protocol):
-    """Takes an answer; who stops waiting for it ends the connection."""
+    """Receiver of a response body; cancelling it closes the connection."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -205,7 +205,7 @@ class _Text(Protocol):
 
 @implementer(IBodyProducer)
 class _Body:
-    """What is posted."""
+    """Request body."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -216,10 +216,10 @@ class _Body:
         return succeed(None)
 
     def pauseProducing(self) -> None:
-        """It is written already."""
+        """Do nothing; the body is already written."""
 
     def resumeProducing(self) -> None:
-        """As above."""
+        """Do nothing, as above."""
 
     def stopProducing(self) -> None:
-        """As above."""
+        """Do nothing, as above."""

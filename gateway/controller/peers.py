@@ -1,7 +1,7 @@
-"""Who the controllers are: `n0-10.0.0.1:9878;n1-10.0.0.2:9878`, and which of them this one is.
+"""Controllers of the cluster: `n0-10.0.0.1:9878;n1-10.0.0.2:9878`, and the one that is this process.
 
-Brokers and controllers use one port, which is the one that a controller has here, whatever `listenPort` is.
-Standard: `DLedgerConfig`, `DLedgerController.getControllerMetadata`.
+Brokers and controllers connect to the same port, the one in this list, regardless of `listenPort`.
+RocketMQ: `DLedgerConfig`, `DLedgerController.getControllerMetadata`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EXAMPLE = "n0-10.0.0.1:9878"
 
 
 class Peer(NamedTuple):
-    """One controller."""
+    """Controller."""
 
     peer_id: str
     host: str
@@ -29,12 +29,12 @@ class Peer(NamedTuple):
 
     @property
     def leader(self) -> Leader:
-        """What brokers are told when this one leads."""
+        """Leader announced to brokers while this controller leads."""
         return Leader(self.peer_id, self.address)
 
 
 def peers_of(text: str) -> list[Peer]:
-    """The controllers that `controllerDLegerPeers` names. Raises `ConfigError`."""
+    """Parse `controllerDLegerPeers`. Raises `ConfigError`."""
     peers = [_peer(part.strip()) for part in text.split(";") if part.strip()]
     ids = [peer.peer_id for peer in peers]
     if len(set(ids)) < len(ids):
@@ -43,9 +43,9 @@ def peers_of(text: str) -> list[Peer]:
 
 
 def own_peer(options: ControllerOptions) -> Peer:
-    """Which controller this one is; one that is alone need not say so. Raises `ConfigError`.
+    """Return this process's controller; a single one needs no own id. Raises `ConfigError`.
 
-    Several have a place in common, by which they agree.
+    Several controllers need a shared store, through which they agree.
     """
     peers, own = peers_of(options.controller_d_leger_peers), options.controller_d_leger_self_id
     if not peers:
@@ -62,7 +62,7 @@ def own_peer(options: ControllerOptions) -> Peer:
 
 
 def shown(peers: list[Peer]) -> str:
-    """The controllers as brokers and tools are told."""
+    """Return the controllers in the form sent to brokers and tools."""
     return "".join(f"{peer.peer_id}:{peer.address};" for peer in peers)
 
 

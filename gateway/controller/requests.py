@@ -1,8 +1,8 @@
-"""What a controller answers: one function a request, which turns it into a decision of `engine.controller`,
-and that into the standard's codes, headers and bodies.
+"""Request functions of a controller.
 
-What brokers ask is answered by the controller that leads, the others refuse (2007); who leads, the settings
-and heartbeats are everybody's. Standard: `ControllerRequestProcessor`.
+Each converts a request to a decision of `engine.controller`, and its result to RocketMQ's codes, headers and
+bodies. Requests of brokers are answered by the leading controller; others refuse them (2007). Every
+controller answers requests for the leader, settings and heartbeats. RocketMQ: `ControllerRequestProcessor`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CODES = {reason: ResponseCode[f"CONTROLLER_{reason.name}"] for reason in Reason}
 
 
 def get_next_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1012: the id that a new replica is to ask for."""
+    """Serve 1012: return the id that a new replica should apply for."""
     header = call.header
     assert isinstance(header, headers.GetNextBrokerIdRequestHeader)
     cluster, name = header.cluster_name, header.broker_name
@@ -65,7 +65,7 @@ def get_next_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply
 
 
 def apply_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1013: a replica takes an id."""
+    """Serve 1013: assign an id to a replica."""
     header = call.header
     assert isinstance(header, headers.ApplyBrokerIdRequestHeader)
     cluster, name = _needed(header.cluster_name, "clusterName"), _needed(header.broker_name, "brokerName")
@@ -80,7 +80,7 @@ def apply_broker_id(context: ControllerContext, call: Call) -> Deferred[Reply]:
 
 
 def register_broker(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1003: a replica says where it is, and learns whom to follow; the set in sync comes along anyhow."""
+    """Serve 1003: register a replica's address; return its master and, always, the sync-state set."""
     header = call.header
     assert isinstance(header, headers.RegisterBrokerToControllerRequestHeader)
     cluster, name = header.cluster_name, header.broker_name or ""
@@ -104,7 +104,7 @@ def register_broker(context: ControllerContext, call: Call) -> Deferred[Reply]:
 
 
 def get_replica_info(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1004: the master and who is in sync."""
+    """Serve 1004: return the master and the sync-state set."""
     header = call.header
     assert isinstance(header, headers.GetReplicaInfoRequestHeader)
 
@@ -123,7 +123,7 @@ def get_replica_info(context: ControllerContext, call: Call) -> Deferred[Reply]:
 
 
 def alter_sync_state_set(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1001: a master says who is in sync."""
+    """Serve 1001: change the sync-state set on a master's request."""
     header = call.header
     assert isinstance(header, headers.AlterSyncStateSetRequestHeader)
     try:
@@ -152,7 +152,7 @@ def alter_sync_state_set(context: ControllerContext, call: Call) -> Deferred[Rep
 
 
 def broker_heartbeat(context: ControllerContext, call: Call) -> Reply:
-    """904: a broker is there, as long as this connection is."""
+    """Serve 904: record a broker as alive while this connection is open."""
     header = call.header
     assert isinstance(header, headers.BrokerHeartbeatRequestHeader)
     if header.broker_id is None:
@@ -178,7 +178,7 @@ def broker_heartbeat(context: ControllerContext, call: Call) -> Reply:
 
 
 def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1002: elect a master, a given one if it is designated."""
+    """Serve 1002: elect a master, a given one if it is designated."""
     header = call.header
     assert isinstance(header, headers.ElectMasterRequestHeader)
 
@@ -194,7 +194,7 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
         )
         group = None if decision.refusal else _member_group(after)
         body = ElectMasterResponseBody(broker_member_group=group, sync_state_set=set(after.sync_state_set))
-        # With bare keys, as the standard writes them, its own mqadmin cannot read the answer.
+        # RocketMQ writes bare keys here, which its own mqadmin cannot read.
         return _reply(decision, told, body.encode_standard())
 
     return _waiting(
@@ -206,7 +206,7 @@ def elect_master(context: ControllerContext, call: Call) -> Deferred[Reply]:
 
 
 def get_metadata(context: ControllerContext, call: Call) -> Reply:
-    """1005: the controllers, and which of them leads."""
+    """Serve 1005: return the controllers and the leader."""
     state = context.controller.state
     leader = state.leader
     told = headers.GetMetaDataResponseHeader(
@@ -223,7 +223,7 @@ def get_metadata(context: ControllerContext, call: Call) -> Reply:
 
 
 def get_sync_state_data(context: ControllerContext, call: Call) -> Reply | Deferred[Reply]:
-    """1006: broker sets by name, with who is in sync and who is there."""
+    """Serve 1006: return broker sets by name, with their in-sync and live replicas."""
     names = _names(call.body)
     if not names:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "not set any response code")
@@ -236,7 +236,7 @@ def get_sync_state_data(context: ControllerContext, call: Call) -> Reply | Defer
 
 
 def clean_broker_data(context: ControllerContext, call: Call) -> Deferred[Reply]:
-    """1011: forget replicas."""
+    """Serve 1011: remove replicas."""
     header = call.header
     assert isinstance(header, headers.CleanControllerBrokerDataRequestHeader)
     log.info("%s has data of %s cleaned", call.peer.address, header.broker_name)
@@ -250,7 +250,7 @@ def clean_broker_data(context: ControllerContext, call: Call) -> Deferred[Reply]
 
 
 def update_config(context: ControllerContext, call: Call) -> Reply:
-    """1009: new values for settings, as properties text, all or none; unknown names are passed over."""
+    """Serve 1009: update settings from properties text, all or none; unknown names are ignored."""
     try:
         found = load_properties(call.body, "request")
     except ConfigError:
@@ -266,7 +266,7 @@ def update_config(context: ControllerContext, call: Call) -> Reply:
 
 
 def get_config(context: ControllerContext, call: Call) -> Reply:
-    """1010: all settings, as properties text."""
+    """Serve 1010: return all settings as properties text."""
     return Reply(body=context.configuration.as_properties().encode())
 
 
@@ -302,7 +302,7 @@ UNSUPPORTED: dict[int, str] = {
 
 
 def refusal(error: BaseException) -> Reply | None:
-    """What is answered when there is no decision, as far as only controllers know; see `Dispatcher`."""
+    """Return the answer to an error that only controllers know, else None; see `Dispatcher`."""
     if isinstance(error, NotLeading):
         return Reply(ResponseCode.CONTROLLER_NOT_LEADER, remark="The controller is not in leader state")
     return None
@@ -315,7 +315,7 @@ def _decide(
 
 
 def _waiting(begin: Callable[[Decided[A]], None], answer: Callable[[Decision[A]], Reply]) -> Deferred[Reply]:
-    """The answer to a decision, once there is one."""
+    """Return the answer to a decision, once it is made."""
     waiting: Deferred[Any] = Deferred()
 
     def told(outcome: Decision[A] | Exception) -> None:
@@ -364,7 +364,7 @@ def _replicas_info(context: ControllerContext, one: BrokerSet) -> ReplicasInfo:
 
 
 def _names(body: bytes) -> list[str]:
-    """The names in a JSON array; none in an empty body."""
+    """Parse the names in a JSON array; empty for an empty body."""
     if not body:
         return []
     try:

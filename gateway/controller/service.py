@@ -1,9 +1,8 @@
-"""A controller as it runs: its port, its timers, its file or its part of etcd, and its notices to brokers.
+"""Controller process: port, timers, local file or etcd state, and notices to brokers.
 
-Three things happen without a request: brokers that are silent too long are given up, at the moment they are;
-every 5 s sets are looked for whose master is gone; and every second the state is told, which writes the file
-if it lacks changes, or keeps a lease.
-Standard: `ControllerManager`, `DefaultBrokerHeartbeatManager`.
+Besides requests: brokers that are silent too long are removed as soon as they are, broker sets without a
+master are checked every 5 s, and the state is ticked every second, which writes pending changes to the file
+or renews a lease. RocketMQ: `ControllerManager`, `DefaultBrokerHeartbeatManager`.
 """
 
 from __future__ import annotations
@@ -43,22 +42,25 @@ from mqgateway.gateway.runtime.service import Runtime
 log = logging.getLogger(__name__)
 
 STATE_BEAT = 1.0
-"""Seconds between two beats of the state."""
+"""Interval of the state's ticks, in seconds."""
 STOPPED = 0.5
-"""By how many seconds later than was wanted a timer comes when this process was stopped, or had no time."""
+"""Delay of a timer, in seconds, above which this process counts as having been suspended or starved."""
 SAVE_INTERVAL = 10.0
-"""Seconds between two times that tables of users that lack changes may be written."""
+"""Interval of retries of failed writes of user tables, in seconds."""
 LEAST_WAIT, MOST_WAIT = 0.05, 1.0
-"""Seconds between two looks for silent brokers; meanwhile one may be heard of whose time ends sooner."""
+"""Bounds of the interval of checks for silent brokers, in seconds.
+
+Between two checks, a broker that expires sooner may register.
+"""
 
 
 class ControllerService(RemotingService):
-    """A controller on the port that the peers give it. Before `start` it only locks and reads its file.
+    """Controller on the port from its peer list. Before `start` it only locks and reads its file.
 
-    `settings` are all options of the process as properties (requests 1009 and 1010). `hooks` watch over every
-    request. `users` are those of another server of this process; without them a controller that
-    authenticates requests keeps its own in `controllerStorePath`. Raises `ConfigError` when the settings or
-    the files cannot be used, or another process uses them.
+    `settings` are all options of the process as properties (requests 1009 and 1010). `hooks` observe every
+    request. `users` are those of another server of this process; without them, a controller with
+    authentication keeps its own in `controllerStorePath`. Raises `ConfigError` if the settings or the files
+    are unusable, or another process uses the files.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class ControllerService(RemotingService):
         self._options = options = settings.part(ControllerOptions)
         self.peer = own_peer(options)
         self.folder = "" if options.controller_etcd_endpoints else options.controller_store_path
-        """Where the file of broker sets is; empty when they are in etcd."""
+        """Folder of the file of broker sets; empty if they are in etcd."""
         with self._closed_on_failure():
             self._state = self._open_state()
             self._access = ServerAccess(
@@ -126,7 +128,7 @@ class ControllerService(RemotingService):
 
     @property
     def entries(self) -> int:
-        """How many broker sets there are."""
+        """Number of broker sets."""
         return len(self.controller.state.sets)
 
     def _begin(self) -> None:
@@ -141,10 +143,10 @@ class ControllerService(RemotingService):
         log.info("the controller %s listens on port %d", self.peer.peer_id, self.peer.port)
 
     def _wait_for_silence(self) -> None:
-        """Look again when somebody may be silent too long, or when it is time to."""
+        """Schedule the next check: when a broker may expire, or after the maximum interval."""
         longest = min(self._options.scan_not_active_broker_interval / 1000, MOST_WAIT)
         ends_in = self.controller.silence_ends_in()
-        # A broker is silent too long once its time is over: a millisecond after the end of it.
+        # A broker expires once its time is over: a millisecond after its end.
         wait = longest if ends_in is None else min(longest, (ends_in + 1) / 1000)
         wait = max(wait, LEAST_WAIT)
         self._schedule.later(wait, self._drop_silent, self._schedule.seconds() + wait)
@@ -168,7 +170,7 @@ class ControllerService(RemotingService):
 
 
 def notice_command(notice: Notice) -> RemotingCommand:
-    """Request 1008. Standard: `ControllerManager.doNotifyBrokerRoleChanged`."""
+    """Return request 1008 of a notice. RocketMQ: `ControllerManager.doNotifyBrokerRoleChanged`."""
     after = notice.after
     header = NotifyBrokerRoleChangedRequestHeader(
         master_address=after.master_address,
@@ -181,14 +183,14 @@ def notice_command(notice: Notice) -> RemotingCommand:
 
 
 def _closed(state: State) -> Deferred[None]:
-    """Close a state; the result fires when that is done."""
+    """Close a state; the Deferred fires when that is done."""
     closed: Deferred[None] = Deferred()
     state.close(lambda: closed.callback(None))
     return closed
 
 
 def _lock(disk: Disk, folder: str) -> File:
-    """Keep other controllers away from the folder. Raises `ConfigError`."""
+    """Lock the folder against other controllers. Raises `ConfigError`."""
     try:
         make_directories(disk, folder)
         return disk.lock(os.path.join(folder, "lock"))

@@ -1,7 +1,7 @@
-"""What a method of a gRPC service and the connection that carries its call know of one another.
+"""Interface between methods of gRPC services and the connections that carry their calls.
 
-A method is a function of a request message and its `Call`. It knows nothing of HTTP/2; who carries calls
-knows nothing of what methods do. Both may be tried without the other.
+A method is a function of a request message and its `Call`. It does not depend on HTTP/2, and connections do
+not depend on methods. Each can be tested alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqgateway.engine.message import pack_host
 
 
 class Status(IntEnum):
-    """How a call ended, by gRPC's numbers (the document "Status codes and their use in gRPC")."""
+    """Status of a call, by gRPC's numbers (the document "Status codes and their use in gRPC")."""
 
     OK = 0
     CANCELLED = 1
@@ -40,7 +40,7 @@ class Status(IntEnum):
 
 
 class CallFailed(Exception):
-    """Raised by a method whose call is to end with another status than OK."""
+    """Raised by a method to end its call with a status other than OK."""
 
     def __init__(self, status: Status, message: str) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ _NOWHERE = pack_host("0.0.0.0", 0)
 
 @dataclass(frozen=True)
 class Peer:
-    """Both ends of a call's connection, as PROXY protocol said where it did."""
+    """Both ends of a call's connection, taken from a PROXY header if there is one."""
 
     host: str
     port: int
@@ -63,12 +63,12 @@ class Peer:
 
     @cached_property
     def address(self) -> str:
-        """`ip:port`, as the standard prints it."""
+        """`ip:port`, as RocketMQ prints it."""
         return f"{self.host}:{self.port}"
 
     @cached_property
     def host_bytes(self) -> bytes:
-        """The same, packed as a record holds it; of what is no address of the internet, nowhere."""
+        """Address packed as in a record; 0.0.0.0:0 if the host is not an IP address."""
         try:
             return pack_host(self.host.partition("%")[0], self.port)
         except OSError:
@@ -76,21 +76,21 @@ class Peer:
 
 
 class Call(Protocol):
-    """One call, as its method sees it."""
+    """Call as its method sees it."""
 
     @property
     def path(self) -> str:
-        """The method's full name: ``/apache.rocketmq.v2.MessagingService/SendMessage``."""
+        """Full name of the method: ``/apache.rocketmq.v2.MessagingService/SendMessage``."""
         ...
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Headers by lower-case name, without pseudo-headers; both joined by ``,`` of a name sent twice."""
+        """Headers by lower-case name, without pseudo-headers; repeated ones are joined by ``,``."""
         ...
 
     @property
     def authority(self) -> str:
-        """The host and port that the client meant to reach; empty when it did not say."""
+        """Host and port that the client addressed; empty if it sent none."""
         ...
 
     @property
@@ -98,41 +98,41 @@ class Call(Protocol):
 
     @property
     def encoded(self) -> bytes:
-        """The request of a call with one request, as it was sent (what some signatures are about)."""
+        """Encoded request of a call with a single request, which some signatures cover."""
         ...
 
     def remaining(self) -> float | None:
-        """Seconds until the client's deadline; None without one."""
+        """Return the seconds until the client's deadline; None without one."""
         ...
 
     def send(self, *messages: Any) -> None:
-        """Send more answers of a stream of answers; nothing happens when the call has ended."""
+        """Send more answers of a response stream; does nothing after the end of the call."""
         ...
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:
-        """End a call with a stream of answers; nothing happens when it has ended."""
+        """End a call with a response stream; does nothing after its end."""
         ...
 
     def on_end(self, ended: Callable[[bool], None]) -> None:
-        """Have a function told once that the call is over: True when the client left or its time is up."""
+        """Call a function once at the end: with True if the client left or the deadline passed."""
         ...
 
 
 class Incoming(Protocol):
-    """What a method with streams both ways makes of the client's side."""
+    """Receiver of the client's messages in a bidirectional call."""
 
     def received(self, message: Any) -> None:
-        """One more request; `CallFailed` ends the call."""
+        """Handle a request; `CallFailed` ends the call."""
         ...
 
     def half_closed(self) -> None:
-        """The client sends nothing more."""
+        """Handle the end of the client's messages."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """One request, one answer: returned, or by a `Deferred`."""
+    """Method with one request and one answer, returned directly or as a `Deferred`."""
 
     request: type[Any]
     answer: Callable[[Any, Call], Any | Deferred[Any]]
@@ -140,7 +140,10 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class ServerStream:
-    """One request, answers by `Call.send`; ends with `Call.finish`, or when what was returned fires."""
+    """Method with one request and answers by `Call.send`.
+
+    It ends with `Call.finish`, or when its Deferred fires.
+    """
 
     request: type[Any]
     answer: Callable[[Any, Call], Deferred[None] | None]
@@ -148,7 +151,7 @@ class ServerStream:
 
 @dataclass(frozen=True, slots=True)
 class Bidirectional:
-    """Streams both ways: the function is called when the call begins."""
+    """Method with streams in both directions; the function is called at the start of a call."""
 
     request: type[Any]
     begin: Callable[[Call], Incoming]

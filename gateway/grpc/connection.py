@@ -1,8 +1,8 @@
-"""One gRPC connection over a transport of Twisted's.
+"""gRPC connection over a Twisted transport.
 
-It shares the turns of the remoting protocol's connections: what one read brings is carried out, what the
-store has to do is done once, and then everything is written at once. A peer that does not read is not read
-either, and is cut off when it leaves too much unread; so is one that keeps too much here (`PendingInput`).
+It shares the turns of remoting connections: the input of one read is served, the store's work is done once,
+then all output is written at once. A peer that does not read is not read either. It is disconnected if it
+leaves too much unread, or if its unfinished input grows too large (`PendingInput`).
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from mqgateway.gateway.runtime.loop import Transport
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 20.0
-"""How long a peer may take to answer a ping; as grpc-java's."""
+"""Time in which a peer must answer a ping; as in grpc-java."""
 
 
 @dataclass
 class Terms:
-    """What all gRPC connections of one server have in common."""
+    """Settings shared by all gRPC connections of one server."""
 
     calls: conversation.Terms
     remoting: RemotingTerms
     pending: PendingInput
     idle_seconds: float
-    """Silence after which a connection without calls is closed, and one with calls asked whether it lives."""
+    """Idle time after which a connection without calls is closed, and one with calls is pinged."""
 
 
 @implementer(IHandshakeListener)
 class GrpcConnection:
-    """See `Conversing`; `on_made` and `on_gone` are told when it begins and when it has ended."""
+    """gRPC connection; see `Conversing`. `on_made` and `on_gone` are called at its start and end."""
 
-    transport: Transport  # there is one whenever we are called
+    transport: Transport  # set before any call
 
     def __init__(
         self,
@@ -62,17 +62,17 @@ class GrpcConnection:
         self.address = ""
         self.is_open = False
         self.is_secure = False
-        self._has_output = False  # the turn will have it written
+        self._has_output = False  # registered with the turn
         self._unsent = 0
-        self._is_full = False  # the transport's buffer
+        self._is_full = False  # state of the transport's buffer
         self._is_reading = True
         self._kept = 0
-        self._was_read = True  # since the idle sweep looked last
+        self._was_read = True  # since the last idle sweep
         self._silent_since = 0.0
         self._pinged_at: float | None = None
         self._settled: Deferred[None] | None = None
 
-    # What Twisted and the server that has it call
+    # Callbacks of Twisted and of the server
 
     def set_address(self, ip: str, port: int) -> None:
         """See `Conversing`."""
@@ -121,11 +121,11 @@ class GrpcConnection:
         self._on_gone(self)
 
     def pauseProducing(self) -> None:
-        """The transport's buffer is full: from now on what we write is counted."""
+        """Start counting written bytes, because the transport's buffer is full."""
         self._is_full = True
 
     def resumeProducing(self) -> None:
-        """Everything written has gone out."""
+        """Continue reading, because everything written has been sent."""
         self._is_full = False
         self._unsent = 0
         if not self._is_reading and self.is_open:
@@ -133,7 +133,7 @@ class GrpcConnection:
             self.transport.resumeProducing()
 
     def stopProducing(self) -> None:
-        """The transport has ended; `connectionLost` follows."""
+        """Do nothing; `connectionLost` follows."""
 
     def close(self, reason: str) -> None:
         """See `Conversing`."""
@@ -147,7 +147,7 @@ class GrpcConnection:
         self._lose()
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """See `Conversing`; the limit is our own, and a peer with open calls is asked first."""
+        """See `Conversing`; uses the limit of gRPC, and pings a peer with open calls first."""
         if self._was_read or not self.is_open:
             self._was_read = False
             self._silent_since = now
@@ -170,11 +170,11 @@ class GrpcConnection:
 
     @property
     def last_request(self) -> str:
-        """See `Conversing`: a method without the name of its service."""
+        """See `Conversing`: the method without the name of its service."""
         return "" if self._conversation is None else self._conversation.last_path.rpartition("/")[2]
 
     def settled(self) -> Deferred[None]:
-        """See `Conversing`: no calls are taken any more, and streams end."""
+        """See `Conversing`: no calls are accepted any more, and streams end."""
         if self._conversation is None or not self.is_open:
             return succeed(None)
         settled: Deferred[None] = Deferred()
@@ -191,10 +191,10 @@ class GrpcConnection:
             more = f" ({unsaid} more did since this was last said)" if unsaid else ""
             log.warning("%s is refused by gRPC: %s%s", peer, reason, more)
 
-    # Called by those it shares with
+    # Callbacks of shared components
 
     def flush(self) -> None:
-        """Write what is ready; see `Speaker`."""
+        """Write pending output; see `Speaker`."""
         self._has_output = False
         calls = self._conversation
         if calls is None or not self.is_open:
@@ -209,7 +209,7 @@ class GrpcConnection:
         self._check_settled()
 
     def tick(self, now: float) -> None:
-        """A second has passed."""
+        """Handle the passing of a second."""
         if self._conversation is not None:
             self._conversation.tick(now, self._terms.idle_seconds)
             self._count_kept()
@@ -221,11 +221,11 @@ class GrpcConnection:
         self.abort()
 
     def abort(self) -> None:
-        """Break it."""
+        """Abort the connection."""
         self.is_open = False
         self.transport.abortConnection()
 
-    # Inside
+    # Internals
 
     def _begin(self) -> Conversation:
         host, port = self._source or ("", 0)
@@ -277,6 +277,6 @@ class GrpcConnection:
 
     def _lose(self) -> None:
         self.is_open = False
-        # A transport with a paused producer would wait for it, and not close.
+        # A transport with a paused producer would wait for it instead of closing.
         self.transport.unregisterProducer()
         self.transport.loseConnection()

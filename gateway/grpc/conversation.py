@@ -1,11 +1,11 @@
-"""The gRPC calls of one connection: from bytes to methods and back. Pure.
+"""gRPC calls of one connection: decodes bytes into calls of methods, encodes their answers; no I/O.
 
     conversation = Conversation(terms, peer)
     conversation.receive(bytes)          # methods are called
     transport.write(conversation.take())
 
-An answer given at once is in `take()` when `receive` returns; of others `on_output` tells. Time comes by
-`tick`. Source: the document "gRPC over HTTP2".
+Answers given at once are in `take()` when `receive` returns; later ones are announced by `on_output`. Time is
+passed to `tick`. Source: the document "gRPC over HTTP2".
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ CONTENT_TYPE = b"application/grpc"
 
 
 def _literal(name: bytes, value: bytes) -> bytes:
-    """A header field as HPACK writes it without a table."""
+    """Encode a header field as an HPACK literal without a table."""
     return b"\0" + _sized(name) + _sized(value)
 
 
 def _sized(text: bytes) -> bytes:
-    """A string of HPACK, not compressed: its length as a number with a prefix of 7 bits, and its bytes."""
+    """Encode an uncompressed HPACK string: its length as a number with a 7-bit prefix, and its bytes."""
     size = len(text)
     if size < 127:
         return bytes((size,)) + text
@@ -58,19 +58,19 @@ def _sized(text: bytes) -> bytes:
 
 
 HEAD = (
-    b"\x88"  # :status 200, of the table that is fixed
+    b"\x88"  # :status 200, from the static table
     + _literal(b"content-type", CONTENT_TYPE)
     + _literal(b"grpc-accept-encoding", ",".join(ENCODINGS).encode())
 )
-"""The headers that every answer begins with."""
+"""Headers at the start of every answer."""
 SUCCESS = _literal(b"grpc-status", b"0")
-"""The trailers of an answer that went well."""
+"""Trailers of a successful answer."""
 REASON_MAX = 4096
-"""Bytes of the text of a status; what is longer is cut off, as clients refuse long trailers."""
+"""Maximum bytes of a status text; longer ones are truncated, because clients refuse long trailers."""
 
 
 def trailers(status: Status, message: str) -> bytes:
-    """The trailers of an answer."""
+    """Return the trailers of an answer."""
     if status is Status.OK:
         return SUCCESS
     text = percent_encoded(message[:REASON_MAX])
@@ -79,10 +79,10 @@ def trailers(status: Status, message: str) -> bytes:
 
 @dataclass
 class Terms:
-    """What all conversations of one server have in common; sizes in bytes, times in seconds.
+    """Settings shared by all conversations of one server; sizes in bytes, times in seconds.
 
-    `noted` is told of each call that ended: its path, empty if it is no method's, its status, and the seconds
-    that it took; not of streams both ways, which last as long as their clients.
+    `noted` is called at the end of each call with its path (empty for an unknown method), its status and its
+    duration in seconds. It is not called for bidirectional streams, which last as long as their clients.
     """
 
     methods: Methods
@@ -93,7 +93,7 @@ class Terms:
 
 
 class Conversation:
-    """One connection's calls. `on_output` is called when there is something to `take` outside `receive`."""
+    """Calls of one connection. `on_output` is called if there is something to `take` outside `receive`."""
 
     def __init__(self, terms: Terms, peer: Peer, on_output: Callable[[], None] = lambda: None) -> None:
         self.terms = terms
@@ -102,29 +102,29 @@ class Conversation:
         self.http2 = Http2(terms.limits, self, terms.seconds)
         self._calls: dict[int, ServerCall] = {}
         self.kept_requests = 0
-        """Bytes of requests that are not complete."""
+        """Bytes of incomplete requests."""
         self.last_path = ""
-        """The path of the call that began last; empty before any did."""
+        """Path of the last started call; empty before the first."""
         self._is_receiving = False
         self._is_leaving = False
 
     @property
     def open_calls(self) -> int:
-        """Calls that have not ended."""
+        """Number of calls in flight."""
         return len(self._calls)
 
     @property
     def kept(self) -> int:
-        """Bytes kept for the peer: unfinished requests, and answers that its windows do not take yet."""
+        """Bytes buffered for the peer: unfinished requests, and answers that exceed its windows."""
         return self.http2.buffered + self.http2.held + self.kept_requests
 
     @property
     def is_over(self) -> bool:
-        """Whether the peer broke the protocol: what is left to `take` is the last."""
+        """True if the peer violated the protocol; `take` then returns the last output."""
         return self.http2.is_over
 
     def receive(self, data: bytes) -> None:
-        """Take what the peer sent."""
+        """Process bytes from the peer."""
         self._is_receiving = True
         try:
             self.http2.receive(data)
@@ -132,11 +132,11 @@ class Conversation:
             self._is_receiving = False
 
     def take(self) -> bytes:
-        """What is to be sent now; empty when there is nothing."""
+        """Return the pending output; empty if there is none."""
         return self.http2.take()
 
     def tick(self, now: float, patience: float) -> None:
-        """End the calls whose time is up, and those whose request is not complete after `patience`."""
+        """End calls past their deadline, and those whose request is incomplete after `patience` seconds."""
         for call in list(self._calls.values()):
             if call.deadline is not None and now >= call.deadline:
                 call.stop(Status.DEADLINE_EXCEEDED, "the time of the call is up")
@@ -144,9 +144,9 @@ class Conversation:
                 call.stop(Status.CANCELLED, f"the request was not complete after {patience:g} s")
 
     def leave(self) -> None:
-        """Take no more calls, and end those that are streams or wait; the others go on.
+        """Accept no more calls, and end streams and incomplete calls; the others continue.
 
-        Standard: none, whose proxy cuts streams off; clients open them again elsewhere.
+        RocketMQ has no equivalent: its proxy aborts streams; clients open them again elsewhere.
         """
         self._is_leaving = True
         self.http2.go_away()
@@ -156,11 +156,11 @@ class Conversation:
         self.say()
 
     def lost(self) -> None:
-        """The connection is gone."""
+        """Handle the loss of the connection."""
         for call in list(self._calls.values()):
             call.left()
 
-    # What happens on streams
+    # Stream events
 
     def began(self, stream: int, headers: list[tuple[str, str]]) -> None:
         """See `Streams`."""
@@ -197,20 +197,20 @@ class Conversation:
         if call is not None:
             call.left()
 
-    # What calls say
+    # Callbacks of calls
 
     def forget(self, stream: int) -> None:
-        """A call is over."""
+        """Remove a finished call."""
         self._calls.pop(stream, None)
 
     def say(self) -> None:
-        """Something is to be sent."""
+        """Announce output."""
         if not self._is_receiving:
             self.on_output()
 
 
 def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
-    """Fields by name; the values of a name that came twice, joined."""
+    """Return the fields by name, with the values of repeated names joined."""
     metadata: dict[str, str] = {}
     for name, value in headers:
         is_more = name in metadata and name[:1] != ":"
@@ -219,7 +219,7 @@ def _joined(headers: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def _refusal(method: str, path: str, metadata: dict[str, str]) -> bytes:
-    """The whole answer, as a header block, to what is no call; empty when it is one."""
+    """Return the whole answer, as a header block, to a request that is not a call; empty if it is one."""
     if method != "POST" or not path.startswith("/"):
         return b"\x08\x03405" + _literal(b"allow", b"POST")
     content_type = metadata.get("content-type", "")
@@ -231,7 +231,7 @@ def _refusal(method: str, path: str, metadata: dict[str, str]) -> bytes:
 
 
 class ServerCall:
-    """One call; see `Call`."""
+    """Call in progress; see `Call`."""
 
     __slots__ = (
         "_conversation",
@@ -269,7 +269,7 @@ class ServerCall:
         timeout = read_timeout(metadata["grpc-timeout"]) if "grpc-timeout" in metadata else None
         self.deadline = None if timeout is None else self.began + timeout
         self._encoding = metadata.get("grpc-encoding", IDENTITY)
-        self._cutter: MessageCutter | None = None  # of a request that did not come in one piece
+        self._cutter: MessageCutter | None = None  # for a request in several chunks
         self._request: bytes | None = None
         self._kept = 0
         self._encoded = b""
@@ -280,7 +280,7 @@ class ServerCall:
         self._is_over = False
         self.awaits_request = True
 
-    # What a method sees
+    # Interface of methods
 
     @property
     def peer(self) -> Peer:
@@ -320,10 +320,10 @@ class ServerCall:
         else:
             self._ends.append(ended)
 
-    # What its conversation tells it
+    # Events from the conversation
 
     def open(self) -> None:
-        """The headers have come."""
+        """Handle the headers of the call."""
         method = self.method
         if method is None:
             self.finish(Status.UNIMPLEMENTED, f"Method {self.path[1:]} is unimplemented")
@@ -337,13 +337,13 @@ class ServerCall:
                 self._failed(error)
 
     def take(self, data: bytes) -> None:
-        """More of what the client says."""
+        """Handle data of the client's messages."""
         try:
             cutter = self._cutter
             if cutter is None:
                 limit = self._conversation.terms.message_limit
                 message = whole_message(data, limit)
-                if message is not None:  # nearly always
+                if message is not None:  # the usual case
                     self._take_message(message)
                     if self._request is message:  # its call has not ended
                         self._count_kept(len(message))
@@ -359,7 +359,7 @@ class ServerCall:
             self._count_kept(cutter.buffered + (0 if self._request is None else len(self._request)))
 
     def half_closed(self) -> None:
-        """The client says nothing more."""
+        """Handle the end of the client's messages."""
         try:
             if self._cutter is not None and self._cutter.buffered:
                 raise CallFailed(Status.INTERNAL, "Encountered end-of-stream mid-frame")
@@ -371,18 +371,18 @@ class ServerCall:
             self._failed(error)
 
     def left(self) -> None:
-        """The client wants no answer any more, or is gone."""
+        """Handle a cancellation by the client, or the loss of its connection."""
         if not self._is_over:
             self._end(Status.CANCELLED, True)
 
     def stop(self, status: Status, message: str) -> None:
-        """End it from our side; what works on it is told that its time is up."""
+        """End the call by the server; the method is notified."""
         if not self._is_over:
             self._finish(trailers(status, message))
             self._end(status, True)
             self._conversation.say()
 
-    # Inside
+    # Internals
 
     def _take_message(self, message: bytes) -> None:
         if self._incoming is not None:
@@ -394,7 +394,7 @@ class ServerCall:
             self._request = message
 
     def _carry_out(self) -> None:
-        """The one request is complete: call the method."""
+        """Call the method with the single request, which is complete."""
         request, self._request = self._request, None
         if self._kept:
             self._count_kept(0)
@@ -413,7 +413,7 @@ class ServerCall:
             self._answered(answer)
 
     def _answered(self, answer: Any) -> None:
-        """What a method gave, now or later."""
+        """Handle the result of a method, now or later."""
         self._waiting = None
         if self._is_over:
             return
@@ -427,7 +427,7 @@ class ServerCall:
         self._conversation.say()
 
     def _failed(self, error: BaseException) -> None:
-        """A method, or what was sent to it, ends the call with a status."""
+        """End the call with the status of an error of the method or of its input."""
         self._waiting = None
         if isinstance(error, CallFailed):
             self.finish(error.status, error.message)
@@ -445,7 +445,7 @@ class ServerCall:
             self._conversation.http2.send_headers(self._stream, HEAD)
 
     def _finish(self, block: bytes) -> None:
-        """Send the last words: after what still waits, or as the only ones."""
+        """Send the trailers: after pending output, or as the only headers."""
         if self._is_answering:
             self._conversation.http2.send(self._stream, b"", block)
         else:
@@ -467,7 +467,7 @@ class ServerCall:
             terms.noted("" if method is None else self.path, status, terms.seconds() - self.began)
 
     def _tell_end(self, is_left: bool) -> None:
-        """First of all: what is cancelled then is to know that nobody waits."""
+        """Notify observers first: work that is cancelled next must know that its caller is gone."""
         ends, self._ends = self._ends, []
         for ended in ends:
             try:
@@ -477,7 +477,7 @@ class ServerCall:
 
 
 def _parsed(kind: type[Any], message: bytes) -> Any:
-    """A message of a kind. Raises `CallFailed`."""
+    """Parse a message. Raises `CallFailed`."""
     try:
         return kind.FromString(message)
     except (DecodeError, ValueError, RecursionError):

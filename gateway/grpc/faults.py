@@ -1,7 +1,7 @@
-"""The faults of `testing.faults` for gRPC: a fault for requests strikes the methods that are like them.
+"""Faults of `testing.faults` for gRPC: a fault for requests applies to the equivalent methods.
 
-A fault for `SEND` strikes SendMessage too, one for a code of POP ReceiveMessage. The stream of Telemetry is
-a connection rather than a request: nothing but the end of its connection strikes it.
+A fault for `SEND` also applies to SendMessage, one for a POP code to ReceiveMessage. The Telemetry stream is
+a connection rather than a request, so only the end of its connection affects it.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ LIKE: dict[str, tuple[int, ...]] = {
     "QueryOffset": (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,),
     "SyncLiteSubscription": (RequestCode.LITE_SUBSCRIPTION_CTL,),
 }
-"""The requests of the remoting protocol that methods are like."""
+"""Remoting requests equivalent to methods."""
 
 
 class GrpcFaults:
-    """The faults of one server, before the methods; `cut` breaks the connection of a call."""
+    """Faults of one server, applied before the methods; `cut` aborts the connection of a call."""
 
     def __init__(self, faults: Faults, cut: Callable[[Call], None]) -> None:
         self._faults = faults
         self._cut = cut
 
     def before(self, methods: Methods) -> Methods:
-        """The same methods, struck by what is ordered."""
+        """Wrap the methods so that ordered faults apply to them."""
         return {path: self._struck(path.rpartition("/")[2], method) for path, method in methods.items()}
 
     def _struck(self, name: str, method: Any) -> Any:
@@ -75,12 +75,12 @@ class GrpcFaults:
             self._cut(call)
         elif fault.what == "drop_answer":
             method.answer(request, _Unheard(call))
-        return Deferred()  # which is cancelled when the client waits no more
+        return Deferred()  # cancelled when the client stops waiting
 
 
 def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -> Any:
-    """The answer with the status that a response code is here."""
-    # Here, as it loads the messages.
+    """Return the answer with the status equivalent to a response code."""
+    # Imported late, because it loads the protobuf messages.
     from mqgateway.gateway.grpc import v2
     from mqgateway.gateway.grpc.service.status import status
 
@@ -100,7 +100,7 @@ def _refuse(fault: Fault, name: str, method: Unary | ServerStream, call: Call) -
 
 
 class _Unheard:
-    """A call whose answers are lost."""
+    """Call whose answers are lost."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -109,14 +109,14 @@ class _Unheard:
         return getattr(self._call, name)
 
     def send(self, *messages: Any) -> None:
-        """Nobody hears it."""
+        """Drop the answers."""
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:
-        """Nobody hears it."""
+        """Drop the end."""
 
 
 def topics_of(request: Any) -> tuple[str, ...]:
-    """The topics that a request names."""
+    """Return the topics that a request names."""
     fields = type(request).DESCRIPTOR.fields_by_name
     if "messages" in fields:
         return tuple(message.topic.name for message in request.messages)

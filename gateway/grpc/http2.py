@@ -1,11 +1,11 @@
-"""The server's side of one HTTP/2 connection: bytes in, what happens on streams out, and back. Pure.
+"""Server side of one HTTP/2 connection: decodes bytes into stream events, encodes answers; no I/O.
 
-Frames, streams, windows both ways; header blocks are read by `header_lists`, and written as literals that
-need no table. What a peer may cost is bounded: streams, header lists, frames that carry no call. What we
-send waits here until the peer's windows take it. What the peer sends is acknowledged as it comes, because
-who gets it keeps a bounded part. Mistakes on one stream end that stream, others the connection, as RFC 9113
-says which.
-Why not by `h2`, which is what tests compare this with: see docs/decisions/0043-*.md.
+It handles frames, streams and windows in both directions. Header blocks are decoded by `header_lists`, and
+written as literals that need no table. The cost of a peer is bounded: streams, header lists, frames without a
+call. Output waits here until the peer's windows allow it. Input is acknowledged as it arrives, because its
+receiver buffers a bounded amount. Errors end the stream or the connection, as RFC 9113 requires.
+
+The reasons against `h2`, with which tests compare this, are in docs/decisions/0043-*.md.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ from mqgateway.gateway.grpc.frames import (
 from mqgateway.gateway.grpc.header_lists import HeaderListDecoder
 
 STREAM_WINDOW = 1024**2
-"""Bytes of one stream that a peer may send unacknowledged; as grpc-java's."""
+"""Receive window of a stream in bytes; as in grpc-java."""
 CONNECTION_WINDOW = 4 * STREAM_WINDOW
 IDLE_FRAMES_SECONDS = 30.0
-"""The time in which frames that carry no call are counted."""
+"""Period in which frames without a call are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Http2Limits:
-    """What one connection may cost: open streams, bytes of a header list, frames without a call in 30 s."""
+    """Limits of one connection: open streams, bytes of a header list, frames without a call in 30 s."""
 
     streams: int
     header_list: int
@@ -73,22 +73,22 @@ class Http2Limits:
 
 
 class Streams(Protocol):
-    """Who is told what happens on a connection's streams."""
+    """Receiver of stream events."""
 
     def began(self, stream: int, headers: list[tuple[str, str]]) -> None:
-        """The peer opened a stream; its headers are texts of bytes (latin-1)."""
+        """Handle a new stream; its headers are bytes decoded as latin-1."""
         ...
 
     def received(self, stream: int, data: bytes) -> None:
-        """More of the peer's data."""
+        """Handle data from the peer."""
         ...
 
     def ended(self, stream: int) -> None:
-        """The peer sends nothing more on it."""
+        """Handle the end of the peer's data."""
         ...
 
     def broken(self, stream: int) -> None:
-        """It is over before its answer was, by the peer's will or mistake."""
+        """Handle a stream that ended before its answer, by the peer's request or error."""
         ...
 
 
@@ -98,13 +98,13 @@ class _Stream:
     def __init__(self, send_window: int) -> None:
         self.send_window = send_window
         self.receive_window = STREAM_WINDOW
-        self.is_half_closed = False  # the peer sends nothing more
-        self.chunks: deque[bytes | memoryview] = deque()  # what waits for windows
+        self.is_half_closed = False  # the peer has ended its data
+        self.chunks: deque[bytes | memoryview] = deque()  # data that waits for windows
         self.trailers: bytes | None = None
 
 
 class Http2:
-    """One connection; `seconds` is the time. What is to be sent is collected: see `take`."""
+    """HTTP/2 connection; `seconds` is the clock. Output is collected for `take`."""
 
     def __init__(self, limits: Http2Limits, streams: Streams, seconds: Callable[[], float]) -> None:
         self._told = streams
@@ -112,10 +112,10 @@ class Http2:
         self._limits = limits
         self._buffer = b""
         self._has_preface = False
-        self._block: tuple[int, int, bytearray] | None = None  # a header list whose end has not come
+        self._block: tuple[int, int, bytearray] | None = None  # an incomplete header list
         self._decoder = HeaderListDecoder(limits.header_list)
         self._streams: dict[int, _Stream] = {}
-        self._starved: dict[int, None] = {}  # streams that wait for the connection's window
+        self._starved: dict[int, None] = {}  # streams blocked by the connection's window
         self._highest = 0
         self._send_window = DEFAULT_WINDOW
         self._receive_window = CONNECTION_WINDOW
@@ -126,26 +126,26 @@ class Http2:
         self._out: list[bytes | memoryview] = [_settings(limits)]
         self._is_leaving = False
         self.held = 0
-        """Bytes of answers that the peer's windows do not take yet."""
+        """Bytes of answers that exceed the peer's windows."""
         self.is_over = False
-        """Whether nothing more is read."""
+        """True if no more input is processed."""
         self.complaint = ""
-        """Why it is over, where the peer is to blame."""
+        """Protocol error of the peer, if there was one."""
         self.is_answered = True
-        """Whether the last of our pings has been."""
+        """True if the last ping was answered."""
 
     @property
     def open_streams(self) -> int:
-        """Streams on which something is still to be said."""
+        """Number of streams with pending answers."""
         return len(self._streams)
 
     @property
     def buffered(self) -> int:
-        """Bytes of frames and header lists whose ends have not come."""
+        """Bytes of incomplete frames and header lists."""
         return len(self._buffer) + (0 if self._block is None else len(self._block[2]))
 
     def receive(self, data: bytes) -> None:
-        """Take what the peer sent."""
+        """Process bytes from the peer."""
         if self.is_over:
             return
         buffer = self._buffer + data if self._buffer else data
@@ -159,19 +159,19 @@ class Http2:
             self._buffer = b"" if self.is_over else buffer[at:]
 
     def take(self) -> bytes:
-        """What is to be sent now."""
+        """Return the pending output."""
         out, self._out = self._out, []
         return b"".join(out)
 
-    # What we say
+    # Output
 
     def send_headers(self, stream: int, block: bytes) -> None:
-        """Begin an answer with a header block; nothing happens when the stream is gone."""
+        """Start an answer with a header block; does nothing if the stream is closed."""
         if stream in self._streams:
             self._out.append(frame_of(HEADERS, END_HEADERS, stream, block))
 
     def send(self, stream: int, data: bytes, trailers: bytes | None = None) -> None:
-        """Send more of an answer, and its end with a block of trailers; nothing when the stream is gone."""
+        """Send more of an answer, with trailers its end; does nothing if the stream is closed."""
         one = self._streams.get(stream)
         if one is None:
             return
@@ -183,7 +183,7 @@ class Http2:
         self._pump(stream, one)
 
     def answer(self, stream: int, block: bytes, data: bytes, trailers: bytes) -> None:
-        """Send a whole answer: headers, data and trailers; nothing happens when the stream is gone."""
+        """Send a whole answer: headers, data and trailers; does nothing if the stream is closed."""
         one = self._streams.get(stream)
         if one is None:
             return
@@ -192,7 +192,7 @@ class Http2:
             self.send_headers(stream, block)
             self.send(stream, data, trailers)
             return
-        # Nearly always: nothing has to wait.
+        # The usual case: the windows allow all of it.
         self._send_window -= size
         self._forgive_idle_frame()
         del self._streams[stream]
@@ -207,23 +207,23 @@ class Http2:
         )
 
     def end(self, stream: int, block: bytes) -> None:
-        """Send a header block that is the whole answer, or the end of one that has nothing waiting."""
+        """Send a header block that is the whole answer, or the end of one without pending data."""
         one = self._streams.get(stream)
         if one is not None:
             self._finish(stream, one, block)
 
     def reset(self, stream: int, code: ErrorCode = ErrorCode.CANCEL) -> None:
-        """End a stream without more words."""
+        """Reset a stream."""
         if self._forget(stream):
             self._out.append(frame_of(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
 
     def ping(self) -> None:
-        """Ask the peer whether it is there."""
+        """Send a ping."""
         self.is_answered = False
         self._out.append(frame_of(PING, 0, 0, b"\0" * 8))
 
     def go_away(self) -> None:
-        """Tell the peer to open no more streams here; those that are open go on."""
+        """Send GOAWAY: the peer may open no more streams; open ones continue."""
         if not self.is_over and not self._is_leaving:
             self._is_leaving = True
             self._out.append(self._goaway(ErrorCode.NO_ERROR, ""))
@@ -239,7 +239,7 @@ class Http2:
         return len(PREFACE)
 
     def _take_frames(self, buffer: bytes, at: int) -> int:
-        """Take all whole frames; gives where the next one begins."""
+        """Process all complete frames; return the position of the next one."""
         end = len(buffer)
         while end - at >= HEAD:
             top, low, kind, flags, stream = FRAME_HEAD.unpack_from(buffer, at)
@@ -415,7 +415,7 @@ class Http2:
             self._out.append(frame_of(PING, ACK, 0, payload))
 
     def _take_goaway(self, stream: int, flags: int, payload: bytes) -> None:
-        """The peer takes no streams of ours, of which there are none; it closes when it has its answers."""
+        """Accept a GOAWAY. The server opens no streams, and the peer closes after its answers."""
         if stream:
             raise Http2Error(ErrorCode.PROTOCOL_ERROR, "a stream that goes away")
         if len(payload) < 8:
@@ -448,7 +448,7 @@ class Http2:
     def _take_unknown(self, stream: int, flags: int, payload: bytes) -> None:
         self._count_idle_frame()
 
-    # The rest
+    # Internals
 
     def _check_was_open(self, stream: int) -> None:
         if not stream & 1 or (stream > self._highest and not self._is_leaving):
@@ -466,13 +466,12 @@ class Http2:
             )
 
     def _forgive_idle_frame(self) -> None:
-        """Data that a client is sent pays for one: those of Java and C measure by pings how far away we are,
-        and may do so each time they are sent some."""
+        """Uncount an idle frame for sent data, since clients of Java and C ping to measure latency."""
         if self._idle_frames:
             self._idle_frames -= 1
 
     def _spoil(self, stream: int, code: ErrorCode) -> None:
-        """End a stream on which the peer did something wrong."""
+        """Reset a stream after the peer's error."""
         self._count_idle_frame()
         self.reset(stream, code)
         self._told.broken(stream)
@@ -505,7 +504,7 @@ class Http2:
             self._pump(stream, one)
 
     def _pump(self, stream: int, one: _Stream) -> None:
-        """Send what the windows take of a stream, in frames that the peer takes."""
+        """Send as much of a stream as the windows allow, in frames of the peer's size."""
         chunks = one.chunks
         while chunks:
             room = min(one.send_window, self._send_window, self._peer_frame_size)
@@ -535,7 +534,7 @@ class Http2:
 
 
 def _settings(limits: Http2Limits) -> bytes:
-    """Our settings, and the window of the connection, which is no setting."""
+    """Encode the server's settings, and the connection's window, which is not a setting."""
     settings = {
         MAX_CONCURRENT_STREAMS: limits.streams,
         INITIAL_WINDOW_SIZE: STREAM_WINDOW,

@@ -1,8 +1,8 @@
-"""gRPC as a broker serves it: its port, its time, and what is loaded when.
+"""gRPC front end of a broker: port, timers and deferred loading.
 
-Nothing of HTTP/2 and protobuf is loaded before the broker is ready: a worker does that afterwards, or the
-first connection. Connections are those of the remoting server, which has them on its own ports too: TLS,
-PROXY protocol, the number of connections, and a stop that ends each once nothing is owed to it.
+HTTP/2 and protobuf modules are not loaded before the broker is ready: a worker loads them afterwards, or the
+first connection does. Connections belong to the remoting server, which also accepts gRPC on its own ports:
+TLS, PROXY protocol, the connection limit, and a stop that closes each connection once no answer is pending.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MODULES = ("connection", "reflection", "health")
 
 
 class GrpcServer:
-    """Serves methods, made by `make_methods` when they are first wanted, on a remoting server's connections.
+    """gRPC methods on a remoting server's connections; `make_methods` creates them on first use.
 
-    `modules` are loaded by the worker before that, if there is one, as far as there is time. `noted` is told
-    of calls that ended: see `conversation.Terms`.
+    `modules` are loaded in advance by the worker, if there is one. `noted` is called at the end of calls: see
+    `conversation.Terms`.
     """
 
     def __init__(
@@ -62,17 +62,17 @@ class GrpcServer:
         self._terms: Terms | None = None
         self._connections: set[GrpcConnection] = set()
         self.port = 0
-        """The port in use; 0 when there is none of its own."""
+        """Port in use; 0 without a port of its own."""
 
     @property
     def connection_count(self) -> int:
-        """Connections whose conversation has begun."""
+        """Number of gRPC connections."""
         return len(self._connections)
 
     def start(self, host: str, port: int) -> None:
-        """Take gRPC on the server's ports, and on this one (0: any free one).
+        """Accept gRPC on the server's ports, and on this one (0: any free one).
 
-        A port that cannot be listened on is a warning in the log, no reason not to start.
+        If the port cannot be opened, a warning is logged and the start continues.
         """
         self._server.recognise(FIRST_BYTES, self._connection)
         try:
@@ -82,20 +82,20 @@ class GrpcServer:
         else:
             log.info("gRPC is served at %s", format_address(host, self.port))
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        self._schedule.later(0, self._load, 0)  # once the server is ready, which that would keep waiting
+        self._schedule.later(0, self._load, 0)  # once the server is ready, to not delay it
 
     def abort(self, peer: Peer) -> None:
-        """Break a peer's connection."""
+        """Abort a peer's connection."""
         for connection in list(self._connections):
             if connection.address == peer.address:
                 connection.abort()
 
     def stop(self) -> None:
-        """Its time ends; the connections end with the remoting server's."""
+        """Stop the timers; the remoting server closes the connections."""
         self._schedule.stop()
 
     def _load(self, index: int) -> None:
-        """Load one module after the other, so that others' work for the worker is not kept waiting."""
+        """Load one module after the other, so that other work of the worker is not delayed."""
         if self._worker is not None and index < len(self._modules):
             name = self._modules[index]
             self._worker.run(lambda: import_module(name), lambda _: self._load(index + 1))

@@ -1,7 +1,7 @@
-"""Spans of messages sent and received by gRPC, as `metrics.spans` makes them; they wrap the methods.
+"""Spans of messages sent and received by gRPC, created by `metrics.spans`; they wrap the methods.
 
-The queue of a message that is sent is the broker's choice: its span does not name it. What ends a transaction
-or acknowledges names messages by their ids.
+The broker chooses the queue of a sent message, so its span does not name it. Requests that end transactions
+or acknowledge name messages by their ids.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ STORED = frozenset(
         v2.Code.HA_NOT_AVAILABLE,
     }
 )
-"""Statuses with which a message is stored; other calls are answered the first of them when all is well."""
+"""Statuses of stored messages; other methods use the first of them for success."""
 ENDS = {v2.TransactionResolution.COMMIT: "commit", v2.TransactionResolution.ROLLBACK: "roll back"}
 
 
 class GrpcSpans:
-    """Those of one broker, whose other spans are made by `spans`."""
+    """gRPC spans of one broker, whose other spans are created by `spans`."""
 
     def __init__(self, spans: MessageSpans) -> None:
         self._spans = spans
 
     def before(self, methods: Methods) -> Methods:
-        """The same methods, with spans of what they are about."""
+        """Wrap the methods so that their calls get spans."""
         return {path: self._watched(path.rpartition("/")[2], method) for path, method in methods.items()}
 
     def _watched(self, name: str, method: Method) -> Method:
@@ -55,7 +55,7 @@ class GrpcSpans:
         return method
 
     def _asking(self, method: Unary, about: Callable[[Any], About | None]) -> Unary:
-        """A method of which each call may have a span."""
+        """Wrap a method so that each of its calls may have a span."""
 
         def answer(request: Any, call: Call) -> Any:
             what = about(request) if self._spans.is_on else None
@@ -82,7 +82,7 @@ class GrpcSpans:
         return outcome
 
     def _giving(self, method: ServerStream) -> ServerStream:
-        """A method whose answers are messages."""
+        """Wrap a method whose answers contain messages."""
 
         def answer(request: Any, call: Call) -> Any:
             if not self._spans.is_on:
@@ -119,7 +119,7 @@ class GrpcSpans:
         return self._spans.acknowledged(names, request.group.name)
 
     def _given(self, address: str, group: str, messages: list[v2.Message]) -> None:
-        """Messages go to a consumer."""
+        """Record the delivery of messages to a consumer."""
         carriers = []
         for message in messages:
             if CONTEXT in message.user_properties:
@@ -135,7 +135,7 @@ class GrpcSpans:
 
 
 class _Listened:
-    """A call whose answers are told of."""
+    """Call whose answers are observed."""
 
     def __init__(self, call: Call, told: Callable[[Iterable[Any]], None]) -> None:
         self._call = call

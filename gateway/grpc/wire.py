@@ -1,7 +1,7 @@
-"""gRPC's own bytes inside HTTP/2: prefixed messages, times, texts of statuses. Pure.
+"""gRPC framing inside HTTP/2: length-prefixed messages, timeouts, status texts; no I/O.
 
-A message is sent as one byte (1: compressed), its length in four bytes, big-endian, and its bytes. Source:
-the document "gRPC over HTTP2".
+A message is one byte (1: compressed), its length in four bytes, big-endian, and its bytes. Source: the
+document "gRPC over HTTP2".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgateway.gateway.grpc.call import CallFailed, Status
 PREFIX = 5
 IDENTITY, GZIP = "identity", "gzip"
 ENCODINGS = (IDENTITY, GZIP)
-"""How requests may be compressed; answers never are."""
+"""Supported compression of requests; answers are never compressed."""
 _TIMEOUT = re.compile(r"(\d{1,8})([HMSmun])", re.ASCII)
 _SECONDS = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 _PLAIN = frozenset(range(0x20, 0x7F)) - {ord("%")}
@@ -23,7 +23,7 @@ _WINDOW_OF_GZIP = 16 + zlib.MAX_WBITS
 
 
 def whole_message(data: bytes, limit: int) -> bytes | None:
-    """The message that data is, if it is one whole one that is not compressed and not too long; else None."""
+    """Return the message if data is exactly one, uncompressed and within the limit; else None."""
     if len(data) >= PREFIX and not data[0]:
         size = len(data) - PREFIX
         if size <= limit and int.from_bytes(data[1:PREFIX], "big") == size:
@@ -32,7 +32,7 @@ def whole_message(data: bytes, limit: int) -> bytes | None:
 
 
 class MessageCutter:
-    """Cuts the data of one call into messages of at most `limit` bytes, compressed ones after inflating."""
+    """Splitter of a call's data into messages of at most `limit` bytes, after decompression."""
 
     __slots__ = ("_buffer", "_encoding", "_limit")
 
@@ -43,11 +43,11 @@ class MessageCutter:
 
     @property
     def buffered(self) -> int:
-        """Bytes of a message whose end has not come."""
+        """Bytes of an incomplete message."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that end with these bytes. Raises `CallFailed` for what cannot be read."""
+        """Return the messages completed by these bytes. Raises `CallFailed` for malformed ones."""
         buffer = self._buffer
         buffer += data
         messages = []
@@ -74,7 +74,10 @@ class MessageCutter:
 
 
 def inflate(content: bytes, limit: int) -> bytes:
-    """What was compressed by gzip. Raises `CallFailed` when it is more than `limit` bytes, or no gzip."""
+    """Decompress gzip data.
+
+    Raises `CallFailed` if the result exceeds `limit` bytes or the data is invalid.
+    """
     inflater = zlib.decompressobj(_WINDOW_OF_GZIP)
     try:
         plain = inflater.decompress(content, limit + 1)
@@ -88,24 +91,24 @@ def inflate(content: bytes, limit: int) -> bytes:
 
 
 def too_large(size: int, limit: int) -> CallFailed:
-    """The refusal of a message that is longer than allowed."""
+    """Return the refusal of a message that exceeds the limit."""
     return CallFailed(Status.RESOURCE_EXHAUSTED, f"gRPC message exceeds maximum size {limit}: {size}")
 
 
 def prefixed(message: Any) -> bytes:
-    """A protobuf message as it is sent."""
+    """Encode a protobuf message with its prefix."""
     content: bytes = message.SerializeToString()
     return b"\0" + len(content).to_bytes(4, "big") + content
 
 
 def read_timeout(text: str) -> float | None:
-    """The seconds of a header `grpc-timeout`; None when it is none."""
+    """Parse a `grpc-timeout` header in seconds; None if it is invalid."""
     match = _TIMEOUT.fullmatch(text)
     return None if match is None else int(match[1]) * _SECONDS[match[2]]
 
 
 def percent_encoded(text: str) -> bytes:
-    """A text as the header `grpc-message` has it."""
+    """Encode a text for the `grpc-message` header."""
     raw = text.encode(errors="replace")
     if _PLAIN.issuperset(raw):
         return raw

@@ -1,10 +1,10 @@
-"""Whom a broker's name and address belong to, where nobody is asked who they are.
+"""Ownership of broker names and addresses without authentication.
 
-A broker that is there keeps what it has: its address, and its id in its group. Nobody gets either from
-another host while its connection lives and it was heard of lately: not by registering, and not by taking
-leave in its name. A broker that comes back has its old connection ended before, or is silent by now; on the
-same host it may have any port. Only where a controller made another member master does the id 0 move between
-hosts that are both there. The standard gives a name to who asks for it last.
+A live broker keeps its address, and its id in its group. While its connection is open and it was heard of
+recently, no other host gets either, neither by registering nor by unregistering in its name. A restarted
+broker had its old connection closed before, or it is silent by now; on the same host it may use any port. Id
+0 moves between two live hosts only after a controller has elected another member master. RocketMQ gives a
+name to the last broker that requests it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from mqgateway.gateway.codec.bodies import BrokerData
 from mqgateway.gateway.namesrv.registration import BrokerKey, LiveBroker, Registration
 
 SILENT_MILLIS = 65_000
-"""Brokers register at least once in 60 s; who is silent for longer than that is not there."""
+"""Brokers register at least once in 60 s; one that is silent for longer than this does not count as live."""
 
 
 def held_elsewhere(
     said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData], now: int
 ) -> str:
-    """The host of a broker that is there, and has what this one wants; empty where nobody has."""
+    """Return the host of a live broker that holds this id or address; empty if there is none."""
     for holder in _holders(said, live, brokers):
         if _is_elsewhere(holder, said.host, now) and not _is_succeeded(holder, said, live):
             return holder.host
@@ -29,7 +29,7 @@ def held_elsewhere(
 
 
 def may_leave(key: BrokerKey, host: str, live: Mapping[BrokerKey, LiveBroker], now: int) -> bool:
-    """Whether who speaks from `host` may take leave for this broker."""
+    """Return True if a caller at `host` may unregister this broker."""
     holder = live.get(key)
     return holder is None or not _is_elsewhere(holder, host, now)
 
@@ -37,10 +37,10 @@ def may_leave(key: BrokerKey, host: str, live: Mapping[BrokerKey, LiveBroker], n
 def rival_of(
     said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData]
 ) -> str:
-    """Return the address of another living broker that took this one's id before; empty where none did.
+    """Return the address of another living broker that took this one's id before; empty if there is none.
 
-    A broker that was registered, and whose address its group does not have any more, was displaced by
-    another one that says it is the same. The two displace each other with each registration.
+    A broker was displaced if it is registered but its group no longer has its address: another one claims the
+    same name and id. The two displace each other with each registration.
     """
     group, own = brokers.get(said.name), live.get(said.key)
     if group is None or own is None or own.name != said.name:
@@ -55,9 +55,9 @@ def rival_of(
 def _holders(
     said: Registration, live: Mapping[BrokerKey, LiveBroker], brokers: Mapping[str, BrokerData]
 ) -> Iterator[LiveBroker]:
-    """Who has the address, and who has the id, in whatever cluster.
+    """Yield the holders of the address and of the id, in any cluster.
 
-    Left out is a master by a later decision of the controller's: this registration is passed over anyway.
+    A master by a later decision of the controller is skipped: this registration is ignored anyway.
     """
     group = brokers.get(said.name)
     address = None if group is None else group.broker_addrs.get(said.broker_id)
@@ -78,7 +78,7 @@ def _is_elsewhere(holder: LiveBroker, host: str, now: int) -> bool:
 
 
 def _is_succeeded(holder: LiveBroker, said: Registration, live: Mapping[BrokerKey, LiveBroker]) -> bool:
-    """Whether a controller has made another member of the group master: both count its decisions."""
+    """Return True if a controller elected another member master, by both state versions."""
     before, after = holder.data_version.state_version, said.data_version.state_version
     own = live.get(said.key)
     is_member = own is not None and own.name == said.name == holder.name and own.host == said.host

@@ -1,9 +1,9 @@
-"""The name server's KV configuration: namespace -> key -> value, kept in `kvConfig.json`.
+"""KV configuration of the name server: namespace -> key -> value, stored in `kvConfig.json`.
 
-A change is in the file's journal before it is seen, and durable before it is answered; the file is
-`{"configTable":{namespace:{key:value}}}`. Its one use by the standard is the namespace
-`ORDER_TOPIC_CONFIG`: topic -> "brokerA:4;brokerB:4".
-Standard: `KVConfigManager`, `KVConfigSerializeWrapper`.
+A change is written to the file's journal before it is visible, and is durable before it is acknowledged. The
+file is `{"configTable":{namespace:{key:value}}}`. RocketMQ uses only the namespace `ORDER_TOPIC_CONFIG`:
+topic -> "brokerA:4;brokerB:4".
+RocketMQ: `KVConfigManager`, `KVConfigSerializeWrapper`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ ORDER_TOPIC_CONFIG = "ORDER_TOPIC_CONFIG"
 
 
 class KvFull(EngineError):
-    """A limit of the KV configuration is reached; the text says which."""
+    """A limit of the KV configuration is reached; the text names it."""
 
 
 class KvConfig:
-    """The configuration, read from its file on construction.
+    """KV configuration, read from its file on construction.
 
-    Raises ConfigError when the file is there but holds something else.
+    Raises ConfigError if the file exists but is invalid.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class KvConfig:
         self._options = options
         self._file = JournaledFile(disk, path, clock, worker)
         self._table = _read_table(self._file.load() or {}, path)
-        # Characters and entries of all that is kept. A namespace stays when its last value goes, as the
-        # standard has it: it counts like a value.
+        # Characters and entries of all values. An empty namespace is kept, as in RocketMQ, and counts like a
+        # value.
         self._size = sum(
             len(namespace) + sum(len(key) + len(value) for key, value in values.items())
             for namespace, values in self._table.items()
@@ -49,7 +49,7 @@ class KvConfig:
         self._count = sum(max(1, len(values)) for values in self._table.values())
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """Set one value. Raises KvFull, or OSError when it cannot be written; then nothing changed."""
+        """Set one value. Raises KvFull, or OSError if it cannot be written; then nothing has changed."""
         self._check_limits(namespace, key, value)
         self._append(namespace, key, value)
         log.info("KV configuration: %s %s is now %.200s", namespace, key, value)
@@ -65,7 +65,7 @@ class KvConfig:
         self._file.proceed(self._pieces)
 
     def delete(self, namespace: str, key: str) -> None:
-        """Remove one value; nothing happens when it is not there. Raises OSError as `put`."""
+        """Delete one value; does nothing if it does not exist. Raises OSError as `put`."""
         values = self._table.get(namespace, {})
         if key in values:
             self._append(namespace, key, None)
@@ -81,30 +81,30 @@ class KvConfig:
         self._file.append([(["configTable", namespace, key], value)])
 
     def when_durable(self, on_durable: OnDurable) -> None:
-        """Call back once all changes so far outlive a power cut, or with why they do not."""
+        """Call back once all changes so far are durable, or with the error that prevents it."""
         self._file.when_durable(on_durable)
 
     def retry(self) -> None:
-        """Write the file if it lacks changes, and it is time; for a slow beat."""
+        """Write pending changes if a retry is due; for a slow periodic task."""
         self._file.retry(self._pieces)
 
     def close(self) -> None:
-        """Write the file if it lacks changes, here and now; for the end, when the worker works no more."""
+        """Write pending changes now, synchronously; for the shutdown, when the worker has stopped."""
         self._file.close(self._pieces)
 
     def _pieces(self) -> Iterator[bytes]:
         return in_pieces({"configTable": {name: dict(values) for name, values in self._table.items()}})
 
     def get(self, namespace: str, key: str) -> str | None:
-        """One value, or None."""
+        """Return one value, or None."""
         return self._table.get(namespace, {}).get(key)
 
     def values(self, namespace: str) -> dict[str, str] | None:
-        """All values of a namespace; None when nothing was ever put into it."""
+        """Return all values of a namespace; None if it never had any."""
         return self._table.get(namespace)
 
     def log_all(self) -> None:
-        """Write the whole configuration to the log."""
+        """Log the whole configuration."""
         log.info("KV configuration: %d namespaces", len(self._table))
         for namespace, values in self._table.items():
             for key, value in values.items():

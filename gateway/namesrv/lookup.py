@@ -1,7 +1,7 @@
-"""What is read from the name server's tables: routes, topic lists, the cluster.
+"""Queries of the name server's tables: routes, topic lists, the cluster.
 
-`find_route` makes a topic's route afresh; `encoded_route` keeps the bytes, since every client asks for each
-of its topics every 30 s. Only known topics are kept. Standard: `RouteInfoManager.pickupTopicRouteData`,
+`find_route` builds a topic's route; `encoded_route` caches its bytes, because every client requests each of
+its topics every 30 s. Only known topics are cached. RocketMQ: `RouteInfoManager.pickupTopicRouteData`,
 `ClientRequestProcessor`, `ZoneRouteRPCHook`.
 """
 
@@ -17,17 +17,17 @@ from mqgateway.gateway.namesrv.registration import BrokerKey
 from mqgateway.gateway.namesrv.routes import RouteTables
 
 MEMBER_TOPIC_PREFIX = "rmq_sys_SYNC_BROKER_MEMBER_"
-"""Brokers ask for the route of this and their name to learn of their group as it is, acting master aside."""
+"""Prefix of the topic whose route a broker requests to get its group's members without an acting master."""
 
 UNIT_FLAG = 1
 UNIT_SUB_FLAG = 2
-"""Bits of a topic's system flag. Standard: `TopicSysFlag`."""
+"""Bits of a topic's system flag. RocketMQ: `TopicSysFlag`."""
 
 
 def encoded_route(tables: RouteTables, topic: str, *, quoted: bool) -> bytes | None:
-    """The route answer for a topic, or None when it has none.
+    """Return the encoded route of a topic, or None if it has none.
 
-    `quoted`: integer keys as standard JSON has them, else bare as old clients and the Go client expect.
+    With `quoted`, integer keys are standard JSON, else bare as old clients and the Go client expect.
     """
     key = (topic, quoted)
     groups = tuple(map(tables.brokers.get, tables.topic_queues.get(topic, ())))
@@ -43,7 +43,7 @@ def encoded_route(tables: RouteTables, topic: str, *, quoted: bool) -> bytes | N
 
 
 def find_route(tables: RouteTables, topic: str) -> TopicRouteData | None:
-    """Which brokers have which queues of a topic; None when no broker that is there has any."""
+    """Return the brokers and queues of a topic; None if no live broker has any."""
     by_broker = tables.topic_queues.get(topic)
     if not by_broker:
         return None
@@ -67,7 +67,7 @@ def find_route(tables: RouteTables, topic: str) -> TopicRouteData | None:
 
 
 def _with_acting_master(group: BrokerData, perm: int) -> BrokerData:
-    """Without a master, show the member with the smallest id as one; not while the queues can be written."""
+    """Show the member with the smallest id as master if there is none, unless the queues are writable."""
     addresses = group.broker_addrs
     if MASTER_ID in addresses or not group.enable_acting_master or perm & PERM_WRITE:
         return group
@@ -77,9 +77,9 @@ def _with_acting_master(group: BrokerData, perm: int) -> BrokerData:
 
 
 def keep_zone(route: TopicRouteData, zone: str) -> TopicRouteData:
-    """The route without the brokers of other zones; a group without a master is kept whatever its zone.
+    """Return the route without brokers of other zones; groups without a master are kept in any zone.
 
-    Zones are compared without regard to case.
+    Zones are compared case-insensitively.
     """
     kept: list[BrokerData] = []
     removed: list[BrokerData] = []
@@ -97,7 +97,7 @@ def keep_zone(route: TopicRouteData, zone: str) -> TopicRouteData:
 
 
 def cluster_info(tables: RouteTables) -> ClusterInfo:
-    """All broker groups, and the names of each cluster's."""
+    """Return all broker groups, and their names by cluster."""
     return ClusterInfo(
         broker_addr_table=dict(tables.brokers),
         cluster_addr_table={cluster: set(names) for cluster, names in tables.clusters.items()},
@@ -105,24 +105,24 @@ def cluster_info(tables: RouteTables) -> ClusterInfo:
 
 
 def member_addresses(tables: RouteTables, name: str) -> dict[int, str]:
-    """The addresses of a broker group by id; empty when it is not known."""
+    """Return the addresses of a broker group by id; empty if it is unknown."""
     group = tables.brokers.get(name)
     return dict(group.broker_addrs) if group else {}
 
 
 def all_topics(tables: RouteTables) -> TopicList:
-    """Every topic that has queues."""
+    """Return every topic that has queues."""
     return TopicList(set(tables.topic_queues))
 
 
 def topics_of_cluster(tables: RouteTables, cluster: str) -> TopicList:
-    """The topics that brokers of a cluster have; none for an unknown cluster."""
+    """Return the topics of a cluster's brokers; empty for an unknown cluster."""
     names = tables.clusters.get(cluster, set())
     return TopicList({t for t, by_broker in tables.topic_queues.items() if not names.isdisjoint(by_broker)})
 
 
 def system_topics(tables: RouteTables) -> TopicList:
-    """The topics every cluster has: named like the clusters and like the brokers; one broker's address."""
+    """Return the topics that every cluster has, named like clusters and brokers, and one broker's address."""
     names = set(tables.clusters)
     for brokers in tables.clusters.values():
         names |= brokers
@@ -132,22 +132,22 @@ def system_topics(tables: RouteTables) -> TopicList:
 
 
 def topics_by_flag(tables: RouteTables, accept: Callable[[int], bool]) -> TopicList:
-    """The topics whose system flag, as the first broker tells it, is accepted."""
+    """Return the topics whose system flag, as registered by the first broker, is accepted."""
     return TopicList(
         {t for t, by in tables.topic_queues.items() if accept(next(iter(by.values())).topic_sys_flag)}
     )
 
 
 def is_unit(flag: int) -> bool:
-    """Whether a topic belongs to one unit."""
+    """Return True if the topic belongs to a unit."""
     return bool(flag & UNIT_FLAG)
 
 
 def has_unit_sub(flag: int) -> bool:
-    """Whether groups of units subscribe to a topic."""
+    """Return True if groups of units subscribe to the topic."""
     return bool(flag & UNIT_SUB_FLAG)
 
 
 def has_unit_sub_but_no_unit(flag: int) -> bool:
-    """Whether groups of units subscribe to a topic that belongs to none."""
+    """Return True if groups of units subscribe to the topic, which belongs to no unit."""
     return has_unit_sub(flag) and not is_unit(flag)

@@ -1,7 +1,7 @@
-"""What request functions see of the name server: its parts, by name, and nothing of sockets.
+"""Context of the name server's request functions: its parts, without sockets.
 
-`NameServerService` in `service.py` builds it and moves its time; a test builds the same object on a disk in
-memory. A request function gets it as its first argument.
+`NameServerService` in `service.py` builds it and drives its timers; tests build it on an in-memory disk.
+Request functions get it as their first argument.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from mqgateway.gateway.namesrv.routes import RouteTables
 log = logging.getLogger(__name__)
 
 STEPS_A_TURN = 16
-"""Steps of dropping brokers that are done before others have their turn."""
+"""Steps of removing brokers that are run before other work gets a turn."""
 
 
 class NameServer:
-    """The parts of one name server.
+    """Parts of one name server.
 
-    `settings` are all of the process's options as properties. `send_notices` tells brokers that the smallest
-    id of their group has changed; `soon` calls a function when the present turn of the loop is over.
+    `settings` are all of the process's options as properties. `send_notices` notifies brokers of a changed
+    minimum id of their group. `soon` calls a function after the current turn of the event loop.
     """
 
     def __init__(
@@ -59,18 +59,18 @@ class NameServer:
         self.tables = RouteTables(options)
         self.kv = KvConfig(options, disk, _kv_path(options), clock, worker)
         self.access = access
-        """Users and policies; None where nobody is asked who they are."""
+        """Users and policies; None without access control."""
         self.send_notices = send_notices
         self._soon = soon
         self._leaving: list[Leaving] = []
         self._started = clock.monotonic()
 
     def now(self) -> int:
-        """The time in ms by which brokers are counted as alive: not the wall's, which may be set."""
+        """Return the monotonic time in ms that measures liveness; the wall clock may be set."""
         return elapsed_millis(self.clock)
 
     def is_ready(self) -> bool:
-        """Whether routes are given: with `needWaitForService`, only after `waitSecondsForService`."""
+        """Return True if routes are served: with `needWaitForService`, only after `waitSecondsForService`."""
         options = self.options
         if not options.need_wait_for_service:
             return True
@@ -78,13 +78,14 @@ class NameServer:
 
     def update_settings(self, found: Sequence[Setting]) -> str:
         """See `Configuration.update`."""
-        self.tables.encoded.clear()  # some settings show in routes
+        self.tables.encoded.clear()  # some settings affect routes
         return self.configuration.update(found)
 
     def leave_soon(self, leaving: Leaving) -> bool:
-        """Queue a broker that goes, so that those that go together are dropped in one pass over the topics.
+        """Queue the removal of a broker, so that simultaneous removals take one pass over the topics.
 
-        False when as many are queued as may be registered. Standard: `BatchUnregistrationService`.
+        Returns False if as many are queued as brokers may be registered. RocketMQ:
+        `BatchUnregistrationService`.
         """
         if len(self._leaving) >= self.options.max_brokers:
             log.warning(
@@ -101,7 +102,7 @@ class NameServer:
         self._go_on(self.tables.leave_in_steps(leaving))
 
     def _go_on(self, steps: Steps[list[Notice]]) -> None:
-        """Drop brokers for a while, then give way: their topics may be very many."""
+        """Run a part of the removal, then yield to the event loop, because there may be very many topics."""
         try:
             for _ in range(STEPS_A_TURN):
                 next(steps)
@@ -111,14 +112,14 @@ class NameServer:
             self._soon(lambda: self._go_on(steps))
 
     def connection_lost(self, peer: object) -> None:
-        """Drop the brokers that registered on this connection. Standard: `BrokerHousekeepingService`."""
+        """Remove the brokers registered on this connection. RocketMQ: `BrokerHousekeepingService`."""
         for leaving in self.tables.on_connection(peer):
             self.leave_soon(leaving)
 
     def drop_expired(self) -> list[object]:
-        """Drop the brokers that have not been heard of in time; returns their connections, to be closed.
+        """Remove the brokers whose heartbeat has expired; return their connections, to be closed.
 
-        Standard: `RouteInfoManager.scanNotActiveBroker`.
+        RocketMQ: `RouteInfoManager.scanNotActiveBroker`.
         """
         peers = []
         for leaving in self.tables.expired(self.now()):
@@ -138,5 +139,5 @@ def _kv_path(options: NamesrvOptions) -> str:
 
 
 def _in_home(name: str) -> str:
-    """Where the standard keeps a name server's files."""
+    """Return RocketMQ's default path of a name server's file."""
     return os.path.join(os.path.expanduser("~"), "namesrv", name)

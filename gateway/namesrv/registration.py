@@ -1,9 +1,9 @@
-"""What brokers say when they come and go, and what comes of it: the plain data between requests and tables.
+"""Data types of broker registration, passed between requests and tables.
 
-`Registration` and `Leaving` go in, `Registered` and `Notice` come out; `LiveBroker` is what is remembered of
-one that is there. What a registration carries in JSON is read by `read_queues`, topic by topic as it comes,
-and `read_mappings`; it is refused as a whole when a part is wrong. Standard: `RouteInfoManager`,
-`TopicConfig`, `TopicQueueMappingInfo`.
+`Registration` and `Leaving` are inputs, `Registered` and `Notice` results; `LiveBroker` is the state of a
+registered broker. The JSON of a registration is parsed by `read_queues`, topic by topic, and by
+`read_mappings`. If any part is invalid, the whole registration is refused.
+RocketMQ: `RouteInfoManager`, `TopicConfig`, `TopicQueueMappingInfo`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from mqgateway.gateway.codec.errors import BodyError
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
 
 NAME_LENGTH_MAX = 1024
-"""Characters that names and addresses may have; far more than the longest legal ones."""
+"""Maximum length of names and addresses in characters, far above the longest legal ones."""
 
 FILTER_SERVERS_MAX = 100
-"""Filter servers that one broker may have; nothing in 5.x has any."""
+"""Maximum number of filter servers of a broker; 5.x uses none."""
 
 DEFAULT_HEARTBEAT_TIMEOUT = 120_000
-"""Milliseconds after which a broker unheard of is dropped, unless its registration names another time."""
+"""Time in ms after which a silent broker is removed, unless its registration sets another."""
 
 
 class BrokerKey(NamedTuple):
-    """What one broker process is known by, whatever its name and id are at the moment."""
+    """Identity of a broker process, regardless of its current name and id."""
 
     cluster: str
     address: str
@@ -39,10 +39,10 @@ class BrokerKey(NamedTuple):
 
 @dataclass(slots=True)
 class LiveBroker:
-    """A broker that is heard of. Times in ms of a clock that never jumps.
+    """State of a live broker. Times in ms of a monotonic clock.
 
-    `peer` is the connection it last registered on, `host` where that comes from. `fingerprint` stands for all
-    it said then, and `changes` counts the changes of the tables up to then.
+    `peer` is the connection of its last registration, `host` the address that it comes from. `fingerprint`
+    identifies the content of that registration, `changes` the count of table changes at that time.
     """
 
     name: str
@@ -58,11 +58,11 @@ class LiveBroker:
 
 @dataclass(slots=True, kw_only=True)
 class Registration:
-    """What a broker says of itself and its topics.
+    """Registration of a broker and its topics.
 
-    `topics` are queues by topic, `mappings` JSON objects by topic, as they came. `enable_acting_master` is
-    None from brokers too old to say. `filter_servers` None leaves those known. `host` is where its connection
-    comes from. `fingerprint` stands for all of it.
+    `topics` are queues by topic, `mappings` unparsed JSON objects by topic. `enable_acting_master` is None
+    from old brokers. `filter_servers` None keeps the known ones. `host` is the address that the connection
+    comes from. `fingerprint` identifies the whole content.
     """
 
     cluster: str
@@ -83,12 +83,12 @@ class Registration:
 
     @property
     def key(self) -> BrokerKey:
-        """Where this broker stands in `live`."""
+        """Key of this broker in `live`."""
         return BrokerKey(self.cluster, self.address)
 
 
 class Notice(NamedTuple):
-    """To be sent to each of `receivers`: the smallest broker id of their group has changed."""
+    """Notification of `receivers` that the minimum broker id of their group has changed."""
 
     receivers: tuple[str, ...]
     broker_name: str
@@ -100,7 +100,7 @@ class Notice(NamedTuple):
 
 @dataclass(slots=True)
 class Registered:
-    """What a registration brings back: where the master is (for slaves), whom to tell, and a warning."""
+    """Result of a registration: the master's address (for slaves), notices to send, and a warning."""
 
     master_address: str | None = None
     ha_address: str | None = None
@@ -109,8 +109,11 @@ class Registered:
 
 
 class Leaving(NamedTuple):
-    """A broker that goes. `broker_id` is None when its group does not know it (any more). `peer`, when set,
-    is the connection it is known by: a broker that has registered on another one since is not meant."""
+    """Removal of a broker. `broker_id` is None if its group does not know it (any more).
+
+    `peer`, if set, is the connection it was registered on. The removal does not apply to a broker that has
+    since registered on another one.
+    """
 
     key: BrokerKey
     name: str
@@ -119,12 +122,12 @@ class Leaving(NamedTuple):
 
 
 class Refused(Exception):
-    """A registration that is not taken; the text is the remark. Nothing has changed."""
+    """Refusal of a registration; the text is the remark. Nothing has changed."""
 
 
 @dataclass(slots=True)
 class TopicMapping(Body):
-    """Which queues of a static topic lie on one broker. Standard: `TopicQueueMappingInfo`."""
+    """Queues of a static topic on one broker. RocketMQ: `TopicQueueMappingInfo`."""
 
     bname: str
     topic: str | None = None
@@ -136,11 +139,11 @@ class TopicMapping(Body):
 
 
 Mappings = dict[str, dict[str, Any]]
-"""Mappings of one broker by topic, as JSON objects that were read and found right."""
+"""Validated mappings of one broker by topic, as JSON objects."""
 
 
 def read_queues(broker: str, topic: str, config: Mapping[str, Any]) -> QueueData:
-    """A topic's queues out of its configuration; what is missing is as in the standard's `TopicConfig`.
+    """Parse a topic's queues from its configuration; defaults are those of RocketMQ's `TopicConfig`.
 
     Raises Refused.
     """
@@ -158,7 +161,7 @@ def read_queues(broker: str, topic: str, config: Mapping[str, Any]) -> QueueData
 
 
 def read_mappings(said: Registration) -> Steps[Mappings]:
-    """The mappings of a registration; those in another broker's name are left out. Raises Refused."""
+    """Parse the mappings of a registration; those with another broker's name are skipped. Raises Refused."""
     read: Mappings = {}
     for topic, value in said.mappings.items():
         yield
@@ -172,7 +175,7 @@ def read_mappings(said: Registration) -> Steps[Mappings]:
 
 
 def check_texts(said: Registration, topics: Iterable[str]) -> None:
-    """Whether all names and addresses of a registration have a sane length. Raises Refused."""
+    """Check the length of all names and addresses of a registration. Raises Refused."""
     filter_servers = said.filter_servers or ()
     texts = (said.cluster, said.name, said.address, said.ha_address, said.zone_name or "")
     if max(map(len, (*texts, *topics, *filter_servers))) > NAME_LENGTH_MAX:

@@ -1,8 +1,8 @@
-"""What the name server answers: one plain function a request, `(namesrv, call) -> Reply`, or `Steps` of it.
+"""Request functions of the name server: `(namesrv, call) -> Reply`, or `Steps` of it.
 
-First the requests of clients (routes), then of brokers (registration and signs of life), then those of
-administrators (permissions, topics, KV configuration, settings). `service.py` says which code is whose.
-Standard: `ClientRequestProcessor`, `DefaultRequestProcessor`.
+They are grouped by caller: clients (routes), brokers (registration and heartbeats), administrators
+(permissions, topics, KV configuration, settings). `service.py` maps codes to them.
+RocketMQ: `ClientRequestProcessor`, `DefaultRequestProcessor`.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 log = logging.getLogger(__name__)
 
 FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
-"""What the standard appends to some remarks. Standard: `FAQUrl.suggestTodo`."""
+"""Text that RocketMQ appends to some remarks. RocketMQ: `FAQUrl.suggestTodo`."""
 
 ZONE_MODE = "__ZONE_MODE"
 ZONE_NAME = "__ZONE_NAME"
-"""Fields that clients and brokers of a zone add to every request. Standard: `DynamicalExtFieldRPCHook`."""
+"""Fields that clients and brokers of a zone add to every request. RocketMQ: `DynamicalExtFieldRPCHook`."""
 
 ZLIB_START = b"x"
 VERSION_PARTS = ("counter", "stateVersion", "timestamp")
@@ -64,7 +64,7 @@ LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 
 
 def get_route(namesrv: NameServer, call: Call) -> Reply:
-    """105: which brokers have a topic. Clients before 4.9.4, and Go's, read bare integer keys."""
+    """Serve 105: return the route of a topic. Clients before 4.9.4, and Go's, expect bare integer keys."""
     header = call.header
     assert isinstance(header, headers.GetRouteInfoRequestHeader)
     if not namesrv.is_ready():
@@ -96,7 +96,7 @@ def _zone_of(call: Call) -> str | None:
 
 
 def _dressed(namesrv: NameServer, topic: str, route: TopicRouteData, zone: str | None) -> TopicRouteData:
-    """The route with what depends on more than the tables: ordered topics, the asker's zone."""
+    """Complete a route with ordered topics and the caller's zone, which are not in the tables."""
     if namesrv.options.order_message_enable:
         route = replace(route, order_topic_conf=namesrv.kv.get(ORDER_TOPIC_CONFIG, topic))
     return route if zone is None else lookup.keep_zone(route, zone)
@@ -106,14 +106,15 @@ def _dressed(namesrv: NameServer, topic: str, route: TopicRouteData, zone: str |
 
 
 def host_of(call: Call) -> str:
-    """The address that a request comes from."""
+    """Return the IP address of the caller."""
     return call.peer.address.rpartition(":")[0].strip("[]")
 
 
 def register_broker(namesrv: NameServer, call: Call) -> Steps[Reply]:
-    """103: a broker says what it is and, if its topics have changed, has them taken over, in steps.
+    """Serve 103 as a cooperative task: register a broker, and its topics if they have changed.
 
-    Brokers say the same every 30 s: then the body, which may be megabytes of JSON, is not even decoded.
+    Brokers repeat the same registration every 30 s. Then the body, possibly megabytes of JSON, is not
+    decoded.
     """
     header = call.header
     assert isinstance(header, headers.RegisterBrokerRequestHeader)
@@ -179,7 +180,7 @@ def _register_body(
     header: headers.RegisterBrokerRequestHeader,
     topics: dict[str, QueueData],
 ) -> Steps[RegisterBrokerBody]:
-    """The body, but for its topics, which are put into `topics` as they are read."""
+    """Parse the body; its topics are added to `topics` as they are read."""
     most = namesrv.options.max_topics
 
     def take(topic: str, config: Mapping[str, Any]) -> None:
@@ -189,7 +190,7 @@ def _register_body(
 
     if not call.body:
         return RegisterBrokerBody()
-    # Brokers that compress leave the header at false; no JSON begins as a zlib stream does.
+    # Brokers that compress the body leave the header field false; JSON never starts like a zlib stream.
     if header.compressed or call.body.startswith(ZLIB_START):
         limit = namesrv.options.max_registration_size
         return (yield from RegisterBrokerBody.read_compressed(call.body, call.command.version, limit, take))
@@ -197,7 +198,7 @@ def _register_body(
 
 
 def _data_version(value: object) -> DataVersion:
-    """A data version out of its JSON; what is missing is 0. Raises RequestError."""
+    """Parse a data version; missing fields are 0. Raises RequestError."""
     if not isinstance(value, dict) or not all(_is_long(value.get(name, 0)) for name in VERSION_PARTS):
         raise RequestError(ResponseCode.SYSTEM_ERROR, "the data version cannot be read")
     return DataVersion.from_json(value)
@@ -216,7 +217,7 @@ def _is_long(value: object) -> bool:
 
 
 def unregister_broker(namesrv: NameServer, call: Call) -> Reply:
-    """104: a broker that stops says so; it is dropped with the others that do at the same time."""
+    """Serve 104: remove a stopping broker, together with others that stop at the same time."""
     header = call.header
     assert isinstance(header, headers.UnRegisterBrokerRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
@@ -230,7 +231,7 @@ def unregister_broker(namesrv: NameServer, call: Call) -> Reply:
 
 
 def query_data_version(namesrv: NameServer, call: Call) -> Reply:
-    """322: whether a broker's data version is another than the one we know; also a sign of life."""
+    """Serve 322: compare a broker's data version with the known one; also counts as a heartbeat."""
     header = call.header
     assert isinstance(header, headers.QueryDataVersionRequestHeader)
     key = BrokerKey(header.cluster_name, header.broker_addr)
@@ -242,7 +243,7 @@ def query_data_version(namesrv: NameServer, call: Call) -> Reply:
 
 
 def broker_heartbeat(namesrv: NameServer, call: Call) -> Reply:
-    """904: a sign of life of a broker, known or not."""
+    """Serve 904: record the heartbeat of a broker, known or not."""
     header = call.header
     assert isinstance(header, headers.BrokerHeartbeatRequestHeader)
     namesrv.tables.heard_of(BrokerKey(header.cluster_name, header.broker_addr), namesrv.now())
@@ -250,7 +251,7 @@ def broker_heartbeat(namesrv: NameServer, call: Call) -> Reply:
 
 
 def get_broker_member_group(namesrv: NameServer, call: Call) -> Reply:
-    """901: the members of a broker group by id; nobody when it is not known."""
+    """Serve 901: return the members of a broker group by id; empty if it is unknown."""
     header = call.header
     assert isinstance(header, headers.GetBrokerMemberGroupRequestHeader)
     group = BrokerMemberGroup(
@@ -262,7 +263,7 @@ def get_broker_member_group(namesrv: NameServer, call: Call) -> Reply:
 
 
 def register_topic(namesrv: NameServer, call: Call) -> Reply:
-    """217: the queues of a single topic, of brokers that have registered."""
+    """Serve 217: register the queues of one topic on registered brokers."""
     header = call.header
     assert isinstance(header, headers.RegisterTopicRequestHeader)
     if not is_null(call.body):
@@ -278,12 +279,12 @@ def register_topic(namesrv: NameServer, call: Call) -> Reply:
 
 
 def get_cluster_info(namesrv: NameServer, call: Call) -> Reply:
-    """106: all brokers and clusters."""
+    """Serve 106: return all brokers and clusters."""
     return Reply(body=lookup.cluster_info(namesrv.tables).encode())
 
 
 def wipe_write_perm(namesrv: NameServer, call: Call) -> Reply:
-    """205: a broker's topics can be written no longer, until it registers a change."""
+    """Serve 205: remove the write permission of a broker's topics, until it registers a change."""
     header = call.header
     assert isinstance(header, headers.WipeWritePermOfBrokerRequestHeader)
     count = namesrv.tables.change_perms(header.broker_name, lambda perm: perm & ~PERM_WRITE)
@@ -294,7 +295,7 @@ def wipe_write_perm(namesrv: NameServer, call: Call) -> Reply:
 
 
 def add_write_perm(namesrv: NameServer, call: Call) -> Reply:
-    """327: a broker's topics can be read and written; the other bits of the permission are lost."""
+    """Serve 327: set the permission of a broker's topics to read and write; other bits are lost."""
     header = call.header
     assert isinstance(header, headers.AddWritePermOfBrokerRequestHeader)
     count = namesrv.tables.change_perms(header.broker_name, lambda _: PERM_READ | PERM_WRITE)
@@ -305,7 +306,7 @@ def add_write_perm(namesrv: NameServer, call: Call) -> Reply:
 
 
 def delete_topic(namesrv: NameServer, call: Call) -> Reply:
-    """216: a topic is forgotten, in one cluster or in all."""
+    """Serve 216: remove a topic from one cluster or from all."""
     header = call.header
     assert isinstance(header, headers.DeleteTopicFromNamesrvRequestHeader)
     log.info(
@@ -319,36 +320,36 @@ def delete_topic(namesrv: NameServer, call: Call) -> Reply:
 
 
 def get_all_topics(namesrv: NameServer, call: Call) -> Reply:
-    """206: every topic."""
+    """Serve 206: return every topic."""
     if not namesrv.options.enable_all_topic_list:
         raise RequestError(ResponseCode.SYSTEM_ERROR, "disable")
     return Reply(body=lookup.all_topics(namesrv.tables).encode())
 
 
 def get_topics_of_cluster(namesrv: NameServer, call: Call) -> Reply:
-    """224: the topics of one cluster."""
+    """Serve 224: return the topics of one cluster."""
     header = call.header
     assert isinstance(header, headers.GetTopicsByClusterRequestHeader)
     return _topic_list(namesrv, lambda: lookup.topics_of_cluster(namesrv.tables, header.cluster))
 
 
 def get_system_topics(namesrv: NameServer, call: Call) -> Reply:
-    """304: the topics named like clusters and brokers; given even where topic lists are not."""
+    """Serve 304: return the topics named like clusters and brokers, even if topic lists are disabled."""
     return Reply(body=lookup.system_topics(namesrv.tables).encode())
 
 
 def get_unit_topics(namesrv: NameServer, call: Call) -> Reply:
-    """311: the topics that belong to a unit."""
+    """Serve 311: return the topics that belong to a unit."""
     return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, lookup.is_unit))
 
 
 def get_unit_sub_topics(namesrv: NameServer, call: Call) -> Reply:
-    """312: the topics units subscribe to."""
+    """Serve 312: return the topics that units subscribe to."""
     return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, lookup.has_unit_sub))
 
 
 def get_unit_sub_topics_of_no_unit(namesrv: NameServer, call: Call) -> Reply:
-    """313: the topics units subscribe to that belong to none."""
+    """Serve 313: return the topics outside units that units subscribe to."""
     accept = lookup.has_unit_sub_but_no_unit
     return _topic_list(namesrv, lambda: lookup.topics_by_flag(namesrv.tables, accept))
 
@@ -363,7 +364,7 @@ def _topic_list(namesrv: NameServer, make: Callable[[], TopicList]) -> Reply:
 
 
 def put_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
-    """100: one value of the KV configuration."""
+    """Serve 100: set one value of the KV configuration."""
     header = call.header
     assert isinstance(header, headers.PutKVConfigRequestHeader)
     try:
@@ -374,7 +375,7 @@ def put_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
 
 
 def _once_durable(namesrv: NameServer) -> Deferred[Reply]:
-    """That it is done, once it outlives a power cut."""
+    """Return a reply that is sent once all changes are durable."""
     answer: Deferred[Reply] = Deferred()
 
     def on_durable(outcome: OSError | None) -> None:
@@ -388,7 +389,7 @@ def _once_durable(namesrv: NameServer) -> Deferred[Reply]:
 
 
 def get_kv(namesrv: NameServer, call: Call) -> Reply:
-    """101: one value."""
+    """Serve 101: return one value."""
     header = call.header
     assert isinstance(header, headers.GetKVConfigRequestHeader)
     value = namesrv.kv.get(header.namespace, header.key)
@@ -401,7 +402,7 @@ def get_kv(namesrv: NameServer, call: Call) -> Reply:
 
 
 def delete_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
-    """102: removes one value, if it is there."""
+    """Serve 102: delete one value, if it exists."""
     header = call.header
     assert isinstance(header, headers.DeleteKVConfigRequestHeader)
     namesrv.kv.delete(header.namespace, header.key)
@@ -409,7 +410,7 @@ def delete_kv(namesrv: NameServer, call: Call) -> Deferred[Reply]:
 
 
 def get_kv_list(namesrv: NameServer, call: Call) -> Reply:
-    """219: all values of a namespace."""
+    """Serve 219: return all values of a namespace."""
     header = call.header
     assert isinstance(header, headers.GetKVListByNamespaceRequestHeader)
     values = namesrv.kv.values(header.namespace)
@@ -426,9 +427,9 @@ def _kv_body(values: dict[str, str] | None) -> bytes:
 
 
 def update_config(namesrv: NameServer, call: Call) -> Reply:
-    """318: new values for settings, as properties text; unknown names are passed over, as the standard does.
+    """Serve 318: update settings from properties text; unknown names are ignored, as by RocketMQ.
 
-    What cannot be a setting's value is refused, and then nothing is changed (the standard drops it silently).
+    An invalid value is refused, and then nothing is changed (RocketMQ drops it silently).
     """
     try:
         found = load_properties(call.body, "request")
@@ -445,5 +446,5 @@ def update_config(namesrv: NameServer, call: Call) -> Reply:
 
 
 def get_config(namesrv: NameServer, call: Call) -> Reply:
-    """319: all settings, as properties text."""
+    """Serve 319: return all settings as properties text."""
     return Reply(body=namesrv.configuration.as_properties().encode())

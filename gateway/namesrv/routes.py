@@ -1,20 +1,19 @@
-"""The name server's tables and the rules by which brokers change them.
+"""Tables of the name server and the rules by which brokers change them.
 
 | table            | shape                                                                           |
 |------------------|---------------------------------------------------------------------------------|
 | `topic_queues`   | topic -> broker name -> QueueData                                               |
 | `brokers`        | broker name -> BrokerData (cluster, addresses by broker id, zone, acting master) |
 | `clusters`       | cluster -> broker names                                                         |
-| `live`           | (cluster, address) -> LiveBroker: heard of when, data version, connection       |
+| `live`           | (cluster, address) -> LiveBroker: last heartbeat, data version, connection      |
 | `filter_servers` | (cluster, address) -> addresses                                                 |
 | `mappings`       | topic -> broker name -> mapping of a static topic, as JSON                      |
 
-Everything here is pure: what a broker says and the time go in, changed tables and `Notice`s to be sent come
-out. `register` and `leave` are the two ways in which brokers come and go; `gateway.namesrv.lookup` reads.
-
-Encoded route answers are kept in `encoded` until something they show has changed: a group by comparison, so
-that a broker that comes or goes costs the routes of its own topics only. A mapping lives as long as its topic
-has queues anywhere. Standard: `RouteInfoManager`.
+There is no I/O: inputs are registrations and the time, results are changed tables and `Notice`s to send.
+`register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached in
+`encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or goes
+invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
+RocketMQ: `RouteInfoManager`.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _TOPICS_A_STEP = 64
 
 
 class RouteTables:
-    """The tables, with the limits and switches of `options`, which may be changed while it runs."""
+    """Tables, with limits and switches from `options`, which may change at run time."""
 
     def __init__(self, options: NamesrvOptions) -> None:
         self.options = options
@@ -63,42 +62,41 @@ class RouteTables:
         self.filter_servers: dict[BrokerKey, list[str]] = {}
         self.mappings: dict[str, dict[str, Any]] = {}
         self.encoded: dict[tuple[str, bool], tuple[bytes, tuple[BrokerData | None, ...]]] = {}
-        """(topic, quoted keys) -> route answer, and the groups of its brokers as they were then; at most two
-        for each known topic."""
-        self._arriving: set[str] = set()  # broker names whose topics are being put
-        self._pairs = 0  # of topic and broker in topic_queues
-        self._mapped = 0  # weight of all mappings
-        self._changes = 0  # of groups, and of topics that went: what a known registration may have to mend
-        self._disputes: set[tuple[str, int, frozenset[str]]] = set()  # that were warned of
-        self._changed: dict[str, int] = {}  # broker name -> the last of them that was about its group
+        """Route answers by (topic, quoted keys), with the groups they show; at most two per topic."""
+        self._arriving: set[str] = set()  # broker names whose topics are being registered
+        self._pairs = 0  # pairs of topic and broker in topic_queues
+        self._mapped = 0  # total weight of all mappings
+        self._changes = 0  # of groups, and of lost topics, which a known registration may repair
+        self._disputes: set[tuple[str, int, frozenset[str]]] = set()  # disputes already logged
+        self._changed: dict[str, int] = {}  # broker name -> last change of its group
 
     @property
     def pairs(self) -> int:
-        """Pairs of topics and brokers that have queues of them."""
+        """Number of pairs of topic and broker with queues of it."""
         return self._pairs
 
-    # Brokers come
+    # Registration
 
     def register(self, said: Registration, now: int) -> Registered:
-        """Take a broker's registration, received at `now` (ms). Raises Refused.
+        """Register a broker at `now` (ms). Raises Refused.
 
-        A registration under an id held by another address with a newer state version is ignored: an empty
-        `Registered`, and the broker that sent it is not counted as live.
+        A registration under an id held by another address with a newer state version is ignored: the result
+        is an empty `Registered`, and its sender does not count as live.
         """
         return run(self.register_in_steps(said, now))
 
     def register_in_steps(self, said: Registration, now: int) -> Steps[Registered]:
-        """What `register` does, in steps.
+        """Register a broker as a cooperative task; see `register`.
 
-        Others may register and leave in between, but not take so many steps at the same time. The topics
-        come first, and the broker last and in one step: only then is it known with all it said.
+        Other brokers may register and leave meanwhile, but not in as many steps at the same time. Topics are
+        registered first, and the broker last in one step: only then is it known with its whole registration.
         """
         self._check_claim(said, now)
         if self._is_ignored(said):
             return Registered()
         addresses = self._addresses(said)
         if said.broker_id not in addresses and len(said.topics) == 1:
-            # A single changed topic may be told only after the broker's first, full registration.
+            # A single changed topic is valid only after the broker's first, full registration.
             log.warning("broker %s (id %d) at %s has not registered", said.name, said.broker_id, said.address)
             raise Refused("register broker failed")
         speaks = _speaks_for_group(said, addresses | {said.broker_id: said.address})
@@ -116,7 +114,7 @@ class RouteTables:
         return Registered() if self._is_ignored(said) else self._put_broker(said, now)
 
     def _addresses(self, said: Registration) -> dict[int, str]:
-        """The group's addresses by id; a slave turned master stands under its new id only."""
+        """Return the group's addresses by id; a slave that became master has its new id only."""
         group = self.brokers.get(said.name)
         known = group.broker_addrs if group else {}
         return {n: a for n, a in known.items() if a != said.address or n == said.broker_id}
@@ -129,7 +127,7 @@ class RouteTables:
         return True
 
     def _put_broker(self, said: Registration, now: int) -> Registered:
-        """Enter the broker itself, whose topics are there."""
+        """Register the broker itself, after its topics."""
         known = self.brokers[said.name].broker_addrs if said.name in self.brokers else {}
         addresses = self._addresses(said) | {said.broker_id: said.address}
         rival = rival_of(said, self.live, self.brokers)
@@ -145,7 +143,7 @@ class RouteTables:
         return registered
 
     def _check_claim(self, said: Registration, now: int) -> None:
-        """Leave to brokers that are there what is theirs. Raises Refused."""
+        """Protect the names and addresses of live brokers. Raises Refused."""
         if self.options.authentication_enabled:
             return
         host = held_elsewhere(said, self.live, self.brokers, now)
@@ -159,7 +157,7 @@ class RouteTables:
             raise Refused(why)
 
     def _is_new_dispute(self, said: Registration, rival: str) -> bool:
-        """Note that two brokers want one name and id; return True for the first time."""
+        """Record that two brokers claim one name and id; return True for the first time."""
         dispute = (said.name, said.broker_id, frozenset((said.address, rival)))
         if dispute in self._disputes or len(self._disputes) >= self.options.max_brokers:
             return False
@@ -167,7 +165,7 @@ class RouteTables:
         return True
 
     def _warn_of(self, said: Registration, rival: str) -> str:
-        """Warn once of two brokers that are both registered under one name and id; return the warning."""
+        """Log once that two brokers are registered under one name and id; return the warning."""
         warning = (
             f"two brokers are {said.name}, id {said.broker_id}: {said.address} and {rival}. Clients find "
             "one, then the other; give one of them another brokerName or brokerId"
@@ -177,16 +175,16 @@ class RouteTables:
         return warning
 
     def may_leave(self, key: BrokerKey, host: str, now: int) -> bool:
-        """Whether who speaks from `host` may take leave for a broker."""
+        """Return True if a caller at `host` may unregister a broker."""
         return self.options.authentication_enabled or may_leave(key, host, self.live, now)
 
     def register_again(
         self, key: BrokerKey, broker_id: int, fingerprint: int, peer: object, host: str, now: int
     ) -> Registered | None:
-        """What `register` would do with the very words a broker said last; None when that may be something.
+        """Repeat an unchanged registration; None if it must be processed by `register`.
 
-        Nothing is to be done while its group has not changed and none of its topics has gone since: then
-        only the time is noted, and the connection.
+        Nothing has to be done if neither its group has changed nor any of its topics was lost since: only
+        time and connection are updated.
         """
         live = self.live.get(key)
         if live is None or live.fingerprint != fingerprint:
@@ -203,7 +201,7 @@ class RouteTables:
         return self._where_master_is(key.cluster, broker_id, self.brokers[live.name])
 
     def _is_outdated(self, said: Registration, holder: str | None) -> bool:
-        """Whether the id is held by another address that has seen a later state version."""
+        """Return True if the id is held by another address with a later state version."""
         if holder is None or holder == said.address:
             return False
         live = self.live.get(BrokerKey(said.cluster, holder))
@@ -223,9 +221,9 @@ class RouteTables:
         self._drop_live(said.key)
 
     def _changed_topics(self, said: Registration, changed: bool) -> Steps[Mapping[str, QueueData]]:
-        """The topics to take over: all that came with a new data version, else those not known yet.
+        """Return the topics to update: all with a new data version, else those not known yet.
 
-        A slave that stands in for its master shows topics that can be read only.
+        The topics of a slave that stands in for its master are read-only.
         """
         acting = said.broker_id != MASTER_ID and said.enable_acting_master
         if changed and not acting:
@@ -239,7 +237,7 @@ class RouteTables:
         return taken
 
     def _check_limits(self, said: Registration, taken: Mapping[str, QueueData], mappings: Mappings) -> None:
-        """Keep what peers can make us remember bounded. Raises Refused."""
+        """Bound the state that peers can create. Raises Refused."""
         check_texts(said, taken)
         most = self.options.max_brokers
         if said.key not in self.live and len(self.live) >= most:
@@ -254,7 +252,7 @@ class RouteTables:
             raise Refused(f"too many queues of static topics are registered, the limit is {pairs_most}")
 
     def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
-        """Whether topics of brokers may be added, looked at closely only near the limits. Raises Refused."""
+        """Check the limits for topics of brokers, exactly only near the limits. Raises Refused."""
         most, pairs_most = self.options.max_topics, self.options.max_queue_data
         known = self.topic_queues
         if len(known) + len(topics) > most and len(known) + len(topics - known.keys()) > most:
@@ -265,7 +263,7 @@ class RouteTables:
                 raise Refused(f"too many queues are registered, the limit is {pairs_most}")
 
     def _leave_old_name(self, said: Registration) -> list[Notice]:
-        """A process that has taken another broker name leaves its old group first."""
+        """Remove a process from its old group if it registers under another broker name."""
         live = self.live.get(said.key)
         if live is None or live.name == said.name:
             return []
@@ -287,7 +285,7 @@ class RouteTables:
         return group
 
     def _note_change(self, name: str) -> None:
-        """Note that whoever is of this group has something to mend, should they say the same again."""
+        """Record a change of a group, so that unchanged registrations of its members are processed again."""
         self._changes += 1
         self._changed[name] = self._changes
 
@@ -351,25 +349,25 @@ class RouteTables:
         return Registered() if live is None else Registered(master, live.ha_address)
 
     def heard_of(self, key: BrokerKey, now: int) -> None:
-        """A sign of life of a broker; one that is not registered is not known by it."""
+        """Record a heartbeat of a broker; ignored if it is not registered."""
         live = self.live.get(key)
         if live is not None:
             live.last_update = now
 
     def data_version(self, key: BrokerKey) -> DataVersion | None:
-        """The data version a broker registered last."""
+        """Return the last registered data version of a broker."""
         live = self.live.get(key)
         return None if live is None else live.data_version
 
     def is_changed(self, key: BrokerKey, version: DataVersion | None) -> bool:
-        """Whether a broker's data version is another than the one it registered last."""
+        """Return True if a broker's data version differs from its last registered one."""
         known = self.data_version(key)
         return known is None or known != version
 
-    # Brokers go
+    # Removal
 
     def expired(self, now: int) -> list[Leaving]:
-        """The brokers not heard of for longer than they promised."""
+        """Return the brokers whose heartbeat timeout has passed."""
         return [
             self._leaving(key, live)
             for key, live in self.live.items()
@@ -377,7 +375,7 @@ class RouteTables:
         ]
 
     def on_connection(self, peer: object) -> list[Leaving]:
-        """The brokers that registered on this connection last; brokers of one container share one."""
+        """Return the brokers last registered on this connection; brokers of one container share it."""
         return [self._leaving(key, live) for key, live in self.live.items() if live.peer is peer]
 
     def _leaving(self, key: BrokerKey, live: LiveBroker) -> Leaving:
@@ -386,13 +384,13 @@ class RouteTables:
         return Leaving(key, live.name, ids[0] if ids else None, live.peer)
 
     def leave(self, brokers: Iterable[Leaving]) -> list[Notice]:
-        """Take brokers out of all tables, and the topics of groups that have nobody left."""
+        """Remove brokers from all tables, and the topics of groups without members."""
         return run(self.leave_in_steps(brokers))
 
     def leave_in_steps(self, brokers: Iterable[Leaving]) -> Steps[list[Notice]]:
-        """What `leave` does: the brokers in one step, then their topics in many.
+        """Remove brokers as a cooperative task: the brokers in one step, then their topics in many.
 
-        Groups that come back meanwhile keep theirs.
+        Groups that register again meanwhile keep their topics.
         """
         gone: set[str] = set()
         reduced: set[str] = set()
@@ -435,7 +433,7 @@ class RouteTables:
                 del self.clusters[cluster]
 
     def _clean_topics(self, gone: set[str], reduced: set[str]) -> Steps[None]:
-        """Drop the queues of groups that are gone; groups whose acting master took over turn read-only."""
+        """Remove the queues of deleted groups; groups served by an acting master become read-only."""
         acting = {name for name in reduced if self._has_acting_master(name)}
         if not gone and not acting:
             return
@@ -465,7 +463,7 @@ class RouteTables:
     # Topics
 
     def put_topic(self, topic: str, queues: Sequence[QueueData]) -> None:
-        """Take one topic's queues; as a whole or, if a broker is not known, not at all. Raises Refused."""
+        """Register one topic's queues; all or, if a broker is unknown, none. Raises Refused."""
         if not queues:
             return
         unknown = [one.broker_name for one in queues if one.broker_name not in self.brokers]
@@ -479,7 +477,7 @@ class RouteTables:
             self._put_queues(topic, one)
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
-        """Drop a topic's queues, those of one cluster's brokers or all."""
+        """Remove a topic's queues, those of one cluster's brokers or all."""
         names = set(self.topic_queues.get(topic, ()))
         if cluster:
             names &= self.clusters.get(cluster, set())
@@ -487,7 +485,7 @@ class RouteTables:
             self._drop_queues(topic, name)
 
     def change_perms(self, broker: str, change: Callable[[int], int]) -> int:
-        """Give each queue permission of a broker a new value; returns how many topics it has."""
+        """Change the queue permission of each of a broker's topics; return the number of topics."""
         count = 0
         for by_broker in self.topic_queues.values():
             queues = by_broker.get(broker)
@@ -525,19 +523,19 @@ class RouteTables:
 
 
 def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
-    """Masters tell a group's topics; without one, its first slave does, if new enough to know of it."""
+    """Return True for a master, else for the first slave if it supports acting masters."""
     if said.broker_id == MASTER_ID:
         return True
     return said.enable_acting_master is not None and said.broker_id == min(addresses)
 
 
 def _weight(mapping: Mapping[str, Any] | None) -> int:
-    """What a mapping counts in the limit: itself and its queues."""
+    """Return the weight of a mapping in the limit: itself and its queues."""
     return 0 if mapping is None else 1 + len(mapping["currIdMap"])
 
 
 def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> Notice:
-    """Tell a group's members who is first now: after a loss all of them, else those who were there."""
+    """Notify members of the new minimum broker id: after a loss all of them, else all but the new one."""
     first = min(group.broker_addrs)
     everybody = lost is not None or len(group.broker_addrs) == 1
     receivers = tuple(a for n, a in group.broker_addrs.items() if everybody or n != first)

@@ -1,9 +1,8 @@
-"""The name server as it runs: which code is answered by what, its timers, its socket.
+"""Name server process: its request table, timers and socket.
 
-`NameServerService` puts the parts together; `REQUESTS` is what it answers, `UNSUPPORTED` what it does not and
-why. Three things happen without a request: every 5 s brokers not heard of are dropped, every 10 minutes the
-KV configuration is written to the log, and brokers whose connection ends are dropped at once.
-Standard: `NamesrvController`.
+`NameServerService` assembles the parts. `REQUESTS` are the supported codes, `UNSUPPORTED` the others with
+reasons. Besides requests, expired brokers are removed every 5 s, the KV configuration is logged every 10
+minutes, and brokers are removed at once when their connection ends. RocketMQ: `NamesrvController`.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from mqgateway.gateway.runtime.service import Runtime
 log = logging.getLogger(__name__)
 
 SAVE_INTERVAL = 10
-"""Seconds between two times that a file that lacks changes may be written."""
+"""Interval of retries of failed file writes, in seconds."""
 KV_PRINT_INTERVAL = 600
-"""Seconds between two times that the KV configuration is logged."""
+"""Interval at which the KV configuration is logged, in seconds."""
 
 REQUESTS: dict[int, RequestFunction | LongRequestFunction] = {
     RequestCode.PUT_KV_CONFIG: requests.put_kv,
@@ -68,7 +67,7 @@ ABOUT_ROUTES: dict[int, RequestFunction] = {
     RequestCode.GET_ROUTEINFO_BY_TOPIC: requests.get_route,
     RequestCode.GET_BROKER_CLUSTER_INFO: requests.get_cluster_info,
 }
-"""Requests that are answered wrongly while a broker has yet to register."""
+"""Requests whose answers are incomplete until all brokers have registered."""
 
 _OF_BROKERS = "brokers answer this, the name server has no messages, groups or offsets"
 _TO_CLIENTS = "brokers send this to clients"
@@ -239,17 +238,17 @@ UNSUPPORTED: dict[int, str] = {code: reason for reason, codes in _BY_REASON.item
 
 
 def limits_of_bodies(codes: Iterable[int], remoting: RemotingOptions) -> dict[int, BodyLimit]:
-    """How large the body of each request may be; registrations are bounded while they are read."""
+    """Return the body limit of each request; registrations are limited while they are read."""
     return body_limits(codes, remoting, {RequestCode.REGISTER_BROKER: None})
 
 
 class NameServerService(RemotingService):
-    """A name server on one port.
+    """Name server on one port.
 
-    `settings` are all options of the process as properties (requests 318 and 319), with TLS towards brokers
-    that are notified, too. `hooks` watch over every request. `users` are those of a broker of this process;
-    without them a name server that authenticates requests keeps its own beside `kvConfigPath`. Requests for
-    routes before `until` fires are answered then. Raises `ConfigError`.
+    `settings` are all options of the process as properties (requests 318 and 319), including TLS towards
+    notified brokers. `hooks` observe every request. `users` are those of a broker of this process; without
+    them, a name server with authentication keeps its own beside `kvConfigPath`. Route requests that arrive
+    before `until` fires are answered then. Raises `ConfigError`.
     """
 
     def __init__(
@@ -265,7 +264,7 @@ class NameServerService(RemotingService):
         self._options = options = settings.part(NamesrvOptions)
         self._until = until
         self.port = 0
-        """The port in use, once this has started."""
+        """Port in use, after the start."""
         with self._closed_on_failure():
             self._access = ServerAccess(
                 options,
@@ -304,12 +303,12 @@ class NameServerService(RemotingService):
 
     @property
     def entries(self) -> int:
-        """How many pairs of topics and brokers there are."""
+        """Number of pairs of topic and broker."""
         return self.namesrv.tables.pairs
 
     @property
     def users(self) -> AccessTables | None:
-        """Users and policies, if there are any, for other servers of the same process."""
+        """Users and policies, if there are any, to be shared with other servers of the process."""
         return self._access.tables
 
     def _begin(self) -> None:
@@ -325,7 +324,7 @@ class NameServerService(RemotingService):
         log.info("the name server listens on %s", format_address(*host_and_port(host)))
 
     def _once_complete(self, function: RequestFunction) -> RequestFunction:
-        """The same function, asked once all brokers are there that start with this name server."""
+        """Wrap a function so that it waits for the brokers that start with this name server."""
 
         def answer(namesrv: NameServer, call: Call) -> Reply | Deferred[Reply]:
             until = self._until
@@ -356,7 +355,7 @@ class NameServerService(RemotingService):
 
 
 def _notice_command(notice: Notice) -> RemotingCommand:
-    """Request 905. Standard: `RouteInfoManager.notifyMinBrokerIdChanged`."""
+    """Return request 905 of a notice. RocketMQ: `RouteInfoManager.notifyMinBrokerIdChanged`."""
     header = NotifyMinBrokerIdChangeRequestHeader(
         min_broker_id=notice.min_broker_id,
         broker_name=notice.broker_name,

@@ -1,9 +1,9 @@
-"""What a request function receives, what it gives back, and what it knows of the other side.
+"""Interface of request functions: requests, replies, and the peer of a connection.
 
-A request function is `function(context, call) -> Reply | Deferred[Reply]`. It may raise `RequestError` for
-an answer that is a refusal, and return `NO_REPLY` when nothing may be answered. A Deferred is cancelled when
-its peer goes: one made with a canceller must not be fired afterwards. Everything about bytes, serialize types
-and opaque numbers stays in `gateway.remoting.dispatch` and below.
+A request function is `function(context, call) -> Reply | Deferred[Reply]`. It may raise `RequestError` for a
+refusal, and return `NO_REPLY` to send no answer. A Deferred is cancelled when its peer disconnects; one made
+with a canceller must not be fired afterwards. Bytes, serialize types and opaque numbers are handled by
+`gateway.remoting.dispatch` and the layers below it.
 """
 
 from __future__ import annotations
@@ -19,69 +19,69 @@ from mqgateway.gateway.codec.fields import Header
 
 
 class Peer(Protocol):
-    """The other side of a connection, as long as it lives. Peers are compared by identity."""
+    """Other side of an open connection. Peers are compared by identity."""
 
     @property
     def address(self) -> str:
-        """`ip:port` as the standard prints it; behind a proxy, the client's own address."""
+        """`ip:port` as RocketMQ prints it; behind a proxy, the client's own address."""
         ...
 
     @property
     def host_bytes(self) -> bytes:
-        """The same address packed as a message's born host: 4 or 16 bytes of ip, i4 port."""
+        """Address packed as a message's born host: 4 or 16 bytes of ip, i4 port."""
         ...
 
     @property
     def local_address(self) -> str:
-        """`ip:port` of our end."""
+        """`ip:port` of the local end."""
         ...
 
     @property
     def is_open(self) -> bool:
-        """False from the moment closing has begun."""
+        """False as soon as closing has begun."""
         ...
 
     def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
-        """Ask the other side; `timeout` in seconds.
+        """Send a request to the peer; `timeout` in seconds.
 
         The Deferred fails with `RequestTimedOut`, `PeerGone` or `TooManyInFlight`.
         """
         ...
 
     def send_oneway(self, command: RemotingCommand) -> None:
-        """Tell the other side without expecting an answer.
+        """Send a one-way request to the peer.
 
-        Nothing is raised: a peer that is gone, or has stopped reading, is not told, which the log notes.
+        Raises nothing: if the peer is gone or has stopped reading, the request is dropped and logged.
         """
         ...
 
     def send_reply(self, request: RemotingCommand, reply: Reply) -> None:
-        """Answer a request outside the function that was called for it; one-way requests get nothing."""
+        """Answer a request outside its request function; one-way requests get no answer."""
         ...
 
     def close(self, reason: str) -> None:
-        """Close after what was written has gone out; the reason is logged, unless it is empty."""
+        """Close after pending writes are flushed; log the reason unless it is empty."""
         ...
 
     def on_lost(self, callback: Callable[[Peer], None]) -> None:
-        """Call `callback(peer)` once when the connection is gone; at once if it already is.
+        """Call `callback(peer)` once when the connection is lost; at once if it already is.
 
-        The same callback is kept once however often it is handed over.
+        Registering the same callback again has no effect.
         """
         ...
 
 
 class Call:
-    """One request. `now` is the wall time it was taken up, in ms; `header` None where the code has none."""
+    """Request being served. `now` is its wall time in ms; `header` is None if the code has none."""
 
     __slots__ = ("began", "body", "command", "header", "is_held", "is_late", "may_use", "now", "peer")
 
     began: float
-    """For who takes its time: when it was taken up, by the monotonic clock; who sets it sets both."""
+    """Monotonic start time, for the measurement of latencies; set together with `is_held`."""
     is_held: bool
-    """For the same: whether its answer had to be waited for."""
+    """True if the answer had to be waited for; for the measurement of latencies."""
     is_late: bool
-    """Whether it has a time of its own, not that of the read which brought it; see `dispatch.Times`."""
+    """True if the request is timed by itself instead of with its read; see `dispatch.Times`."""
 
     def __init__(
         self, command: RemotingCommand, header: Header | None, body: bytes, peer: Peer, now: int
@@ -93,14 +93,14 @@ class Call:
         self.now = now
         self.is_late = False
         self.may_use: Callable[[str], bool] | None = None
-        """Whether the caller may use records of a topic for this request; None where it may use all."""
+        """Function that returns True if the caller may use records of a topic; None allows all topics."""
 
     def __repr__(self) -> str:
         return f"Call(code={self.command.code}, header={self.header!r}, peer={self.peer.address})"
 
 
 class Reply:
-    """One answer. `ext` are fields beside those of `header`."""
+    """Answer to a request. `ext` are fields in addition to those of `header`."""
 
     __slots__ = ("body", "code", "ext", "header", "remark")
 
@@ -123,13 +123,13 @@ class Reply:
 
 
 NO_REPLY: Final = Reply()
-"""What a request function returns when the peer gets no answer; known by identity."""
+"""Result of a request function that sends no answer; compared by identity."""
 
 
 class RequestError(Exception):
-    """A request that is refused: becomes a reply with this code, remark, header and other fields.
+    """Refusal of a request, sent as a reply with this code, remark, header and fields.
 
-    It is given when `until` fires, where there is one.
+    With `until` it is sent when that fires.
     """
 
     def __init__(

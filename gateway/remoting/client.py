@@ -1,10 +1,10 @@
-"""A client: requests to addresses, with a connection each that is made when it is needed.
+"""Remoting client: requests to addresses, over one connection per address that is opened on demand.
 
     client = RemotingClient(reactor, options, clock=clock)
     client.request("10.0.0.1:9876", command, timeout=3.0)  # a Deferred of the answer
 
-A server that stops answers 1500: the connection is left, a new one made and the request repeated once.
-Standard: `NettyRemotingClient`.
+A stopping server answers 1500. Then the connection is retired, a new one is opened and the request is
+repeated once. RocketMQ: `NettyRemotingClient`.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from mqgateway.gateway.runtime.schedule import Call, Schedule
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS: Final = 5.0
-"""How often idle connections are looked for."""
+"""Interval of the sweep for idle connections."""
 
 _GO_AWAY: Final = int(ResponseCode.GO_AWAY)
 
 LAST_WORDS_SECONDS: Final = 1.0
-"""How long a closed client lets its connections write what they still have."""
+"""Time in which connections of a closed client can flush pending writes."""
 
 
 class Ask(Protocol):
-    """`RemotingClient.request`, for who does nothing else with it."""
+    """Callable type of `RemotingClient.request`."""
 
     def __call__(
         self, address: str, command: RemotingCommand, timeout: float = 3.0
@@ -51,9 +51,12 @@ class Ask(Protocol):
 
 
 class RemotingClient:
-    """Connections to any number of addresses. `dispatcher` serves what the other sides ask of us;
-    `on_connect(address)` is called for each connection that is made, before anything is sent on it;
-    `sign` adds to each request who asks, last of all; what is begun in a `turn` is written at its end."""
+    """Connections to any number of addresses.
+
+    `dispatcher` serves requests from the other sides. `on_connect(address)` is called for each new connection
+    before anything is sent on it. `sign` signs each request, as the last step. Writes made within a `turn`
+    are flushed at its end.
+    """
 
     def __init__(
         self,
@@ -82,10 +85,10 @@ class RemotingClient:
     def request(
         self, address: str, command: RemotingCommand, timeout: float = 3.0
     ) -> Deferred[RemotingCommand]:
-        """Ask `address` (`host:port`); `timeout` in seconds, connecting included.
+        """Send a request to `address` (`host:port`); `timeout` in seconds, connecting included.
 
-        The Deferred fails with `PeerGone`, `RequestTimedOut` or `TooManyInFlight`. Answers that are refusals
-        are answers: look at their code.
+        The Deferred fails with `PeerGone`, `RequestTimedOut` or `TooManyInFlight`. Refusals are answers:
+        check the code.
         """
         deadline = self._reactor.seconds() + timeout
         if self._sign is not None:
@@ -95,8 +98,10 @@ class RemotingClient:
         return answer
 
     def ask(self, address: str, command: RemotingCommand, timeout: float, done: Done) -> None:
-        """As `request`, for who needs no Deferred: `done` is called once, with the answer or why there is
-        none. Raises `CodecError`."""
+        """Send a request without a Deferred: `done` is called once, with the answer or the error.
+
+        Raises `CodecError`.
+        """
         link = self._links.get(address)
         connection = None if link is None else link.connection
         if connection is None or not connection.is_open:
@@ -106,13 +111,13 @@ class RemotingClient:
         if self._sign is not None:
             self._sign(command)
         try:
-            # A closure would refer to itself, where this is compiled, and be garbage in rings.
+            # When compiled, a closure would refer to itself and be garbage in a reference cycle.
             connection.ask(command, timeout, partial(self._answered, address, command, deadline, done))
         except RemotingError as error:
             done(error)
 
     def send_oneway(self, address: str, command: RemotingCommand) -> None:
-        """Tell `address` something; that it could not be sent is only logged."""
+        """Send a one-way request to `address`; failures are only logged."""
         if self._sign is not None:
             self._sign(command)
 
@@ -129,13 +134,16 @@ class RemotingClient:
         connected.addCallback(send).addErrback(failed)
 
     def release(self, address: str) -> None:
-        """Give up the connection to `address`; what is in flight fails with `PeerGone`."""
+        """Close the connection to `address`; requests in flight fail with `PeerGone`."""
         link = self._links.pop(address, None)
         if link is not None:
             link.close("it is not needed any more")
 
     def close(self) -> Deferred[None]:
-        """End all connections; requests in flight fail with `PeerGone`. Fires when everything is gone."""
+        """Close all connections; requests in flight fail with `PeerGone`.
+
+        Fires when all connections are gone.
+        """
         self._is_closed = True
         self._schedule.stop()
         links, self._links = self._links, {}

@@ -1,19 +1,19 @@
-"""From a command to the bytes of its answer: the one place where failures become replies.
+"""Dispatch of commands to request functions; the single place where failures become replies.
 
-| what happens                        | answer                                                      |
-|-------------------------------------|-------------------------------------------------------------|
-| `RequestError` is raised            | its code, remark and header, when its time has come         |
-| an error of the context's own       | what its `refusal` makes of it                              |
-| a header field is wrong             | 1, the remark of `HeaderError`                              |
-| the table has no such code          | 3 " request type N not supported"                           |
-| anything else is raised             | 1 "ClassName, message", and a traceback in the log          |
+| event                                | answer                                                      |
+|--------------------------------------|-------------------------------------------------------------|
+| `RequestError` is raised             | its code, remark and header, after its delay                |
+| an error of the context's own        | the result of its `refusal`                                 |
+| a header field is wrong              | 1, the remark of `HeaderError`                              |
+| the table has no such code           | 3 " request type N not supported"                           |
+| another exception is raised          | 1 "ClassName, message", and a traceback in the log          |
 | the body is above its limit          | the refusal of `gateway.remoting.limits`                    |
-| the server is stopping              | 1500 "please go away" to versions that understand it        |
-| `NO_REPLY`, or the request is oneway | nothing                                                    |
+| the server is stopping               | 1500 "please go away" to versions that understand it        |
+| `NO_REPLY`, or the request is oneway | none                                                        |
 
-A function that returns a plain `Reply` is answered without any Deferred being made. One whose work may be
-long returns `Steps`: a few are done at once, with which most are finished; the rest is left to the caller.
-Standard: `NettyRemotingAbstract.processRequestCommand`, `UtilAll.exceptionSimpleDesc`.
+A function that returns a plain `Reply` is answered without a Deferred. A function whose work may be long
+returns `Steps`. The first steps are run at once, which completes most requests; the caller runs the rest.
+RocketMQ: `NettyRemotingAbstract.processRequestCommand`, `UtilAll.exceptionSimpleDesc`.
 """
 
 from __future__ import annotations
@@ -44,67 +44,73 @@ LongRequestFunction = Callable[[Any, Call], Served]
 Answer = bytes | Deferred[bytes | None] | None
 CarryOut = Callable[[RemotingCommand, Peer], "Answer | Steps[Answer]"]
 Interceptor = Callable[[RemotingCommand, Peer, CarryOut], "Answer | Steps[Answer]"]
-"""Is given each request before all else, and what carries it out; answers in its place."""
+"""Function called first with each request and with the function that serves it; returns the answer."""
 RequestTable = Mapping[int, RequestFunction | LongRequestFunction]
 
 AT_ONCE_STEPS: Final = 16
-"""Steps of a request that are done before others have their turn."""
+"""Steps of a request that are run before other requests get a turn."""
 
 _GO_AWAY: Final = Reply(ResponseCode.GO_AWAY, remark="please go away")
 _BUSY: Final = Reply(ResponseCode.SYSTEM_BUSY, remark="[OVERLOAD]system busy, start flow control for a while")
 
 
 class Hook(Protocol):
-    """What watches over every request: signatures, metrics, traces."""
+    """Observer of every request: signatures, metrics, traces."""
 
     def before(self, call: Call) -> None:
-        """Called before the header is read (`call.header` is None); raises RequestError to refuse."""
+        """Check a request before its header is decoded (`call.header` is None).
+
+        Raises RequestError to refuse it.
+        """
         ...
 
     @property
     def after(self) -> Callable[[Call, Reply], None] | None:
-        """Called with every reply, refusals included, before it is written; `NO_REPLY` for none.
+        """Function called with every reply before it is written, refusals included; with `NO_REPLY` for none.
 
-        None where that is of no interest: then most answers take a shorter way.
+        None if replies are not of interest, so that most answers can take a shorter path.
         """
         ...
 
 
 class Times(Protocol):
-    """What takes the time of requests.
+    """Measurement of request latencies.
 
-    Most are answered at once and well. Of these it is given the codes only, and counts them together when
-    their read has been served: they were read, and are answered, at the same time.
+    Most requests are answered at once and successfully. For these only the codes are recorded, and counted
+    together at the end of their read: they were read, and are answered, at the same time.
     """
 
     answered: list[int]
-    """Codes of the requests of this read that were answered so."""
+    """Codes of the requests of this read that were answered at once and successfully."""
     alone: frozenset[int]
-    """Codes of which it is given each request all the same, as if it were late."""
+    """Codes whose requests are always recorded one by one, as late requests are."""
 
     def begin(self) -> None:
-        """A read is about to be served."""
+        """Start a read."""
         ...
 
     def end(self) -> None:
-        """It has been, and the answers are written."""
+        """End a read, after its answers were written."""
         ...
 
     def wait(self, call: Call) -> None:
-        """A request of this read is not to be counted with the others: it is late, and not held so far."""
+        """Exclude a request from its read: it is late, and not held so far."""
         ...
 
     def note(self, call: Call, reply: Reply) -> None:
-        """A late request is answered, or one of this read in another way, with `NO_REPLY` as well."""
+        """Record the answer of a late request, or of one of this read that did not succeed.
+
+        The answer may be `NO_REPLY`.
+        """
         ...
 
 
 class Dispatcher:
-    """The functions of one port. `context` is handed to each of them as it is.
+    """Request functions of one port. `context` is passed to each function.
 
-    `unsupported` says why codes of the standard are refused; the first refusal of each goes to the log.
-    `limits` are those of the bodies of each code; without one a body may have any size. `refusal` makes the
-    answer to an error that only the context knows, and None of others.
+    `unsupported` has the reasons why codes of RocketMQ are refused; the first refusal of each is logged.
+    `limits` are the body limits by code; a body without one may have any size. `refusal` converts errors that
+    only the context knows to answers, and returns None for others.
     """
 
     def __init__(
@@ -132,27 +138,29 @@ class Dispatcher:
         self._hooks: tuple[Hook, ...] = ()
         self.watch_with(hooks)
         self.times: Times | None = None
-        """What takes the time of requests, which is told of reads by who serves them; see `time_with`."""
+        """Measurement of latencies, notified of reads by the connections; see `time_with`."""
         self._answered: list[int] | None = None
         self.interceptor: Interceptor | None = None
-        """Stands before all requests, if there is one."""
+        """Interceptor of all requests, or None."""
         self.stopping = False
-        """Set when the server stops: clients that understand it are told to go elsewhere."""
+        """Set when the server stops: clients that understand it are sent away."""
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
-        """What watches over the requests."""
+        """Observers of the requests."""
         return self._hooks
 
     def watch_with(self, hooks: Sequence[Hook]) -> None:
-        """Let these watch from the next request on, and no others. Of requests that are under way new ones
-        see the reply only."""
+        """Replace the hooks from the next request on.
+
+        For requests in flight, new hooks see only the reply.
+        """
         self._hooks = tuple(hooks)
         self._before = tuple(hook.before for hook in hooks)
         self._after = tuple(hook.after for hook in reversed(hooks) if hook.after is not None)
 
     def time_with(self, times: Times) -> None:
-        """Let this take the time of requests from the next read on."""
+        """Measure latencies with `times` from the next read on."""
         self.times = times
         self._answered = times.answered
         for code in times.alone:
@@ -161,9 +169,9 @@ class Dispatcher:
                 self._table[code] = partial(_as_late, function), header, limit
 
     def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
-        """The encoded answer, or None when there is none. Never raises.
+        """Serve a request and return its encoded answer, or None for no answer. Never raises.
 
-        When it takes time, a Deferred of it; when it takes work, the steps that are left of that.
+        Return a Deferred if the answer must be waited for, or the remaining steps if it is CPU-bound.
         """
         if self.interceptor is not None:
             return self.interceptor(command, peer, self._carry_out)
@@ -191,7 +199,7 @@ class Dispatcher:
             return self._finish_later(reply, call)
         if reply.code or self._after or command.flag & ONEWAY_FLAG or reply is NO_REPLY:
             return self._finish(reply, call)
-        # What most requests come to: `_finish` does no more for them, and takes longer.
+        # Fast path of most requests: `_finish` would do no more for them, and take longer.
         try:
             answer = encode_reply(command, reply)
         except Exception:
@@ -239,7 +247,7 @@ class Dispatcher:
         return self._finish_reply(reply, call)
 
     def refuse(self, command: RemotingCommand, peer: Peer) -> bytes | None:
-        """The answer to a request that is not even looked at, since the peer has too many in flight."""
+        """Return the answer to a request that is not served because its peer has too many in flight."""
         if self._on_refused is not None:
             self._on_refused(command, peer)
         return self._finish(_BUSY, Call(command, None, command.body, peer, self._millis()))
@@ -286,7 +294,7 @@ class Dispatcher:
             return refused
         if isinstance(error, HeaderError):
             return Reply(ResponseCode.SYSTEM_ERROR, remark=error.remark)
-        if isinstance(error, CancelledError):  # the peer went away and its held requests were dropped
+        if isinstance(error, CancelledError):  # the peer disconnected and its held requests were cancelled
             return NO_REPLY
         log.error("%s failed", call, exc_info=error)
         return Reply(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}, {error}")
@@ -298,7 +306,7 @@ def _as_late(function: Callable[[Any, Call], Any], context: Any, call: Call) -> 
 
 
 def encode_reply(request: RemotingCommand, reply: Reply) -> bytes:
-    """The frame that answers `request` with `reply`."""
+    """Encode the frame that answers `request` with `reply`."""
     fields = None if reply.header is None else reply.header.encode()
     if reply.ext:
         fields = reply.ext if fields is None else fields | reply.ext

@@ -1,8 +1,8 @@
-"""The first bytes of a connection, and where they lead: a PROXY header, TLS or plain, frames or others.
+"""Protocol detection by the first bytes of a connection: PROXY header, TLS or plain, frames or others.
 
-A frame starts with the top byte of its length, which is 0 or 1 below every sane limit, so neither a PROXY
-header nor a TLS hello (0x16) nor HTTP/2's preface ("PRI ") can be taken for one. Once the way is known the
-handshake steps aside: bytes go straight to what it has led to. Standard: `TlsModeHandler` and
+A frame starts with the top byte of its length, which is 0 or 1 below every sane limit. So a PROXY header, a
+TLS hello (0x16) and HTTP/2's preface ("PRI ") cannot be mistaken for one. Once the protocol is known, bytes
+go straight to it, without the handshake. RocketMQ: `TlsModeHandler` and
 `NettyRemotingServer.HandshakeHandler`; the proxy's `Http2ProtocolProxyHandler`.
 """
 
@@ -28,79 +28,79 @@ TLS_HELLO = 0x16
 
 
 class Conversing(Interface):
-    """What an incoming connection leads to: a protocol of Twisted's that a server can watch and end."""
+    """Protocol of an incoming connection: a Twisted protocol that a server can observe and close."""
 
     @property
     def address(self) -> str:
-        """`ip:port` of the peer; empty until that is known."""
+        """`ip:port` of the peer; empty until it is known."""
         ...
 
     @property
     def is_open(self) -> bool:
-        """Whether the conversation has begun and has not ended."""
+        """True after the protocol has started and until it ends."""
         ...
 
     @property
     def is_secure(self) -> bool:
-        """Whether a TLS handshake has been finished."""
+        """True after a TLS handshake."""
         ...
 
     @property
     def last_request(self) -> str:
-        """The name of what the peer asked last; empty as long as it asked nothing."""
+        """Name of the peer's last request; empty if there was none."""
         ...
 
     def set_address(self, ip: str, port: int) -> None:
-        """Say who the peer is, when a proxy has told."""
+        """Set the peer's address as reported by a proxy."""
         ...
 
     def makeConnection(self, transport: Any) -> None:
-        """It can begin."""
+        """Start the protocol."""
         ...
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes came."""
+        """Handle received bytes."""
         ...
 
     def connectionLost(self, reason: Failure = ...) -> None:
-        """It has ended."""
+        """Handle the end of the connection."""
         ...
 
     def handshakeCompleted(self) -> None:
-        """The TLS layer beneath is ready."""
+        """Handle the end of the TLS handshake."""
         ...
 
     def close(self, reason: str) -> None:
-        """Close after what was written has gone out."""
+        """Close after pending writes are flushed."""
         ...
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """Asked by a sweep every now and then: is it silent for so long that it should end?"""
+        """Return True if the connection has been idle for `limit` seconds; called by a periodic sweep."""
         ...
 
     def quiet(self, now: float) -> float:
-        """For how many seconds it has been silent, as exactly as sweeps are frequent."""
+        """Return for how many seconds the connection has been idle, to the precision of the sweeps."""
         ...
 
     def settled(self) -> Deferred[None]:
-        """Fires once nothing is owed to it; asked when the server stops."""
+        """Return a Deferred that fires once no answer is pending; called when the server stops."""
         ...
 
     def say_refused(self, peer: str, reason: str) -> None:
-        """Log that a peer is not served, unless the same was just said of another."""
+        """Log that a peer is refused, unless the same was just logged for another."""
         ...
 
 
 class Handshake(Protocol):
-    """Leads an incoming connection to `connection`, through TLS if that is what it speaks.
+    """Handshake of an incoming connection, which leads to `connection`, through TLS if the peer speaks it.
 
-    A connection whose first bytes are `recognised` is led to what their function makes instead. Once it has
-    begun to speak, a PROXY header and a TLS handshake may together take `patience` seconds. Without `tls` a
-    TLS hello is refused, as it is in mode disabled. `on_gone` is called when the connection has ended,
-    wherever it had come to. `number` tells it from others of the same server.
+    If the first bytes are `recognised`, the connection is passed to the protocol that their function returns.
+    A PROXY header and a TLS handshake together may take `patience` seconds from the first byte. Without
+    `tls`, a TLS hello is refused, as in mode disabled. `on_gone` is called when the connection has ended, in
+    any state. `number` is unique among the connections of a server.
     """
 
-    transport: Transport  # type: ignore[assignment]  # there is one whenever we are called
+    transport: Transport  # type: ignore[assignment]  # set before any call
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Handshake(Protocol):
         self.number = number
         self.opened_at = reactor.seconds()
         self._recognised = {} if recognised is None else recognised
-        self._source: tuple[str, int] | None = None  # who is behind a proxy
+        self._source: tuple[str, int] | None = None  # the client behind a proxy
         self._reactor = reactor
         self._tls = tls
         self._patience = patience
@@ -148,14 +148,14 @@ class Handshake(Protocol):
             self._on_gone(self)
 
     def end(self, reason: str) -> None:
-        """Close the conversation; what is closing already, or has not begun, is cut off."""
+        """Close the connection; abort it if it is closing already or the protocol has not started."""
         if self.connection.is_open:
             self.connection.close(reason)
         else:
             self.transport.abortConnection()
 
     def choose(self, first: bytes) -> Conversing:
-        """What the first bytes, decrypted ones if it speaks TLS, are for."""
+        """Return the protocol for the first bytes, decrypted if the peer speaks TLS."""
         for first_bytes, make in self._recognised.items():
             if first_bytes.startswith(first[: len(first_bytes)]):
                 is_secure = self.connection.is_secure
@@ -168,7 +168,7 @@ class Handshake(Protocol):
         return self.connection
 
     def _pass_proxy_header(self) -> bytes:
-        """What follows the PROXY header; empty until that is known."""
+        """Return the bytes after the PROXY header; empty until it is complete."""
         header = read_proxy_header(self._first)
         if isinstance(header, Incomplete):
             return b""
@@ -224,7 +224,7 @@ class Handshake(Protocol):
 
 @implementer(IHandshakeListener)
 class _BehindTls(Protocol):
-    """Waits for the first decrypted bytes, and puts in its place what they are for."""
+    """Protocol that waits for the first decrypted bytes and is replaced by the protocol they belong to."""
 
     transport: Any
 
@@ -232,7 +232,7 @@ class _BehindTls(Protocol):
         self._handshake = handshake
 
     def handshakeCompleted(self) -> None:
-        """The TLS layer beneath is ready."""
+        """Forward the end of the TLS handshake."""
         self._handshake.connection.handshakeCompleted()
 
     def dataReceived(self, data: bytes) -> None:
@@ -243,4 +243,4 @@ class _BehindTls(Protocol):
 
 
 def _ignore(data: bytes) -> None:
-    """What comes after a refusal."""
+    """Ignore bytes after a refusal."""

@@ -1,13 +1,14 @@
-"""The conversation on one connection, pure: who waits for which opaque, until when, and how many may.
+"""Requests in flight on one connection: waiters by opaque, deadlines and limits; no I/O.
 
-    opaque = exchange.open(now, timeout, done)     a request goes out
-    exchange.settle(reply)                         its answer has come
+    opaque = exchange.open(now, timeout, done)     send a request
+    exchange.settle(reply)                         its answer has arrived
     exchange.expire(now)                           time has passed
     exchange.fail_all(reason)                      the peer is gone
     exchange.hold() ... exchange.release()         a request of the peer waits for its answer
 
-Each request in flight is one registered `Waiter`; it is told exactly once: the answer, `RequestTimedOut`, or
-the reason the conversation ended. Time is passed in, in seconds of any clock that does not go back.
+Each request in flight is one registered `Waiter`. It is notified exactly once: with the answer, with
+`RequestTimedOut`, or with the reason why the conversation ended. Time is passed in, in seconds of any
+monotonic clock.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from typing import Final
 from mqgateway.gateway.codec.command import RemotingCommand
 
 OPAQUE_LIMIT: Final = 2**31
-"""Opaque numbers are signed 32-bit on the wire; ours start again at 0 behind the largest."""
+"""Opaque numbers are signed 32-bit on the wire; they wrap to 0 after the largest."""
 
 Done = Callable[[RemotingCommand | Exception], None]
 
 
 class RemotingError(Exception):
-    """Why a request got no answer."""
+    """Failure of a request without an answer."""
 
 
 class PeerGone(RemotingError):
-    """The connection ended, or was never made, before the answer came."""
+    """The connection ended, or was never established, before the answer arrived."""
 
 
 class RequestTimedOut(RemotingError):
-    """The answer did not come in time."""
+    """The answer did not arrive in time."""
 
 
 class TooManyInFlight(RemotingError):
@@ -41,7 +42,7 @@ class TooManyInFlight(RemotingError):
 
 
 class Waiter:
-    """One request in flight."""
+    """Request in flight."""
 
     __slots__ = ("deadline", "done", "timeout")
 
@@ -52,7 +53,7 @@ class Waiter:
 
 
 class Exchange:
-    """One side's view; `ask_limit` bounds our requests in flight, `hold_limit` the peer's."""
+    """State of one side; `ask_limit` bounds requests in flight to the peer, `hold_limit` those from it."""
 
     __slots__ = ("_ask_limit", "_earliest", "_ended", "_hold_limit", "_next_opaque", "_waiters", "holding")
 
@@ -61,25 +62,26 @@ class Exchange:
         self._hold_limit = hold_limit
         self._next_opaque = 0
         self._waiters: dict[int, Waiter] = {}
-        self._earliest = inf  # no waiter's deadline is earlier
+        self._earliest = inf  # lower bound of the waiters' deadlines
         self._ended: Exception | None = None
         self.holding = 0
-        """Requests of the peer whose replies are still owed."""
+        """Number of the peer's requests whose replies are pending."""
 
     @property
     def waiting(self) -> int:
-        """Our requests in flight."""
+        """Number of requests in flight to the peer."""
         return len(self._waiters)
 
     @property
     def next_deadline(self) -> float | None:
-        """When `expire` may next have something to do; None while nobody waits."""
+        """Time of the next possible expiry; None without waiters."""
         return self._earliest if self._waiters else None
 
     def open(self, now: float, timeout: float, done: Done) -> int:
         """Register a request and return its opaque.
 
-        Raises TooManyInFlight at the limit, or what `fail_all` was given once the conversation has ended.
+        Raises TooManyInFlight at the limit, or the reason given to `fail_all` once the conversation has
+        ended.
         """
         if self._ended is not None:
             raise self._ended
@@ -92,7 +94,7 @@ class Exchange:
         return opaque
 
     def next_opaque(self) -> int:
-        """A number no request in flight has."""
+        """Return a number that no request in flight has."""
         opaque = self._next_opaque
         while opaque in self._waiters:
             opaque = (opaque + 1) % OPAQUE_LIMIT
@@ -100,7 +102,7 @@ class Exchange:
         return opaque
 
     def settle(self, reply: RemotingCommand) -> bool:
-        """Give a reply to whoever waits for it; false when nobody does (it came late, or was never asked)."""
+        """Pass a reply to its waiter. Returns False if it has none, because it is late or unsolicited."""
         waiter = self._waiters.pop(reply.opaque, None)
         if waiter is None:
             return False
@@ -108,11 +110,11 @@ class Exchange:
         return True
 
     def forget(self, opaque: int) -> None:
-        """Drop a request whose asker has lost interest; its reply will be ignored."""
+        """Drop an abandoned request; its reply will be ignored."""
         self._waiters.pop(opaque, None)
 
     def expire(self, now: float) -> None:
-        """Tell every waiter whose deadline is reached that its time is up."""
+        """Fail every waiter whose deadline is reached."""
         if now < self._earliest:
             return
         late = [opaque for opaque, waiter in self._waiters.items() if waiter.deadline <= now]
@@ -122,7 +124,7 @@ class Exchange:
             waiter.done(RequestTimedOut(f"no answer within {waiter.timeout:g} s"))
 
     def fail_all(self, reason: Exception) -> None:
-        """End the conversation: all waiters are told the reason, and so is everybody who asks later."""
+        """End the conversation: fail all waiters with the reason, and all later requests too."""
         self._ended = reason
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
@@ -130,13 +132,13 @@ class Exchange:
 
     @property
     def is_full(self) -> bool:
-        """Whether the peer has as many requests in flight as it may."""
+        """True if the peer has reached its limit of requests in flight."""
         return self.holding >= self._hold_limit
 
     def hold(self) -> None:
-        """A request of the peer has been taken up that could not be answered at once."""
+        """Count a request of the peer that could not be answered at once."""
         self.holding += 1
 
     def release(self) -> None:
-        """A held request has been answered, or never will be."""
+        """Uncount a held request that was answered, or never will be."""
         self.holding -= 1

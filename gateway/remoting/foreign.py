@@ -1,10 +1,10 @@
-"""Peers that speak something else than the remoting protocol: what it is, and saying so not too often."""
+"""Peers that speak another protocol: its detection, and rate-limited log messages about it."""
 
 SILENCE_SECONDS = 60.0
-"""How long nothing more is said of peers that speak the same."""
+"""Time for which further events of the same kind are not logged."""
 
 KINDS_MAX = 100
-"""Kinds of events that are told apart; beyond these all are forgotten and said again."""
+"""Maximum number of kinds of events; beyond it all are forgotten and logged again."""
 
 _GRPC = b"PRI * HTTP/2"
 _METHODS = (b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"OPTIONS ", b"PATCH ", b"CONNECT ", b"TRACE ")
@@ -18,7 +18,7 @@ SPEAKS_TLS = "it speaks TLS inside its connection, where plain frames are expect
 
 
 def language(first: bytes) -> str | None:
-    """What a peer speaks whose conversation begins with these bytes, in words; None when nobody knows."""
+    """Return a description of the protocol that starts with these bytes; None if it is unknown."""
     if len(first) > 3 and _GRPC.startswith(first[: len(_GRPC)]):
         return SPEAKS_GRPC
     if first.startswith(_METHODS):
@@ -29,7 +29,10 @@ def language(first: bytes) -> str | None:
 
 
 class Notices:
-    """Which of many like events are said: the first, then one in `SILENCE_SECONDS` with the others' count."""
+    """Rate limiter of similar log messages.
+
+    It passes the first, then one per `SILENCE_SECONDS` with the count of the others.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, float] = {}
@@ -37,11 +40,11 @@ class Notices:
 
     @property
     def size(self) -> int:
-        """Kinds that are remembered."""
+        """Number of remembered kinds."""
         return len(self._last)
 
     def say(self, what: str, now: float) -> int | None:
-        """How many of these events have not been said, now that one is; None when this one is not either."""
+        """Return the number of suppressed events if this one should be logged; None if it should not."""
         if len(self._last) >= KINDS_MAX:
             self._last.clear()
             self._unsaid.clear()

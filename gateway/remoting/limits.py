@@ -1,8 +1,8 @@
-"""How large bodies of requests may be, looked at before anything reads them.
+"""Limits of request bodies, checked before they are parsed.
 
-A body is measured by its bytes and by its parts: the commas, opening brackets and line ends in it, of which
-every reader's work is a multiple. What is over a limit is answered with a refusal that names the option, as
-the log does; the connection goes on.
+A body is measured in bytes and in parts: the commas, opening brackets and line ends in it. The work of every
+parser is proportional to its parts. A body over a limit is refused with an answer, and a log line, that names
+the option; the connection stays open.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ SETTINGS = (
     RequestCode.UPDATE_CONTROLLER_CONFIG,
     RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG,
 )
-"""Their bodies are properties, which every server reads alike."""
+"""Codes whose bodies are properties, which every server parses alike."""
 
 _MARKS = (b",", b"{", b"[", b"\n", b"\r")
 
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """The limit of some request codes: the attributes of `options` that hold it, which may change.
+    """Limit of some request codes: names of attributes of `options`, whose values may change.
 
-    Without `parts` only the bytes count.
+    Without `parts`, only the bytes are limited.
     """
 
     options: Options
@@ -41,7 +41,7 @@ class BodyLimit:
     parts: str = ""
 
     def check(self, call: Call) -> None:
-        """Raises RequestError, and tells the log, where the body is above the limit."""
+        """Raise RequestError, and log it, if the body exceeds the limit."""
         length, most = len(call.body), getattr(self.options, self.size)
         if length > most:
             raise _refusal(call, f"{length} bytes", most, self.size)
@@ -53,14 +53,14 @@ class BodyLimit:
 
 
 def parts(body: bytes) -> int:
-    """How many parts a body of JSON or properties has at most."""
+    """Return an upper bound of the parts of a JSON or properties body."""
     return sum(map(body.count, _MARKS))
 
 
 def body_limits(
     codes: Iterable[int], options: RemotingOptions, others: Mapping[int, BodyLimit | None]
 ) -> dict[int, BodyLimit]:
-    """The limit of each code: of `others` where those have it (None: no limit here), else the usual one."""
+    """Return the limit of each code: from `others` if listed there (None: no limit), else the default one."""
     usual = BodyLimit(options, "max_body_size", "max_body_parts")
     of_settings = BodyLimit(options, "max_settings_size", "max_settings_parts")
     known: dict[int, BodyLimit | None] = {**dict.fromkeys(SETTINGS, of_settings), **others}

@@ -1,4 +1,4 @@
-"""One address a client talks to: connected when somebody asks, forgotten when its connection ends."""
+"""Connection of a client to one address: opened on demand, forgotten when it ends."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ from mqgateway.gateway.runtime.loop import Reactor
 log = logging.getLogger(__name__)
 
 Connect: TypeAlias = Callable[[Any], Deferred[Any]]
-"""Connects a protocol of the factory it is given; fires when that is done, and can be cancelled."""
+"""Function that connects a protocol of the given factory.
+
+Its Deferred fires when connected and can be cancelled.
+"""
 
 
 def connects_to(reactor: Reactor, address: str, timeout: float) -> Connect:
-    """What connects to `ip:port`, `[ipv6]:port` or `name:port`. Raises ValueError."""
+    """Return the function that connects to `ip:port`, `[ipv6]:port` or `name:port`. Raises ValueError."""
     host, separator, port = address.rpartition(":")
     if not separator or not host or not port.isdecimal():
         raise ValueError(f"{address!r} is not host:port")
@@ -35,7 +38,7 @@ def connects_to(reactor: Reactor, address: str, timeout: float) -> Connect:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        from twisted.internet.endpoints import HostnameEndpoint  # a start that needs no name waits for none
+        from twisted.internet.endpoints import HostnameEndpoint  # imported late for a faster start
 
         return HostnameEndpoint(reactor, host, int(port), timeout).connect
     connector = connecting(reactor)
@@ -49,8 +52,11 @@ def connects_to(reactor: Reactor, address: str, timeout: float) -> Connect:
 
 
 class Link:
-    """The way to one address. `on_gone(link)` is called when it has nothing left, `on_made(address)` when a
-    connection was made, before those who wait for it are told."""
+    """Link to one address.
+
+    `on_gone(link)` is called when it has neither a connection nor an attempt left. `on_made(address)` is
+    called for a new connection, before its waiters are notified.
+    """
 
     def __init__(
         self,
@@ -66,7 +72,7 @@ class Link:
     ) -> None:
         self.address = address
         self.connection: Connection | None = None
-        """The connection to use; look at its `is_open` before."""
+        """Current connection; check its `is_open` before use."""
         self._reactor = reactor
         self._connect = connects_to(reactor, address, connect_timeout)
         factory = _Connections(terms, dispatcher, self)
@@ -77,7 +83,7 @@ class Link:
         self._attempt: Deferred[Any] | None = None
 
     def connected(self) -> Deferred[Connection]:
-        """An open connection, made if there is none; fails with `PeerGone` when that does not succeed."""
+        """Return an open connection, established on demand; fails with `PeerGone`."""
         if self.connection is not None and self.connection.is_open:
             return succeed(self.connection)
         waiter: Deferred[Connection] = Deferred()
@@ -88,14 +94,17 @@ class Link:
         return waiter
 
     def retire(self, connection: Connection) -> None:
-        """The peer wants to be left: ask it nothing more and close when it has answered what it was asked."""
+        """Retire a connection on the peer's request.
+
+        Nothing more is sent on it, and it is closed after the pending answers.
+        """
         if connection is not self.connection:
             return
         self.connection = None
         connection.settled().addCallback(lambda _: connection.close("the peer asked us to go away"))
 
     def close(self, reason: str, *, is_said: bool = True) -> Deferred[None]:
-        """End it; fires when the connection is gone. `is_said`: the log says so, with the reason."""
+        """Close the connection; fires when it is gone. With `is_said`, the reason is logged."""
         attempt, self._attempt = self._attempt, None
         self._fail_waiters(PeerGone(f"{self.address}: {reason}"))
         gone: Deferred[None] = Deferred()
@@ -109,10 +118,10 @@ class Link:
             attempt.cancel()
         return gone
 
-    # Called by connections
+    # Callbacks of connections
 
     def connection_made(self, peer: Peer) -> None:
-        """A connection is there: hand it to whoever waits."""
+        """Pass a new connection to the waiters."""
         assert isinstance(peer, Connection)
         self.connection = peer
         self._attempt = None
@@ -123,7 +132,7 @@ class Link:
             waiter.callback(peer)
 
     def connection_gone(self, peer: Peer) -> None:
-        """A connection has ended."""
+        """Handle the end of a connection."""
         if peer is self.connection:
             self.connection = None
         self._check_gone()
@@ -144,7 +153,7 @@ class Link:
 
 
 class _Connections(Factory):
-    """What an endpoint asks for a protocol."""
+    """Protocol factory of an endpoint."""
 
     noisy = False
 

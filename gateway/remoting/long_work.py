@@ -1,8 +1,8 @@
-"""Requests that take long, done in steps: a slice with each turn of the loop, so that nobody else waits.
+"""Cooperative tasks for long requests: one slice per turn of the event loop.
 
-Requests of one code are one lane, as are operations of one name: they are done one after another, in the
-order they came; lanes take turns. A step takes a fraction of a millisecond (`engine.steps`), a slice
-`SLICE_STEPS` of them.
+So other requests do not wait. Requests of one code form a lane, as do operations of one name. A lane is
+processed in order of arrival; lanes take turns. A step takes a fraction of a millisecond (`engine.steps`), a
+slice has `SLICE_STEPS` of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ T = TypeVar("T")
 Lane = int | str
 
 SLICE_STEPS = 16
-"""Steps that are done before others have their turn."""
+"""Steps that are run before other lanes get a turn."""
 
 Answer = Any
-"""What the steps return: a request's answer, encoded, a Deferred of it, or None."""
+"""Result of the steps: a request's encoded answer, a Deferred of it, or None."""
 
 
 class Work:
-    """One request on its way. `done` is called with the answer, unless it is dropped before."""
+    """Request in progress. `done` is called with the answer, unless the work is dropped before."""
 
     __slots__ = ("done", "lane", "steps")
 
@@ -47,14 +47,14 @@ class LongWork:
     def __init__(self, reactor: Clockwork, turn: Turn | None = None) -> None:
         self._reactor = reactor
         self._shared = Turn() if turn is None else turn
-        self._lanes: dict[Lane, deque[Work]] = {}  # the first lane has its turn next
+        self._lanes: dict[Lane, deque[Work]] = {}  # the first lane is next
         self._call: Timer | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self._lanes.values()))
 
     def add(self, lane: Lane, steps: Steps[Answer], done: Callable[[Answer], None]) -> Work:
-        """Do the steps when it is their turn, and call `done` with what they return."""
+        """Queue steps in a lane and call `done` with their result."""
         work = Work(lane, steps, done)
         self._lanes.setdefault(lane, deque()).append(work)
         self._go_on()
@@ -82,7 +82,7 @@ class LongWork:
         return outcome
 
     def drop(self, work: Work) -> None:
-        """Forget a request whose asker is gone; what is the first of its lane is done all the same."""
+        """Drop the work of a disconnected peer; the first of a lane is completed all the same."""
         lane = self._lanes.get(work.lane)
         if lane and work in lane and lane[0] is not work:
             lane.remove(work)
@@ -93,7 +93,7 @@ class LongWork:
             self._call = self._reactor.callLater(0, self._turn)
 
     def _turn(self) -> None:
-        """A slice is a turn like those of reads: what was put in it is dispatched, then answers go out."""
+        """Run a slice within a turn, as reads are: what was put is dispatched, then answers are written."""
         self._call = None
         ours = self._shared.begin()
         try:
@@ -110,14 +110,14 @@ class LongWork:
         if finished:
             lane.popleft()
         if lane:
-            self._lanes[number] = lane  # behind the others
+            self._lanes[number] = lane  # at the end
         self._go_on()
         if finished:
             work.done(answer)
 
 
 def _slice(steps: Steps[Answer]) -> tuple[bool, Answer]:
-    """Go on for a slice: whether that was the end, and what came of it."""
+    """Run a slice and return whether it finished the work, and the result."""
     try:
         for _ in range(SLICE_STEPS):
             next(steps)

@@ -1,9 +1,9 @@
-"""How much input of peers is kept that is not served yet, and who is cut off when it is too much. Pure.
+"""Limits of buffered input that is not served yet, and the choice of connections to close above them; no I/O.
 
-That is the beginnings of frames whose ends have not come, frames that wait behind others of their connection,
-and the bodies of requests that are worked on in steps. Each server has one bound for all of it and one for
-what comes from one address. Above a bound, those are cut off that keep the most for the longest time: bytes
-multiplied by seconds, so that of two alike the older goes, and a short frame that comes slowly stays.
+Counted are incomplete frames, frames queued behind others of their connection, and the bodies of requests in
+progress. Each server has one limit for all of it and one per address. Above a limit, the connections that
+buffer the most for the longest are closed: bytes multiplied by seconds. So of two equal ones the older is
+closed, and a short frame that arrives slowly is tolerated.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import Protocol
 
 HEAD_ROOM = 1024
-"""Bytes around a message."""
+"""Bytes of a frame in addition to its message."""
 
 
 class Keeper(Protocol):
-    """A connection, as far as it keeps input."""
+    """Connection that buffers input."""
 
     def cut_off(self, reason: str) -> None:
-        """Let go of the input and end the connection."""
+        """Discard the input and close the connection."""
         ...
 
 
@@ -34,7 +34,7 @@ class _Share:
 
 
 class PendingInput:
-    """The input that one server keeps; `limit` and `address_limit` in bytes, `seconds` is the time."""
+    """Buffered input of one server; `limit` and `address_limit` in bytes, `seconds` is the clock."""
 
     def __init__(self, limit: float, address_limit: float, seconds: Callable[[], float]) -> None:
         self._limit = limit
@@ -43,20 +43,20 @@ class PendingInput:
         self._shares: dict[Keeper, _Share] = {}
         self._by_address: dict[str, int] = {}
         self.total = 0
-        """Bytes that are kept at present."""
+        """Number of bytes currently buffered."""
 
     @classmethod
     def for_messages(
         cls, limit: float, address_limit: float, seconds: Callable[[], float], message_limit: int
     ) -> PendingInput:
-        """Return one with room for at least a message of the largest size, and its head, in both bounds."""
+        """Return an instance whose limits allow at least one message of the maximum size, with its header."""
         least = message_limit + HEAD_ROOM
         return cls(max(limit, least), max(address_limit, least), seconds)
 
     def set(self, keeper: Keeper, address: str, size: int, *, anew: bool) -> None:
-        """A connection from an ip address keeps `size` bytes now; `anew`: none of those it kept before.
+        """Set the bytes buffered by a connection from an ip address; with `anew`, none of them were before.
 
-        Cuts off whoever keeps too much, this one perhaps.
+        Closes connections that buffer too much, possibly this one.
         """
         share = self._shares.get(keeper)
         if share is None:
@@ -83,7 +83,7 @@ class PendingInput:
             del self._shares[share.keeper]
 
     def _cut(self, address: str | None, which: str, limit: float) -> None:
-        """Cut off the worst, of an address or of all, until what is left is within the bound."""
+        """Close the worst connections, of an address or of all, until the rest is within the limit."""
         now = self._seconds()
         shares = [share for share in self._shares.values() if address is None or share.address == address]
         shares.sort(key=lambda share: ((now - share.since) * share.size, share.size))

@@ -1,18 +1,17 @@
-"""One connection: bytes in, requests dispatched, bytes out. Server and client both live behind it.
+"""Protocol of one connection, used by server and client: reads bytes, dispatches requests, writes answers.
 
-What one read brings is served as a turn: every frame is dispatched, then `after_read` is called, then each
-connection that has something to say writes once (`Turn`). Replies that become ready later are written as
-they come; those that become ready in somebody's turn are joined with it.
+Each read is served as a turn: every frame is dispatched, then `after_read` is called, then each connection
+with pending output writes once (`Turn`). Replies that become ready later are written as they come; those that
+become ready in another connection's turn are joined with it.
 
-A peer that does not read is not read either: once Twisted's own buffer is full what we write is counted, and
-above the high-water mark reading stops until everything has gone out; frames read but not served wait. A peer
-that makes us owe more than the limit all the same, by replies held until now, is cut off.
+Backpressure: a peer that does not read is not read either. Once Twisted's own buffer is full, written bytes
+are counted. Above the high-water mark reading stops until everything has been sent; frames already read wait.
+A peer whose held replies still exceed the limit is disconnected.
 
-A request that takes long is worked on in steps; what its connection brings meanwhile waits behind it, unread.
-What is kept of unfinished and waiting input is counted (`PendingInput`), and who keeps too much is cut off.
-
-Wrong bytes end the connection with one line in the log, after what came before them has been answered.
-Standard: `NettyRemotingAbstract`, `NettyDecoder`; the limits are ours.
+A long request is processed as a cooperative task; later input of its connection waits behind it, unparsed.
+Unfinished and waiting input is counted (`PendingInput`), and connections that buffer too much are closed.
+Malformed input closes the connection with one log line, after earlier requests have been answered.
+RocketMQ: `NettyRemotingAbstract`, `NettyDecoder`; the limits are additions.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ LostCallback = Callable[[Peer], None]
 
 
 class Connection:
-    """A `Peer`, the Twisted protocol beneath it, and the push producer whose transport pauses it.
+    """`Peer`, with the Twisted protocol beneath it and the push producer that its transport pauses.
 
-    `on_made` and `on_gone` are called when the conversation can begin and when it has ended; `address` may be
-    set before it begins, when a proxy has told who is behind it. It inherits nothing of Twisted's `Protocol`,
-    so that it can be compiled.
+    `on_made` and `on_gone` are called when the conversation starts and when it has ended. `address` may be
+    set before the start, from a PROXY header. It does not inherit from Twisted's `Protocol`, so that it can
+    be compiled.
     """
 
-    transport: Transport  # there is one whenever we are called
+    transport: Transport  # set before any call
 
     def __init__(
         self, terms: Terms, dispatcher: Dispatcher, on_made: LostCallback, on_gone: LostCallback
@@ -73,15 +72,15 @@ class Connection:
         self._cutter = FrameCutter(terms.frame_limit)
         self._exchange = Exchange(terms.ask_limit, terms.hold_limit)
         self._timer: Timer | None = None
-        self._timer_deadline = inf  # the deadline that it is for
+        self._timer_deadline = inf  # the deadline of the timer
         self._held: set[Deferred[bytes | None]] = set()
         self._backlog: list[bytes] = []  # payloads read but not served yet
         self._backlog_call: Timer | None = None
-        self._work: Work | None = None  # a request that is worked on in steps: others wait behind it
+        self._work: Work | None = None  # a request in progress: others wait behind it
         self._work_size = 0
-        self._pending = 0  # bytes of input that `PendingInput` knows of
+        self._pending = 0  # bytes registered in `PendingInput`
         self._outbox: list[bytes] = []  # frames to write when the turn ends
-        self._unsent = 0  # an upper bound of the bytes that have not left this process
+        self._unsent = 0  # upper bound of the bytes not sent yet
         self._reads_until = inf if terms.reads_always else terms.high_water_mark
         self._transport_full = False
         self._reading = True
@@ -89,8 +88,8 @@ class Connection:
         self._settled: list[Deferred[None]] = []
         self.is_open = False
         self.is_secure = False
-        """Whether a TLS handshake has been finished."""
-        self._touched = True  # read or written since the idle sweep looked last
+        """True after a TLS handshake."""
+        self._touched = True  # read or written since the last idle sweep
         self._idle_since = 0.0
         self._last_code = -1
         self._ip = ""
@@ -98,10 +97,10 @@ class Connection:
         self.local_address = ""
         self.host_bytes = b""
 
-    # What Twisted calls
+    # Twisted callbacks
 
     def makeConnection(self, transport: Transport) -> None:
-        """The conversation can begin."""
+        """Start the conversation."""
         self.transport = transport
         if not self.address:
             self.set_address(*host_and_port(self.transport.getPeer()))
@@ -143,23 +142,23 @@ class Connection:
         self._tell_lost(self._on_gone)
 
     def handshakeCompleted(self) -> None:
-        """The TLS layer beneath is ready."""
+        """Handle the end of the TLS handshake."""
         self.is_secure = True
 
     def pauseProducing(self) -> None:
-        """Twisted's write buffer is full: from now on what we write is counted."""
+        """Start counting written bytes, because Twisted's write buffer is full."""
         self._transport_full = True
 
     def resumeProducing(self) -> None:
-        """Everything written has gone out."""
+        """Continue serving, because everything written has been sent."""
         self._transport_full = False
         self._unsent = sum(map(len, self._outbox))
         self._go_on()
 
     def stopProducing(self) -> None:
-        """The transport has ended; `connectionLost` follows."""
+        """Do nothing; `connectionLost` follows."""
 
-    # What we read
+    # Input
 
     def _serve_turn(self, payloads: list[bytes]) -> None:
         turn = self._terms.turn
@@ -178,7 +177,7 @@ class Connection:
                 times.end()
 
     def _serve(self, payloads: list[bytes]) -> None:
-        """Serve frames in order, until the peer has left so much unread that the rest has to wait."""
+        """Serve frames in order; the rest waits while the peer leaves too much unread."""
         if self._backlog:
             self._put_off(payloads)
             return
@@ -202,7 +201,7 @@ class Connection:
         self._count_input(False)
 
     def _refuse(self, refusal: HeaderTooLarge) -> None:
-        """Pass over a frame whose header is not read, with an answer if it is a request that wants one."""
+        """Skip a frame whose header is too large, and answer it if it is a request."""
         log.warning("%s is refused a request: %s", self.address, refusal)
         request: RemotingCommand = refusal.request
         if not request.flag & RESPONSE_FLAG:
@@ -242,7 +241,7 @@ class Connection:
         self._count_input(True)
 
     def _go_on(self) -> None:
-        """Serve what has waited and read again, unless there is a reason not to."""
+        """Serve waiting frames and resume reading, unless prevented."""
         if self._work is not None:
             return
         if self._backlog:
@@ -252,7 +251,7 @@ class Connection:
 
     def _hold(self, answer: Deferred[bytes | None], command: RemotingCommand) -> None:
         if self._exchange.is_full and not answer.called:
-            # Refused only now that it would have to wait: heartbeats and the like are answered at once and
+            # Refuse only requests that would have to wait: heartbeats and the like are answered at once and
             # get through however many pulls are parked.
             answer.cancel()
             refusal = self._dispatcher.refuse(command, self)
@@ -294,7 +293,7 @@ class Connection:
             self.transport.resumeProducing()
 
     def _count_input(self, anew: bool) -> None:
-        """Say how much input waits here, which may be the end of it."""
+        """Update the count of buffered input, possibly to 0."""
         if not self.is_open:
             return
         size = self._cutter.buffered + sum(map(len, self._backlog)) + self._work_size
@@ -311,13 +310,13 @@ class Connection:
             self._terms.pending.set(self, self._ip, 0, anew=True)
 
     def cut_off(self, reason: str) -> None:
-        """End the connection, for the input that it keeps; see `PendingInput`."""
+        """Close the connection, because of its buffered input; see `PendingInput`."""
         log.warning("%s is disconnected: %s", self.address, reason)
         self._pending = 0
         self._let_go_of_input()
         self.abort()
 
-    # What we write
+    # Output
 
     def _write(self, frame: bytes) -> None:
         if not self.is_open:
@@ -326,12 +325,12 @@ class Connection:
         if self._outbox or self._terms.turn.add(self):
             self._outbox.append(frame)
         else:
-            # Others may become ready before the loop turns: this way they are sent together.
+            # More may become ready before the loop turns; this way they are sent together.
             self.transport.writeSequence((frame,))
             self._written()
 
     def flush(self) -> None:
-        """Write what the turn has collected, in one piece."""
+        """Write the output of the turn in one piece."""
         outbox, self._outbox = self._outbox, []
         if outbox and self.is_open:
             self.transport.write(outbox[0] if len(outbox) == 1 else b"".join(outbox))
@@ -349,10 +348,10 @@ class Connection:
         elif self._unsent > self._reads_until:
             self._stop_reading()
 
-    # What a `Peer` offers
+    # Interface `Peer`
 
     def request(self, command: RemotingCommand, timeout: float) -> Deferred[RemotingCommand]:
-        """Ask the other side; see `Peer.request`. The command gets its opaque here."""
+        """Send a request; see `Peer.request`. Sets the command's opaque."""
         exchange = self._exchange
         answer: Deferred[RemotingCommand] = Deferred(lambda _: exchange.forget(command.opaque))
 
@@ -369,7 +368,7 @@ class Connection:
         return answer
 
     def ask(self, command: RemotingCommand, timeout: float, done: Done) -> None:
-        """The same without a Deferred; raises `RemotingError` and `CodecError` for what was not sent."""
+        """Send a request without a Deferred; raises `RemotingError` or `CodecError` if it was not sent."""
         self._check_writable()
         command.opaque = self._exchange.open(self._terms.reactor.seconds(), timeout, done)
         try:
@@ -381,7 +380,7 @@ class Connection:
         self._watch_deadline()
 
     def send_oneway(self, command: RemotingCommand) -> None:
-        """Tell the other side without an answer; see `Peer.send_oneway`."""
+        """Send a one-way request; see `Peer.send_oneway`."""
         try:
             self._check_writable()
         except RemotingError as error:
@@ -397,28 +396,28 @@ class Connection:
             self._write(encode_reply(request, reply))
 
     def close(self, reason: str) -> None:
-        """Close after what was written has gone out; see `Peer.close`."""
+        """Close after pending writes are flushed; see `Peer.close`."""
         if self.is_open:
             if reason:
                 log.info("%s is closed: %s", self.address, reason)
             self._lose()
 
     def abort(self) -> None:
-        """Close now; what is unsent is lost."""
+        """Close now; unsent output is lost."""
         self.is_open = False
         self.transport.abortConnection()
 
     def on_lost(self, callback: LostCallback) -> None:
-        """Call `callback(self)` when the connection is gone; see `Peer.on_lost`."""
+        """Call `callback(self)` when the connection is lost; see `Peer.on_lost`."""
         if self.is_open:
             self._lost_callbacks[callback] = None
         else:
             self._tell_lost(callback)
 
     def is_idle(self, now: float, limit: float) -> bool:
-        """Asked by a sweep every now and then: has nothing been read or written for `limit` seconds?
+        """Return True if nothing was read or written for `limit` seconds; called by a periodic sweep.
 
-        What happened since the last sweep counts as happening now, so that reads and writes need no clock.
+        Activity since the last sweep counts as activity now, so that reads and writes need no clock.
         """
         if self._touched:
             self._touched = False
@@ -432,7 +431,7 @@ class Connection:
 
     @property
     def last_request(self) -> str:
-        """See `Conversing`; of codes that have no name, the number."""
+        """See `Conversing`; the number if the code has no name."""
         if self._last_code < 0:
             return ""
         try:
@@ -441,7 +440,7 @@ class Connection:
             return str(self._last_code)
 
     def settled(self) -> Deferred[None]:
-        """Fires when nothing is in flight in either direction, and when the connection is gone."""
+        """Return a Deferred that fires when nothing is in flight, or the connection is lost."""
         if self._is_settled():
             return succeed(None)
         waiter: Deferred[None] = Deferred()
@@ -449,12 +448,12 @@ class Connection:
         return waiter
 
     def set_address(self, ip: str, port: int) -> None:
-        """Say who the peer is."""
+        """Set the peer's address."""
         self._ip = ip
         self.address = format_address(ip, port)
         self.host_bytes = pack_host(ip, port)
 
-    # The rest
+    # Internals
 
     def _check_writable(self) -> None:
         if not self.is_open:
@@ -463,7 +462,7 @@ class Connection:
             raise TooManyInFlight(f"{self.address} has left {self._unsent} bytes unread")
 
     def _break_off(self, reason: str, data: bytes = b"") -> None:
-        """Close for bytes that are none of ours; `data` are those that cannot be cut into frames."""
+        """Close after malformed input; `data` are the bytes that could not be parsed into frames."""
         spoken = language(data)
         if spoken is None:
             log.warning("%s is closed after a protocol error: %s", self.address, reason)
@@ -472,7 +471,7 @@ class Connection:
         self._lose()
 
     def say_refused(self, peer: str, reason: str) -> None:
-        """Log that a peer is not served for this reason, unless that has just been said of another."""
+        """Log that a peer is refused for this reason, unless that was just logged for another."""
         unsaid = self._terms.notices.say(reason, self._terms.reactor.seconds())
         if unsaid is not None:
             more = f" ({unsaid} more did since this was last said)" if unsaid else ""
@@ -482,7 +481,7 @@ class Connection:
         self.flush()
         self.is_open = False
         self._cancel_calls()
-        # A transport with a paused producer would wait for it, and not close.
+        # A transport with a paused producer would wait for it instead of closing.
         self.transport.unregisterProducer()
         self.transport.loseConnection()
 
@@ -526,5 +525,5 @@ class Connection:
             log.exception("handling the disconnection of %s failed", self.address)
 
 
-# Twisted's TLS tells those who say so when the handshake is over.
+# Twisted's TLS layer notifies objects that provide this interface of the end of the handshake.
 classImplements(Connection, IHandshakeListener)

@@ -1,4 +1,4 @@
-"""The PROXY protocol header that a load balancer may put in front of a connection's first bytes. Pure.
+"""PROXY protocol header, which a load balancer may send before a connection's first bytes; no I/O.
 
 Version 1 is one line of text, at most 107 bytes:
 
@@ -8,9 +8,9 @@ Version 2 is binary, all numbers big-endian:
 
     | 12 bytes signature | version 2, command (0 local, 1 proxy) | family, transport | u2 length | rest |
 
-where the rest holds source ip, destination ip, u2 source port, u2 destination port, then extensions that are
+The rest contains source ip, destination ip, u2 source port, u2 destination port, then extensions that are
 skipped. Neither can be the start of a frame: their first bytes would be a length above every frame limit.
-Standard: `NettyRemotingServer.HandshakeHandler`, which knows both versions on every port.
+RocketMQ: `NettyRemotingServer.HandshakeHandler`, which accepts both versions on every port.
 """
 
 import ipaddress
@@ -25,12 +25,12 @@ V1_LINE_MAX = 107
 V2_SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
 V2_FIXED = 16
 V2_SIZE_MAX = 4096
-"""Bytes of a whole header of version 2 that are waited for; with all usual extensions it has some hundred."""
+"""Maximum size of a version 2 header in bytes; with all usual extensions it has a few hundred."""
 _ADDRESS_FORMATS = {1: struct.Struct(">4s4sHH"), 2: struct.Struct(">16s16sHH")}
 
 
 class Incomplete(Enum):
-    """More bytes are needed before anything can be said."""
+    """Result if more bytes are needed."""
 
     INCOMPLETE = 0
 
@@ -39,16 +39,19 @@ INCOMPLETE: Final = Incomplete.INCOMPLETE
 
 
 class ProxyHeader(NamedTuple):
-    """A header's `size` in bytes and the client it names as (ip, port); None: the balancer's own check."""
+    """Header with its `size` in bytes and the client's (ip, port).
+
+    `source` is None for the balancer's own health check.
+    """
 
     size: int
     source: tuple[str, int] | None
 
 
 def read_proxy_header(data: bytes) -> ProxyHeader | Incomplete | None:
-    """The header at the start of a connection; None when the bytes are no PROXY header.
+    """Parse the header at the start of a connection; None if the bytes are not a PROXY header.
 
-    Raises CodecError when they start as one and go on as none.
+    Raises CodecError for a malformed header.
     """
     if data.startswith(V1_START):
         return _read_v1(data)

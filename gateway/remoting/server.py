@@ -1,13 +1,13 @@
-"""A server: ports that listen, the connections they bring, and a stop that keeps promises.
+"""Remoting server: listening ports, their connections, and a graceful stop.
 
     server = RemotingServer(reactor, dispatcher, options)
     server.listen(host, port)
     server.listen(host, port - 2, fast_dispatcher)      # the VIP port: same connections, other functions
     server.stop()                                       # a Deferred
 
-Stopping takes no new connections, tells clients that understand it to go away, and closes each connection
-once nothing is owed to it; the others after `shutdown_wait_time_seconds`, or after a second when
-`enable_shutdown_gracefully` is off. Standard: `NettyRemotingServer`.
+A stopping server accepts no new connections, sends clients away that understand it, and closes each
+connection once no answer is pending. The others are closed after `shutdown_wait_time_seconds`, or after a
+second if `enable_shutdown_gracefully` is off. RocketMQ: `NettyRemotingServer`.
 """
 
 from __future__ import annotations
@@ -35,19 +35,21 @@ from mqgateway.gateway.runtime.schedule import Call, Schedule
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 5.0
-"""How often idle connections and changed certificates are looked for."""
+"""Interval of the sweep for idle connections and changed certificates."""
 
 LAST_WORDS_SECONDS = 1.0
-"""How long a stopping server lets closing connections write what they still have."""
+"""Time in which closing connections of a stopping server can flush pending writes."""
 
 
 def _nothing(peer: Peer) -> None:
-    """Nobody wants to know."""
+    """Do nothing."""
 
 
 class OpenConnection(NamedTuple):
-    """One connection as it is now. `number` tells it from all others of the server, `port` is that of ours
-    that it came to; `age` and `quiet`, how long it is open and silent, are in seconds.
+    """State of an open connection.
+
+    `number` is unique among the connections of the server, `port` is the local port. `age` and `quiet`, the
+    time since it was opened and since its last activity, are in seconds.
     """
 
     number: int
@@ -60,10 +62,10 @@ class OpenConnection(NamedTuple):
 
 
 class RemotingServer:
-    """All connections of one service, on one or several ports.
+    """Connections of one service, on one or several ports.
 
-    Without `terms` they are made from the options. `on_connect` is called with each peer when its connection
-    is ready for requests, `on_lost` when the connection has ended.
+    Without `terms` they are derived from the options. `on_connect` is called with each peer when its
+    connection is ready for requests, `on_lost` when the connection has ended.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class RemotingServer:
         self._options = options
         self._tls = tls
         self.terms = server_terms(options, reactor, None) if terms is None else terms
-        """What its connections have in common, those that speak another protocol included."""
+        """Settings shared by its connections, including those of other protocols."""
         self._recognised: dict[bytes, Callable[[], Conversing]] = {}
         self._on_connect = on_connect
         self._on_lost = on_lost
@@ -98,7 +100,7 @@ class RemotingServer:
 
     @property
     def connection_count(self) -> int:
-        """Connections that are open, those that have not said a word included."""
+        """Number of open connections, including silent ones."""
         return len(self._doors)
 
     @property
@@ -107,21 +109,22 @@ class RemotingServer:
         return self._tls is not None and self._tls.mode == "enforcing"
 
     def connections(self) -> list[OpenConnection]:
-        """All of them, those that have not said a word included."""
+        """Return all open connections, including silent ones."""
         now = self._reactor.seconds()
         return [_shown(door, now) for door in self._doors]
 
     def close(self, number: int, reason: str) -> bool:
-        """Close a connection once what was written has gone out; False where there is none of this number."""
+        """Close a connection after pending writes are flushed. Returns False if the number is unknown."""
         door = next((door for door in self._doors if door.number == number), None)
         if door is not None:
             door.end(reason)
         return door is not None
 
     def listen(self, host: str, port: int, dispatcher: Dispatcher | None = None) -> ListeningPort:
-        """Take connections on a port (0: any free one); `dispatcher` serves them instead of the usual one.
+        """Accept connections on a port (0: any free one).
 
-        Raises `twisted.internet.error.CannotListenError`.
+        `dispatcher` serves them instead of the default one. Raises
+        `twisted.internet.error.CannotListenError`.
         """
         served_by = self._dispatcher if dispatcher is None else dispatcher
         self._dispatchers.add(served_by)
@@ -157,7 +160,7 @@ class RemotingServer:
         return listening
 
     def stop(self) -> Deferred[None]:
-        """Stop as the module says; fires when every connection is gone."""
+        """Stop gracefully, as described in the module; fires when every connection is gone."""
         if self._stopped is not None:
             return self._stopped
         stopped: Deferred[None] = Deferred()
@@ -169,12 +172,12 @@ class RemotingServer:
         closed.addCallback(lambda _: self._stop_connections())
         return stopped
 
-    # Called by doorways
+    # Callbacks of ports
 
     def open_door(
         self, make: Callable[[], Conversing], recognised: Mapping[bytes, Callable[[], Conversing]]
     ) -> Handshake | None:
-        """The protocol for a new connection; None when there are too many."""
+        """Return the protocol for a new connection; None if there are too many."""
         if len(self._doors) >= self._options.max_connections:
             if not self._was_full:
                 log.warning("connections are refused: %d are open", len(self._doors))
@@ -254,7 +257,7 @@ def _shown(door: Handshake, now: float) -> OpenConnection:
 
 
 class _Doorways(Factory):
-    """What Twisted asks for a protocol, one for each port."""
+    """Protocol factory of one port."""
 
     noisy = False
 

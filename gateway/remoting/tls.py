@@ -1,15 +1,15 @@
-"""TLS contexts: made from files, made again when the files change, or made up for tests.
+"""TLS contexts, built from files, rebuilt when the files change, or generated for tests.
 
-Files are read whole through the disk that is passed in, and looked at again by `reload`, which the owner of
-the timers calls; connections made before keep the context they have. Both ends know three ways:
+Files are read through the given disk, and read again by `reload`, which the owner of the timers calls. Open
+connections keep their context. Both ends support three modes:
 
-- test mode (the default): the server shows a certificate it signed itself when it started and accepts any
-  client certificate; the client believes any server;
+- test mode (the default): the server presents a certificate that it signed itself at start-up and accepts any
+  client certificate; the client accepts any server;
 - files: key, certificate chain, trusted certificates, all PEM; the key may have a password;
-- `authClient` / `authServer` false: the peer's certificate is taken unseen.
+- `authClient` / `authServer` false: the peer's certificate is not verified.
 
-Host names are compared with certificates only where a client asks for it, as brokers are mostly addressed by
-ip; the standard never does. Standard: `TlsHelper`, `TlsSystemConfig`, `TlsCertificateManager`.
+Host names are compared with certificates only if a client requests it, because brokers are mostly addressed
+by ip; RocketMQ never does. RocketMQ: `TlsHelper`, `TlsSystemConfig`, `TlsCertificateManager`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from mqgateway.engine.options import TlsOptions
 
 log = logging.getLogger(__name__)
 
-# The layer that writes through at once; the factory's own would join small writes, which we have done.
+# The layer without write buffering; the factory's default would join small writes, which is done already.
 _TlsProtocol: Any = TLSMemoryBIOProtocol
 _TlsFactory: Any = TLSMemoryBIOFactory
 
@@ -57,21 +57,21 @@ _VERIFY_CLIENT = {
     "require": SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT,
 }
 
-# What building a context from somebody's files can raise: unreadable, no PEM, wrong password, key that does
-# not belong to the certificate, unknown cipher.
+# Errors of building a context from configured files: unreadable, not PEM, wrong password, key that does not
+# belong to the certificate, unknown cipher.
 UNUSABLE = (OSError, ValueError, TypeError, SSL.Error, crypto.Error)
 
 
 class Files(typing.Protocol):
-    """What is needed of a disk (`engine.disk.Disk` is one)."""
+    """Part of a disk that is needed (`engine.disk.Disk` provides it)."""
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a file; raises OSError."""
+        """Return the content of a file; raises OSError."""
         ...
 
 
 class _Credentials:
-    """The files of one end, as they were last read."""
+    """Files of one end, as last read."""
 
     def __init__(
         self, files: Files, *, key_path: str, key_password: str, cert_path: str, trust_path: str
@@ -81,16 +81,16 @@ class _Credentials:
         self._password = key_password.encode() or None
         self._contents: tuple[bytes, ...] | None = None
         self.complaint = ""
-        """The last error, so that what stays wrong is not logged at every look."""
+        """Last error, so that a persistent one is not logged again."""
 
     def changed(self) -> bool:
-        """Read the files; true when they are not as last time. Raises OSError."""
+        """Read the files. Returns True if they have changed. Raises OSError."""
         contents = tuple(self._files.read_bytes(path) if path else b"" for path in self._paths)
         changed, self._contents = contents != self._contents, contents
         return changed
 
     def use(self, context: SSL.Context) -> None:
-        """Put key and certificates into a context; raises one of `UNUSABLE`."""
+        """Load key and certificates into a context; raises one of `UNUSABLE`."""
         key, chain, trusted = self._contents or (b"", b"", b"")
         if chain:
             first, *others = x509.load_pem_x509_certificates(chain)
@@ -112,9 +112,9 @@ class _Credentials:
 
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerTls:
-    """The server's side: `mode` is disabled, permissive (TLS and plain) or enforcing (TLS only).
+    """TLS of a server: `mode` is disabled, permissive (TLS and plain) or enforcing (TLS only).
 
-    Without a usable context `is_ready` is false, which the log explains; a TLS hello is refused then.
+    Without a usable context `is_ready` is False, as the log explains, and a TLS hello is refused.
     """
 
     def __init__(self, options: TlsOptions, files: Files) -> None:
@@ -141,21 +141,21 @@ class ServerTls:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a context to shake hands with."""
+        """True if there is a usable context."""
         return self._context is not None
 
     def reload(self) -> None:
-        """Look at the files; when they have changed and are usable, new connections use them."""
+        """Read the files again; if they have changed and are usable, new connections use them."""
         if self._credentials is not None:
             self._context = _reloaded(self._context, self._credentials, self._file_context, "server")
 
     def wrap(self, inside: object) -> Protocol:
-        """A protocol that speaks TLS outside and hands what it decrypts to `inside`."""
+        """Return a protocol that speaks TLS and passes decrypted bytes to `inside`."""
         wrapped: Protocol = _TlsProtocol(self._factory, inside)
         return wrapped
 
     def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
-        """What the TLS layer asks for each connection."""
+        """Return the OpenSSL connection of a new connection, for the TLS layer."""
         return SSL.Connection(self._context, None)  # type: ignore[arg-type]
 
     def _file_context(self, credentials: _Credentials) -> SSL.Context:
@@ -179,10 +179,10 @@ class ServerTls:
 
 @implementer(IOpenSSLClientConnectionCreator)
 class ClientTls:
-    """The client's side. Raises one of the errors of reading and parsing when the files cannot be used.
+    """TLS of a client. Raises one of the errors of reading and parsing if the files are unusable.
 
-    With `check_host` a server's certificate is checked whatever the options say, and must also be for the
-    name or address that the server was connected to by.
+    With `check_host`, a server's certificate is always verified, and must match the name or address by which
+    the server was connected to.
     """
 
     def __init__(self, options: TlsOptions, files: Files, *, check_host: bool = False) -> None:
@@ -204,21 +204,21 @@ class ClientTls:
             self._context.set_verify(SSL.VERIFY_PEER, _believe_checked)
 
     def wrap_factory(self, factory: Factory, host: str = "") -> Factory:
-        """A factory whose protocols speak TLS with `host` outside and are those of `factory` inside."""
+        """Return a factory whose protocols speak TLS with `host` around those of `factory`."""
         return wrapping_factory(self.for_host(host) if self._check_host else self, factory)
 
     def for_host(self, host: str) -> IOpenSSLClientConnectionCreator:
-        """What makes connections to one host, whose certificate must be for it."""
+        """Return the creator of connections to one host, whose certificate must match it."""
         creator: Any = _ForHost(self._context, host)
         return creator  # type: ignore[no-any-return]
 
     def clientConnectionForTLS(self, protocol: object) -> SSL.Connection:
-        """What the TLS layer asks for each connection."""
+        """Return the OpenSSL connection of a new connection, for the TLS layer."""
         return SSL.Connection(self._context, None)
 
 
 def wrapping_factory(creator: Any, factory: Factory) -> Factory:
-    """A factory whose protocols speak TLS outside, over connections of the creator's."""
+    """Return a factory whose protocols speak TLS over the creator's connections."""
     wrapper: Factory = _TlsFactory(
         creator, True, factory, clock=object()
     )  # the clock is for others' protocols
@@ -228,7 +228,7 @@ def wrapping_factory(creator: Any, factory: Factory) -> Factory:
 
 @implementer(IOpenSSLClientConnectionCreator)
 class _ForHost:
-    """Connections to one host, whose name or address its certificate must have."""
+    """Connections to one host, whose certificate must match its name or address."""
 
     def __init__(self, context: SSL.Context, host: str) -> None:
         self._context = context
@@ -265,7 +265,7 @@ def _is_ip(host: str) -> bool:
 
 
 def self_signed(*names: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
-    """A new key and a certificate for it under these names that never ends, signed by itself."""
+    """Return a new key and a self-signed certificate for these names that practically never expires."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     alternatives = x509.SubjectAlternativeName(map(_general_name, names))
@@ -285,7 +285,7 @@ def self_signed(*names: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certifica
 
 
 def pem_of(key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> tuple[bytes, bytes]:
-    """Both as files have them."""
+    """Encode key and certificate as PEM."""
     plain = serialization.NoEncryption()
     pkcs8 = serialization.PrivateFormat.PKCS8
     pem = serialization.Encoding.PEM
@@ -297,7 +297,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def openssl_cipher(name: str) -> str:
-    """OpenSSL's name for a cipher suite before TLS 1.3 that Java names `TLS_..._WITH_...`."""
+    """Return OpenSSL's name of a cipher suite before TLS 1.3 that Java names `TLS_..._WITH_...`."""
     if "_WITH_" not in name:
         return name
     exchange, _, cipher = name.removeprefix("TLS_").partition("_WITH_")
@@ -313,7 +313,7 @@ def _reloaded(
     build: Callable[[_Credentials], SSL.Context],
     side: str,
 ) -> SSL.Context | None:
-    """The context for the files as they are now; the current one while they are the same or unusable."""
+    """Return a context for the current files; `current` if they are unchanged or unusable."""
     try:
         if not credentials.changed():
             return current
@@ -360,7 +360,7 @@ def _words(text: str) -> list[str]:
 
 
 def _choose_protocol(_: SSL.Connection, offered: list[bytes]) -> Any:
-    """HTTP/2 to who offers it, as clients of gRPC insist; the remoting protocol has no name there."""
+    """Select HTTP/2 if offered, as gRPC clients require it; the remoting protocol has no ALPN name."""
     return HTTP2 if HTTP2 in offered else SSL.NO_OVERLAPPING_PROTOCOLS
 
 

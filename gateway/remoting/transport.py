@@ -1,15 +1,14 @@
-"""TCP transports that send at once what nothing waits before.
+"""TCP transports that write to the socket at once if nothing is queued.
 
-Twisted's own put every write into a buffer, ask the system to be told when the socket takes bytes, send on
-the next turn of the loop, and take the question back: two system calls for each reply or request that the
-socket would have taken right away. Here `write` tries the socket first and falls back to the buffer with
-whatever does not fit. `offer` is for writers that keep their bytes themselves: pieces go to the socket as
-they are, and what it does not take stays with the writer. `writeSequence` stays as it was: what is written
-through it is joined until the loop turns.
+Twisted's own transports buffer every write, register for writability, send on the next turn of the event
+loop, and unregister: two system calls for each reply or request that the socket would have accepted right
+away. Here `write` tries the socket first and buffers only what does not fit. `offer` is for writers that keep
+their own buffers: chunks go to the socket unchanged, and what it does not accept stays with the writer.
+`writeSequence` is unchanged: its writes are joined until the loop turns.
 
-Some of the files that a process may have open are kept for those that it writes: a connection that is given
-one of the last descriptors is closed at once. Without that as many clients as the limit allows would let a
-broker refuse everybody's messages, as for a full disk.
+Some of the files that a process may open are reserved for those that it writes: a connection that gets one of
+the last descriptors is closed at once. Otherwise clients up to the limit would make a broker refuse all
+messages, as with a full disk.
 """
 
 from __future__ import annotations
@@ -29,47 +28,47 @@ from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 log = logging.getLogger(__name__)
 
 PIECES_MAX: Final = 1024
-"""Pieces that the system takes in one call (`IOV_MAX`)."""
+"""Maximum number of chunks in one system call (`IOV_MAX`)."""
 SPARE_FILES = 1024
-"""Files that connections leave to others at the most: twice as many as a store keeps open."""
+"""Maximum number of files reserved from connections: twice as many as a store keeps open."""
 
 
 def spare_files(open_files: int) -> int:
-    """How many of the files that a process may have open connections leave to others."""
+    """Return how many of a process's `open_files` are reserved from connections."""
     return min(SPARE_FILES, open_files // 4)
 
 
 def first_spare() -> int:
-    """The descriptor from which on this process keeps them for others."""
+    """Return the first reserved descriptor of this process."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit - spare_files(limit)
 
 
 class _Eager(Connection):
-    """What both kinds have in common."""
+    """Common part of both kinds."""
 
     SEND_LIMIT = 1024 * 1024
     """Bytes offered to the socket at once; large enough for a whole pull reply."""
     producerPaused: bool
 
-    _waits = False  # for the socket: something is buffered, or the end has been asked for
+    _waits = False  # for the socket: output is buffered, or closing
 
     def write(self, data: bytes) -> None:
-        """Send what the socket takes now and buffer the rest; like any transport's otherwise."""
+        """Send what the socket accepts now and buffer the rest."""
         if self._waits or not self.connected:
             super().write(data)  # type: ignore[no-untyped-call]
             return
         sent = self.writeSomeData(data)
         if not isinstance(sent, int):
-            sent = 0  # the connection is broken: the loop finds out and tells, as it always does
+            sent = 0  # broken connection: the loop detects and reports it as usual
         if sent < len(data):
             super().write(data[sent:])  # type: ignore[no-untyped-call]
 
     def offer(self, pieces: Sequence[bytes | bytearray | memoryview]) -> int:
-        """Send pieces without a copy, at most `PIECES_MAX`; return how many bytes the socket took.
+        """Send chunks without a copy, at most `PIECES_MAX`; return how many bytes the socket accepted.
 
-        The caller, which must be the registered producer, keeps the others. It may offer them again at once.
-        After 0 it is resumed when the socket takes bytes; a broken connection is found by the loop then.
+        The caller must be the registered producer. It keeps the rest and may offer it again at once. After 0
+        it is resumed when the socket is writable; a broken connection is then detected by the loop.
         """
         if not self.connected:
             return 0
@@ -77,24 +76,24 @@ class _Eager(Connection):
             try:
                 return self.socket.sendmsg(pieces)
             except OSError:
-                pass  # the loop finds out whether it is full or broken
+                pass  # the loop detects whether it is full or broken
         self.producerPaused = True
         self.startWriting()
         return 0
 
     def startWriting(self) -> None:
-        """The loop will tell when the socket takes bytes."""
+        """Register for writability."""
         self._waits = True
         super().startWriting()  # type: ignore[no-untyped-call]
 
     def stopWriting(self) -> None:
-        """Nothing is left to be sent."""
+        """Unregister, because nothing is left to send."""
         self._waits = False
         super().stopWriting()  # type: ignore[no-untyped-call]
 
 
 class EagerTransport(_Eager, Server):
-    """The transport of one accepted connection, which ends at once where the port has no room for it."""
+    """Transport of an accepted connection; closed at once if the port has no room for it."""
 
     def __init__(
         self, sock: Any, protocol: Any, client: Any, server: Any, sessionno: int, reactor: Any
@@ -105,22 +104,22 @@ class EagerTransport(_Eager, Server):
 
 
 class EagerClient(_Eager, Client):
-    """The transport of a connection that we make."""
+    """Transport of an outgoing connection."""
 
 
 class EagerPort(Port):
-    """A listening port whose connections have eager transports."""
+    """Listening port whose connections have eager transports."""
 
     transport = EagerTransport
     _was_full = False
 
     def startListening(self) -> None:
-        """Begin to take connections."""
+        """Start to accept connections."""
         self._first_spare = first_spare()
         super().startListening()
 
     def has_room_for(self, descriptor: int) -> bool:
-        """Whether a connection may have this descriptor; said once until one may again."""
+        """Return True if a connection may use this descriptor. The first refusal of a series is logged."""
         is_full = descriptor >= self._first_spare
         if is_full and not self._was_full:
             log.warning(
@@ -137,7 +136,7 @@ class _EagerConnector(Connector):
 
 
 class Connecting:
-    """A reactor as far as who connects needs it; connections have eager transports."""
+    """Reactor facade for connectors; connections have eager transports."""
 
     def __init__(self, reactor: Reactor) -> None:
         self._reactor = reactor
@@ -153,12 +152,12 @@ class Connecting:
 
 
 def connecting(reactor: Reactor) -> Any:
-    """What makes connections with eager transports where the reactor has sockets, else the reactor itself."""
+    """Return a facade with eager transports if the reactor has sockets, else the reactor itself."""
     return Connecting(reactor) if isinstance(reactor, PosixReactorBase) else reactor
 
 
 def listen(reactor: Reactor, port: int, factory: Any, backlog: int, interface: str) -> ListeningPort:
-    """Listen with eager transports where the reactor watches file descriptors, else as it does itself.
+    """Listen with eager transports if the reactor watches file descriptors, else with its own.
 
     Raises `twisted.internet.error.CannotListenError`.
     """

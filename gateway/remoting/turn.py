@@ -1,7 +1,7 @@
-"""The turn in which reads are served: what they set off is written when they have been.
+"""Turn of the event loop in which reads are served; its output is flushed at the end.
 
-What becomes ready outside of it, a server's held answers, is written when the loop has turned, together with
-what else becomes ready until then.
+Output that becomes ready outside of a turn, such as held answers, is flushed on the next turn of the event
+loop, together with everything else that is ready by then.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ log = logging.getLogger(__name__)
 
 
 class Speaker(Protocol):
-    """What has something to write: a connection."""
+    """Connection with pending output."""
 
     def flush(self) -> None:
-        """Write it."""
+        """Write the pending output."""
         ...
 
 
 class Turn:
-    """One read and everything it sets off, on all connections that share the turn.
+    """One read and everything that it triggers, on all connections that share the turn.
 
-    Without a `clockwork` nothing is collected outside of a turn.
+    Without a `clockwork`, output outside of a turn is not collected.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class Turn:
         self._speakers: list[Speaker] = []
 
     def begin(self) -> bool:
-        """Open the turn; false when it is open already, and then somebody else will end it."""
+        """Open the turn. Returns False if it is open already; then its owner will end it."""
         if self.is_open:
             return False
         self.is_open = True
         return True
 
     def add(self, speaker: Speaker) -> bool:
-        """It has something to write; false when nobody is going to tell it when."""
+        """Register pending output. Returns False if it will not be flushed here."""
         if not self.is_open:
             if self._clockwork is None:
                 return False
@@ -56,7 +56,7 @@ class Turn:
         return True
 
     def end(self) -> None:
-        """Tell that the read has been served, and let everybody write."""
+        """End the turn: run the after-read hook and flush connections."""
         if self._after_read is not None:
             try:
                 self._after_read()
@@ -70,10 +70,10 @@ class Turn:
         self.write()
 
     def write(self) -> None:
-        """Let everybody write what there is until now."""
+        """Flush all registered connections."""
         speakers, self._speakers = self._speakers, []
         for speaker in speakers:
             try:
                 speaker.flush()
-            except Exception:  # the others have something to write too
+            except Exception:  # the other connections must be flushed too
                 log.exception("flushing connections after a read failed")

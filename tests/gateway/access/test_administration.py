@@ -1,4 +1,4 @@
-"""Users and policies are changed as the standard changes them, with its sentences."""
+"""Users and policies are changed as in RocketMQ, with its texts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def policies(
     return {kind: Policy(PolicyEntry(one, (action,), Decision.ALLOW) for one in parsed if one is not None)}
 
 
-def test_users_are_created_changed_and_deleted() -> None:
+def test_user_is_created_updated_and_deleted() -> None:
     made = administration()
     assert made.user("alice") == User("alice", "a")
     made.update_user(NOBODY, "alice", " ", UserType.SUPER, UserStatus.DISABLE)
@@ -92,7 +92,9 @@ def test_users_are_created_changed_and_deleted() -> None:
         (lambda one: one.acl("bob"), "The subject is not exist."),
     ],
 )
-def test_what_is_refused(act: Callable[[Administration], object], sentence: str) -> None:
+def test_invalid_operation_is_refused_without_change(
+    act: Callable[[Administration], object], sentence: str
+) -> None:
     made = administration()
     users = made.users()
     with pytest.raises(AccessError) as raised:
@@ -101,7 +103,7 @@ def test_what_is_refused(act: Callable[[Administration], object], sentence: str)
     assert made.users() == users
 
 
-def test_policies_are_merged_and_taken_back() -> None:
+def test_policies_are_merged_and_deleted() -> None:
     made = administration()
     made.update_acl("alice", policies("Topic:a", "Topic:b"))
     made.update_acl("alice", policies("Topic:b", "Group:g", action=Action.PUB))
@@ -121,7 +123,7 @@ def test_policies_are_merged_and_taken_back() -> None:
     assert made.acl("alice") is None
 
 
-def test_lists_are_in_the_order_of_names_and_filtered() -> None:
+def test_lists_are_sorted_by_name_and_filtered() -> None:
     made = administration()
     made.create_user("root", "Zoe", "z", None, None)
     assert [user.username for user in made.users()] == ["Zoe", "alice", "root"]
@@ -133,7 +135,7 @@ def test_lists_are_in_the_order_of_names_and_filtered() -> None:
     assert [acl.username for acl in made.acls("User:r")] == ["root"]
 
 
-def test_the_tables_have_limits() -> None:
+def test_tables_are_limited() -> None:
     made = administration(max_users=3, max_policy_entries_per_user=2)
     made.create_user(NOBODY, "bob", "b", None, None)
     with pytest.raises(AccessError, match="maxUsers"):
@@ -145,7 +147,7 @@ def test_the_tables_have_limits() -> None:
     assert made.is_super(NOBODY) and made.is_super("root") and not made.is_super("bob")
 
 
-def test_who_is_shown_passwords() -> None:
+def test_passwords_are_visible_by_profile_and_user_type() -> None:
     strict = administration()
     assert [strict.shows_passwords(name) for name in ("", "root", "alice", "zed")] == [
         True,

@@ -1,4 +1,4 @@
-"""The audit log tells who, from where, what and why, and nobody writes lines of their own into it."""
+"""The audit log has user, address, request and reason, and its lines cannot be forged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqgateway.engine.options.access import AuditFormat
 from mqgateway.gateway.access.audit import Audit
 
 
-def test_a_refusal_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_refusal_is_logged_at_info(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     audit = Audit(AuditFormat.TEXT)
     audit.authenticated("alice", "1.2.3.4:5", 310, "check signature failed.")
@@ -24,7 +24,7 @@ def test_a_refusal_is_told(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_what_is_let_through_is_told_only_to_who_wants_all(caplog: pytest.LogCaptureFixture) -> None:
+def test_allowed_request_is_logged_at_debug_only(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     audit = Audit(AuditFormat.TEXT)
     audit.authenticated("alice", "a", 310, "")
@@ -35,7 +35,7 @@ def test_what_is_let_through_is_told_only_to_who_wants_all(caplog: pytest.LogCap
     assert caplog.messages == ["event=authentication user=alice address=a request=310 decision=allow"]
 
 
-def test_json(caplog: pytest.LogCaptureFixture) -> None:
+def test_json_format_writes_objects(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     Audit(AuditFormat.JSON).authenticated('al"ice', "a", 310, "User is not found.")
     assert json.loads(caplog.messages[0]) == {
@@ -49,7 +49,7 @@ def test_json(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("user", ["a\nevent=x", "a b", 'a"b', "a=b", "\u2028", "x" * 100_000])
-def test_a_name_makes_no_line_and_no_field_of_its_own(user: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_user_name_cannot_forge_lines_or_fields(user: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     Audit(AuditFormat.TEXT).authenticated(user, "a", 1, "no")
     (line,) = caplog.messages

@@ -1,4 +1,4 @@
-"""Administrative requests are told of: who, from where, what, how it ended; others are as they were."""
+"""Administrative requests are logged with user, address, object and result; other requests are unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def told(
     return [json.loads(record.getMessage()) for record in own]
 
 
-def test_who_did_what_from_where(caplog: pytest.LogCaptureFixture) -> None:
+def test_change_is_logged_with_user_address_and_object(caplog: pytest.LogCaptureFixture) -> None:
     fields = {"topic": "T\n=", ACCESS_KEY: "alice", "Signature": "secret", "password": "secret"}
     assert told(caplog, lambda *_: Reply(), **fields) == [
         {
@@ -68,7 +68,7 @@ def test_who_did_what_from_where(caplog: pytest.LogCaptureFixture) -> None:
         (ValueError("no such topic"), "failed"),
     ],
 )
-def test_a_failure_is_told_with_its_reason(
+def test_failed_change_is_logged_with_reason(
     error: Exception, result: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def at_once(*_: object) -> Reply:
@@ -89,7 +89,7 @@ def test_a_failure_is_told_with_its_reason(
         caplog.clear()
 
 
-def test_what_takes_time_is_told_when_it_is_done(caplog: pytest.LogCaptureFixture) -> None:
+def test_deferred_change_is_logged_on_completion(caplog: pytest.LogCaptureFixture) -> None:
     answer: Deferred[Reply] = Deferred()
 
     def in_steps(*_: object) -> Steps[Deferred[Reply]]:
@@ -121,26 +121,26 @@ def test_what_takes_time_is_told_when_it_is_done(caplog: pytest.LogCaptureFixtur
         (RequestCode.UPDATE_BROKER_CONFIG, b"a : 1\nb 2\nc=x\\\ny=z", "a,b,c"),
     ],
 )
-def test_what_a_body_names(
+def test_names_in_body_are_logged(
     code: int, body: bytes, what: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     (line,) = told(caplog, lambda *_: Reply(), code, body)
     assert line.get("what") == what
 
 
-def test_other_requests_are_served_by_the_same_functions() -> None:
+def test_other_request_functions_are_not_wrapped() -> None:
     table = audited(OF_BROKER, Audit(AuditFormat.TEXT))
     same = {code for code, function in table.items() if function is OF_BROKER[code]}
     assert same == set(OF_BROKER) - set(CHANGES)
     assert RequestCode.SEND_MESSAGE_V2 in same
 
 
-def test_each_of_them_is_served_by_somebody() -> None:
+def test_every_audited_code_is_served() -> None:
     of_servers = set(OF_BROKER) | set(OF_NAME_SERVER) | set(OF_CONTROLLER) | set(OF_CONTAINER)
     assert set(CHANGES) <= of_servers | set(OF_ACCESS) | set(AclRequestCode)
 
 
-def test_accounts_of_version_4_are_told_of_without_their_secrets(caplog: pytest.LogCaptureFixture) -> None:
+def test_version_4_account_change_is_logged_without_secret(caplog: pytest.LogCaptureFixture) -> None:
     code = AclRequestCode.UPDATE_AND_CREATE_ACL_CONFIG
     (line,) = told(caplog, lambda *_: Reply(), code, accessKey="the-account", secretKey="its-secret")
     assert line["what"] == "accessKey:the-account" and "its-secret" not in caplog.text

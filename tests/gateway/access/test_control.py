@@ -1,4 +1,4 @@
-"""Every request is looked at before anything else sees it: codes, sentences, their order."""
+"""Every request is checked before any other code sees it: codes, texts and their order."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ PAUSES: list[tuple[float, Deferred[None]]] = []
 
 
 def waits(seconds: float) -> Deferred[None]:
-    """A pause that the test ends."""
+    """Pause that the test ends."""
     pause: Deferred[None] = Deferred()
     PAUSES.append((seconds, pause))
     return pause
 
 
 def control(**options: Any) -> AccessControl:
-    """Super user root, normal alice who may send to and read ta, and dis who is disabled."""
+    """Super user root, normal user alice who may send to and read ta, and the disabled user dis."""
     given = {"authentication_enabled": True, "authorization_enabled": True} | options
     made_of = BrokerOptions(broker_cluster_name="c", **given)
     clock, disk = ManualClock(), CrashDisk()
@@ -84,7 +84,7 @@ def request(code: int, who: str | None = "alice", body: bytes = b"", **fields: s
 
 
 class Served:
-    """A port whose functions answer 0 to everything, behind a control."""
+    """Port whose functions answer 0 to every request, behind access control."""
 
     def __init__(self, control: AccessControl) -> None:
         self.calls = 0
@@ -129,13 +129,13 @@ def send(who: str | None = "alice", topic: str = "ta") -> RemotingCommand:
         ),
     ],
 )
-def test_refusals_come_in_the_standards_order(command: RemotingCommand, sentence: str) -> None:
+def test_refusals_have_order_and_texts_of_rocketmq(command: RemotingCommand, sentence: str) -> None:
     served = Served(control())
     assert served.ask(command) == (16, sentence)
     assert served.calls == 0
 
 
-def test_a_wrong_and_a_missing_signature() -> None:
+def test_wrong_or_missing_signature_is_refused() -> None:
     served = Served(control())
     for changed in ({"b": "tb"}, {"Signature": "x"}, {"Signature": "é"}):
         command = send()
@@ -146,7 +146,7 @@ def test_a_wrong_and_a_missing_signature() -> None:
     assert served.ask(command) == (16, "check signature failed.")
 
 
-def test_who_may_is_let_through() -> None:
+def test_authorized_request_is_served() -> None:
     served = Served(control())
     assert served.ask(send()) == (0, None)
     assert served.ask(send("root", "anything")) == (0, None)
@@ -154,7 +154,7 @@ def test_who_may_is_let_through() -> None:
     assert served.calls == 3
 
 
-def test_one_way_requests_are_refused_in_silence() -> None:
+def test_refused_oneway_request_gets_no_answer() -> None:
     served = Served(control())
     for who in ("zed", "alice"):
         command = send(who, "tb")
@@ -163,11 +163,11 @@ def test_one_way_requests_are_refused_in_silence() -> None:
     assert served.calls == 0
 
 
-def test_an_unknown_code_is_said_to_be_one_to_everybody() -> None:
+def test_unknown_code_is_answered_without_authentication() -> None:
     assert Served(control()).ask(RemotingCommand(4711)) == (3, " request type 4711 not supported")
 
 
-def test_nobody_gets_through_unsigned_whatever_the_code() -> None:
+def test_unsigned_request_is_refused_for_every_code() -> None:
     let_through = {}
     for code in RequestCode:
         served = Served(control())
@@ -188,7 +188,7 @@ def heartbeat(group: str, who: str = "alice") -> RemotingCommand:
     return request(34, who, body)
 
 
-def test_what_a_body_names_is_looked_at() -> None:
+def test_resources_in_body_are_authorized() -> None:
     served = Served(control())
     assert served.ask(heartbeat("ga")) == (0, None)
     code, sentence = served.ask(heartbeat("gb"))
@@ -198,7 +198,7 @@ def test_what_a_body_names_is_looked_at() -> None:
     assert served.calls == 2
 
 
-def test_functions_behind_a_look_at_the_body_may_answer_later_and_in_steps() -> None:
+def test_guarded_function_may_be_cooperative_or_deferred() -> None:
     made = control()
 
     def in_steps(context: None, call: Call) -> Steps[Reply]:
@@ -211,7 +211,7 @@ def test_functions_behind_a_look_at_the_body_may_answer_later_and_in_steps() -> 
     assert decode_command(frame[4:]).remark == "done"
 
 
-def test_the_standards_holes_only_on_request() -> None:
+def test_standard_profile_allows_unchecked_codes() -> None:
     strict, standard = (Served(control(authorization_profile=one)) for one in AuthorizationProfile)
     assert strict.ask(request(25))[0] == 16
     assert strict.ask(request(200, body=b'{"groupName":"x"}'))[0] == 16
@@ -221,14 +221,14 @@ def test_the_standards_holes_only_on_request() -> None:
     assert standard.ask(send("alice", "tb"))[0] == 16
 
 
-def test_authentication_alone_asks_only_who() -> None:
+def test_authentication_alone_does_not_authorize() -> None:
     served = Served(control(authorization_enabled=False))
     assert served.ask(send("alice", "tb")) == (0, None)
     assert served.ask(heartbeat("gb")) == (0, None)
     assert served.ask(send("zed"))[0] == 16
 
 
-def test_authorization_alone_believes_the_name_as_the_standard_does() -> None:
+def test_authorization_alone_trusts_user_name() -> None:
     options = {"authentication_enabled": False, "authorization_profile": AuthorizationProfile.STANDARD}
     served = Served(control(**options))
     unsigned = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "alice"})
@@ -239,7 +239,7 @@ def test_authorization_alone_believes_the_name_as_the_standard_does() -> None:
     assert served.ask(zed) == (16, "User:zed not found.")
 
 
-def test_white_lists() -> None:
+def test_whitelisted_codes_are_not_checked() -> None:
     served = Served(control(authentication_whitelist="310,46", authorization_whitelist="310,34"))
     assert served.ask(send(None, "tb")) == (0, None)
     assert served.ask(RemotingCommand(46)) == (0, None)
@@ -247,8 +247,8 @@ def test_white_lists() -> None:
     assert served.ask(heartbeat("gb", "zed"))[0] == 16
 
 
-def test_a_name_that_was_not_proved_is_nobodys() -> None:
-    """The standard takes it for the user's."""
+def test_unauthenticated_user_name_is_ignored() -> None:
+    """RocketMQ accepts it as the user's."""
     options: dict[str, Any] = {"authentication_whitelist": "310"}
     claimed = RemotingCommand(310, ext_fields=SEND | {"AccessKey": "root"})
     sentence = "Authorization failed. Please verify your access rights and try again."
@@ -257,7 +257,7 @@ def test_a_name_that_was_not_proved_is_nobodys() -> None:
     assert Served(standard).ask(claimed) == (0, None)
 
 
-def test_a_stateful_strategy_believes_a_connection_for_a_while() -> None:
+def test_stateful_authentication_caches_outcome_per_connection() -> None:
     served = Served(control(authentication_strategy="StatefulAuthenticationStrategy"))
     here, there = FakePeer(), FakePeer()
     wrong = send()
@@ -268,7 +268,7 @@ def test_a_stateful_strategy_believes_a_connection_for_a_while() -> None:
     assert served.ask(send(), there)[0] == 16  # the refusal is remembered too
 
 
-def test_a_stateful_authorization_keeps_its_answers() -> None:
+def test_stateful_authorization_caches_outcome_per_connection() -> None:
     made = control(authorization_strategy="StatefulAuthorizationStrategy")
     served = Served(made)
     assert served.ask(send()) == (0, None)
@@ -277,7 +277,7 @@ def test_a_stateful_authorization_keeps_its_answers() -> None:
     assert served.ask(send(), FakePeer())[0] == 16
 
 
-def test_changes_count_with_the_next_request() -> None:
+def test_user_change_applies_to_next_request() -> None:
     made = control()
     served = Served(made)
     assert served.ask(send()) == (0, None)
@@ -285,7 +285,7 @@ def test_changes_count_with_the_next_request() -> None:
     assert served.ask(send()) == (16, "User:alice is disabled.")
 
 
-def test_first_users_are_made_once_and_never_changed() -> None:
+def test_first_users_are_created_once_and_never_changed() -> None:
     made = control(init_authentication_user='{"username":"first","password":"first\'s"}')
     made.administration.update_user("", "first", "new", None, None)
     made.load()
@@ -294,7 +294,7 @@ def test_first_users_are_made_once_and_never_changed() -> None:
     assert Served(made).ask(send("first"))[0] == 16
 
 
-def test_the_audit_log_names_who_and_why_and_no_secret(caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_log_has_user_and_reason_but_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     served = Served(control())
     served.ask(send("alice", "tb"))
@@ -313,7 +313,7 @@ def test_the_audit_log_names_who_and_why_and_no_secret(caplog: pytest.LogCapture
     assert "alice's" not in caplog.text
 
 
-def test_wrong_signatures_are_refused_later_and_later_and_right_ones_at_once() -> None:
+def test_wrong_signatures_are_throttled_and_valid_ones_are_not() -> None:
     served = Served(control())
     wrong = send()
     wrong.ext_fields["Signature"] = "x"
@@ -331,7 +331,7 @@ def test_wrong_signatures_are_refused_later_and_later_and_right_ones_at_once() -
     assert decode_command(answers[0][4:]).remark == "check signature failed."
 
 
-def test_who_goes_on_loses_the_connection() -> None:
+def test_repeated_failures_close_connection() -> None:
     served, peer = Served(control()), FakePeer("10.0.0.7:5")
     wrong = send("zed")
     for _ in range(100):
@@ -344,12 +344,12 @@ def test_who_goes_on_loses_the_connection() -> None:
 
 
 def asker(name: str | None = "alice", secret: str = "alice's", address: str = "10.0.0.7:5") -> Asker:
-    """Who asks by a door without commands."""
+    """Caller of a front end without commands."""
     return Asker(name, secret.__eq__, address, "apache.rocketmq.v2.SendMessageRequest")
 
 
 def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
-    """Why somebody is not let in; empty for who is."""
+    """Return why the caller is not admitted; empty if it is."""
     try:
         made.admit(who, lambda: needs)
     except NotAdmitted as refusal:
@@ -373,17 +373,17 @@ def admitted(made: AccessControl, who: Asker, *needs: Need) -> str:
         ),
     ],
 )
-def test_who_asks_by_another_door(who: Asker, topic_name: str, why: str) -> None:
+def test_front_end_caller_is_authenticated_and_authorized(who: Asker, topic_name: str, why: str) -> None:
     assert admitted(control(), who, Need(topic(topic_name), (Action.PUB,))) == why
 
 
-def test_a_strict_control_believes_no_name_that_was_not_proved() -> None:
+def test_strict_profile_ignores_unauthenticated_names() -> None:
     made = control(authentication_enabled=False, authorization_profile=AuthorizationProfile.STANDARD)
     assert admitted(made, asker(secret="x"), Need(topic("ta"), (Action.PUB,))) == ""
     assert admitted(made, asker(None), Need(topic("ta"), (Action.PUB,))) != ""
 
 
-def test_another_door_slows_wrong_signatures_down_too() -> None:
+def test_front_end_throttles_wrong_signatures() -> None:
     made = control()
     PAUSES.clear()
     for _ in range(AT_ONCE + 100):
@@ -394,13 +394,13 @@ def test_another_door_slows_wrong_signatures_down_too() -> None:
     assert not PAUSES
 
 
-def test_what_another_door_asks_is_audited(caplog: pytest.LogCaptureFixture) -> None:
+def test_front_end_refusal_is_audited(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mqgateway.audit")
     admitted(control(), asker(), Need(topic("tb"), (Action.PUB,)))
     assert "request=apache.rocketmq.v2.SendMessageRequest" in caplog.text
 
 
-def test_what_was_allowed_is_decided_anew_when_users_or_policies_have_changed() -> None:
+def test_cached_decision_is_invalid_after_user_or_policy_change() -> None:
     made = control()
     served = Served(made)
     users = made.administration
@@ -418,10 +418,8 @@ def test_what_was_allowed_is_decided_anew_when_users_or_policies_have_changed() 
 
 @pytest.mark.parametrize("code", sorted(BY_HEADER))
 @pytest.mark.parametrize("profile", AuthorizationProfile)
-def test_a_request_that_is_asked_again_is_answered_as_one_that_is_asked_first(
-    code: int, profile: AuthorizationProfile
-) -> None:
-    """Whatever a code needs: nothing known of other names lets a request through."""
+def test_cached_decision_equals_first_decision(code: int, profile: AuthorizationProfile) -> None:
+    """Whatever a code needs: no cached decision on other names allows a request."""
     names = {"topic", "b", "group", "consumerGroup", "groupName", "destGroup", "parentTopic", "topicList"}
     served = Served(control(authorization_profile=profile))
     for values in (("ta", "ga"), ("ta", "ga"), ("tb", "gb"), ("%RETRY%ga", "ga"), ("%RETRY%gb", "gb"), ()):
@@ -432,7 +430,7 @@ def test_a_request_that_is_asked_again_is_answered_as_one_that_is_asked_first(
         assert served.ask(command) == fresh == served.ask(command)
 
 
-def test_refusals_and_what_super_users_ask_is_not_kept() -> None:
+def test_refusals_and_super_user_requests_are_not_cached() -> None:
     made = control()
     served = Served(made)
     for command in (send("root"), send("alice", "tb"), send("alice", "far"), send("zed")):

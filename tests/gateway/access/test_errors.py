@@ -1,7 +1,7 @@
-"""The error of access control says what the standard says."""
+"""Access-control errors have RocketMQ's texts."""
 
 from mqgateway.gateway.access.errors import AccessError
 
 
-def test_the_sentence_is_shown_as_it_is() -> None:
+def test_error_text_is_unchanged() -> None:
     assert str(AccessError("User:zed is not found.")) == "User:zed is not found."

@@ -1,4 +1,4 @@
-"""Policies: how they are written, what is refused in them, which entry of one matches."""
+"""Policies: their notation, invalid ones, and the matching entry."""
 
 from __future__ import annotations
 
@@ -54,21 +54,23 @@ def entry(
         ("Cluster", "CLUSTER", "", "LITERAL"),
     ],
 )
-def test_resources_are_read(text: str, kind: str, name: str | None, pattern: str) -> None:
+def test_parse_resource_returns_type_name_and_pattern(
+    text: str, kind: str, name: str | None, pattern: str
+) -> None:
     assert parse_resource(text) == Resource(ResourceType[kind], name, ResourcePattern[pattern])
 
 
 @pytest.mark.parametrize("text", [None, "", "  ", "Queue:x", "ta", ":x"])
-def test_what_is_no_resource(text: str | None) -> None:
+def test_parse_resource_returns_none_for_invalid_text(text: str | None) -> None:
     assert parse_resource(text) is None
 
 
 @pytest.mark.parametrize("text", ["*", "Topic:*", "Topic:pre*", "Group:g", "Cluster:c"])
-def test_resources_are_written_as_they_are_read(text: str) -> None:
+def test_resource_text_round_trips(text: str) -> None:
     assert str(parse_resource(text)) == text
 
 
-def test_a_retry_topic_is_its_group() -> None:
+def test_retry_topic_is_resource_of_its_group() -> None:
     assert topic("%RETRY%g") == group("%RETRY%g") == group("g") == literal(ResourceType.GROUP, "g")
     assert topic("t") == literal(ResourceType.TOPIC, "t")
     assert str(cluster("c")) == "Cluster:c"
@@ -92,18 +94,18 @@ def test_a_retry_topic_is_its_group() -> None:
         ({"decision": None}, "The decision is null or illegal."),
     ],
 )
-def test_what_is_refused_in_an_entry(change: dict[str, Any], remark: str) -> None:
+def test_invalid_entry_is_refused(change: dict[str, Any], remark: str) -> None:
     with pytest.raises(AccessError, match=f"^{remark}$"):
         PolicyEntry.of(PolicyEntryInfo(**(GOOD | change)))
 
 
-def test_words_that_are_no_actions_are_left_out() -> None:
+def test_unknown_actions_are_ignored() -> None:
     read = PolicyEntry.of(PolicyEntryInfo("Topic:ta", ["Fly", "PUB"], ["10.0.0.0/8", "::1"], "Deny"))
     assert read == entry("Topic:ta", Action.PUB, decision=Decision.DENY, ips=("10.0.0.0/8", "::1"))
     assert read.info() == PolicyEntryInfo("Topic:ta", ["Pub"], ["10.0.0.0/8", "::1"], "Deny")
 
 
-def test_policies_without_entries_or_without_kind() -> None:
+def test_policies_require_entries_and_default_to_custom() -> None:
     with pytest.raises(AccessError, match="The policy entries is empty"):
         read_policies([PolicyInfo("Custom", [])])
     with pytest.raises(AccessError, match="The policies is empty"):
@@ -128,17 +130,17 @@ def test_policies_without_entries_or_without_kind() -> None:
         (("0.0.0.0/0",), "nowhere", False),
     ],
 )
-def test_from_where(ips: tuple[str, ...], ip: str, is_covered: bool) -> None:
+def test_entry_covers_source_addresses(ips: tuple[str, ...], ip: str, is_covered: bool) -> None:
     assert entry("*", ips=ips).covers([Action.SUB], ip) is is_covered
 
 
-def test_which_actions_are_covered() -> None:
+def test_entry_covers_its_actions() -> None:
     pub = entry("*", Action.PUB, Action.GET)
     assert pub.covers([Action.SUB, Action.GET], "") and not pub.covers([Action.SUB], "")
     assert pub.covers([Action.ANY], "") and entry("*", Action.ALL).covers([Action.DELETE], "")
 
 
-def test_the_entry_that_says_most_exactly_which_decides() -> None:
+def test_most_specific_entry_decides() -> None:
     texts = ["*", "Topic:*", "Topic:o*", "Topic:orders*", "Topic:orders", "Group:orders"]
     policy = Policy(entry(text) for text in texts)
     asked = [Action.SUB]
@@ -155,13 +157,13 @@ def test_the_entry_that_says_most_exactly_which_decides() -> None:
     assert policy.without(EVERYTHING).find(topic("orders"), asked, LOCAL) is None
 
 
-def test_an_entry_of_other_actions_is_passed_over() -> None:
+def test_entry_of_other_actions_is_skipped() -> None:
     policy = Policy([entry("Topic:orders", Action.PUB), entry("Topic:*", Action.SUB)])
     found = policy.find(topic("orders"), [Action.SUB], LOCAL)
     assert found is not None and str(found.resource) == "Topic:*"
 
 
-def test_a_longer_beginning_than_the_name_does_not_match() -> None:
+def test_prefix_longer_than_name_does_not_match() -> None:
     assert Policy([entry("Topic:orders*")]).find(topic("order"), [Action.SUB], LOCAL) is None
 
 
@@ -189,20 +191,20 @@ def test_policies_are_merged_by_resource() -> None:
     assert list(both.policies) == [PolicyType.CUSTOM, PolicyType.DEFAULT]
 
 
-def test_a_policy_without_entries_is_gone() -> None:
+def test_policy_without_entries_is_removed() -> None:
     one = acl("Topic:a")
     assert one.without(PolicyType.CUSTOM, topic("a")).policies == {}
     assert one.without(PolicyType.DEFAULT, topic("a")) == one
     assert one.without(PolicyType.CUSTOM, topic("b")) == one
 
 
-def test_only_what_matches_a_filter_is_shown() -> None:
+def test_info_contains_only_filtered_resources() -> None:
     shown = acl("Topic:ab", "Group:b").info("ic:a")
     assert [entry.resource for entry in shown.policies[0].entries] == ["Topic:ab"]
     assert acl("Topic:ab").info("x").policies == []
 
 
-def test_policies_are_read_as_they_are_written() -> None:
+def test_policies_round_trip_as_json() -> None:
     one = Acl("alice", {PolicyType.DEFAULT: Policy([entry("Topic:a*", Action.PUB, ips=("10.0.0.0/8",))])})
     assert Acl.from_json(one.to_json()) == one
 
@@ -216,11 +218,11 @@ def test_policies_are_read_as_they_are_written() -> None:
         {"subject": "User:x", "policies": [{"entries": 3}]},
     ],
 )
-def test_policies_of_a_file_that_cannot_be_meant(value: dict[str, Any]) -> None:
+def test_invalid_policies_in_file_are_refused(value: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         Acl.from_json(value)
 
 
-def test_addresses_and_networks() -> None:
+def test_addresses_and_networks_are_parsed() -> None:
     assert parse_address("1.2.3.4") is not None and parse_address("x") is None
     assert str(parse_network("10.1.2.3/8")) == "10.0.0.0/8"

@@ -1,4 +1,4 @@
-"""Users and policies by request: what is answered, as the standard answers it."""
+"""Requests about users and policies are answered as by RocketMQ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CREATE_ACL, UPDATE_ACL, DELETE_ACL, GET_ACL, LIST_ACL = 3006, 3007, 3008, 3009, 
 
 
 class Access(MemoryBroker):
-    """A broker with the super user root and the normal user alice."""
+    """Broker with the super user root and the normal user alice."""
 
     def __init__(self, profile: AuthorizationProfile = AuthorizationProfile.STRICT) -> None:
         super().__init__(options={"authorization_profile": profile})
@@ -35,7 +35,7 @@ class Access(MemoryBroker):
         self.broker.access = users
 
     def tell(self, code: int, body: Any = None, by: str = "root", **ext: str) -> Answer:
-        """A request of a user, whose signature has been looked at."""
+        """Send a request of a user whose signature was verified."""
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.ask(code, body=data, ext={"AccessKey": by, **ext})
 
@@ -49,7 +49,7 @@ def access() -> Access:
     return Access()
 
 
-def test_a_user_is_created_changed_shown_and_deleted(access: Access) -> None:
+def test_user_is_created_updated_returned_and_deleted(access: Access) -> None:
     assert access.said(CREATE, {"password": "p", "userType": "nonsense"}, username="bob") == DONE
     shown = access.tell(GET, username="bob").arrived.body
     assert shown == b'{"password":"p","userStatus":"enable","userType":"Normal","username":"bob"}'
@@ -65,7 +65,7 @@ def test_a_user_is_created_changed_shown_and_deleted(access: Access) -> None:
     assert (answer.code, answer.arrived.body) == (0, b"")
 
 
-def test_users_are_listed(access: Access) -> None:
+def test_users_are_listed_with_filter(access: Access) -> None:
     users = json.loads(access.tell(LIST).arrived.body)
     assert [user["username"] for user in users] == ["alice", "root"]
     assert [user["username"] for user in json.loads(access.tell(LIST, filter="li").arrived.body)] == ["alice"]
@@ -116,13 +116,13 @@ def test_users_are_listed(access: Access) -> None:
         (GET, None, "root", {"username": " "}, (29, "The username is blank")),
     ],
 )
-def test_what_is_refused_of_users(
+def test_invalid_user_request_is_refused(
     access: Access, code: int, body: Any, by: str, ext: dict[str, str], answer: tuple[int, str]
 ) -> None:
     assert access.said(code, body, by, **ext) == answer
 
 
-def test_a_request_without_its_body(access: Access) -> None:
+def test_missing_or_malformed_body_is_refused(access: Access) -> None:
     for code in (CREATE, UPDATE):
         assert access.tell(code, username="bob").code == 1
         assert access.tell(code, b"{", username="bob").code == 1
@@ -141,7 +141,7 @@ def policies(*entries: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"policies": [{"policyType": "Custom", "entries": list(entries)}], **more}
 
 
-def test_policies_are_created_merged_shown_and_deleted(access: Access) -> None:
+def test_policies_are_created_merged_returned_and_deleted(access: Access) -> None:
     ips = {"sourceIps": ["127.0.0.1"]}
     assert access.said(CREATE_ACL, policies(entry(**ips)), subject="User:alice") == DONE
     assert access.said(UPDATE_ACL, policies(entry("Group:g")), subject="User:alice") == DONE
@@ -158,7 +158,7 @@ def test_policies_are_created_merged_shown_and_deleted(access: Access) -> None:
     assert (answer.code, answer.arrived.body) == (0, b"")
 
 
-def test_the_subject_of_the_body_comes_first(access: Access) -> None:
+def test_subject_in_body_takes_precedence(access: Access) -> None:
     assert access.said(CREATE_ACL, policies(entry(), subject="User:root"), subject="User:alice") == DONE
     assert access.tell(GET_ACL, subject="User:alice").arrived.body == b""
     assert access.tell(GET_ACL, subject="User:root").arrived.body
@@ -207,7 +207,7 @@ def test_policies_are_listed_by_subject_and_resource(access: Access) -> None:
         (GET_ACL, None, {}, TRY_LATER),
     ],
 )
-def test_what_is_refused_of_policies(
+def test_invalid_policy_request_is_refused(
     access: Access, code: int, body: Any, ext: dict[str, str], answer: tuple[int, str]
 ) -> None:
     assert access.said(code, body, **ext) == answer
@@ -222,14 +222,14 @@ def test_passwords_are_shown_to_super_users_only() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS), ids=lambda code: RequestCode(code).name)
-def test_without_access_control_there_are_no_tables(code: int) -> None:
+def test_requests_fail_without_access_control(code: int) -> None:
     broker = MemoryBroker()
     body = json.dumps(policies(entry(), password="p")).encode()
     answer = broker.ask(code, body=body, ext={"username": "alice", "subject": "User:alice"})
     assert (answer.code, answer.remark) == TRY_LATER
 
 
-def test_long_lists_give_way_in_between(access: Access) -> None:
+def test_long_lists_yield_to_event_loop(access: Access) -> None:
     for number in range(100):
         access.tell(CREATE, {"password": "p"}, username=f"user{number:03}")
         access.tell(CREATE_ACL, policies(entry()), subject=f"User:user{number:03}")
@@ -247,7 +247,7 @@ def test_long_lists_give_way_in_between(access: Access) -> None:
     assert turns == 2
 
 
-def test_a_slave_is_given_whole_tables_and_nothing_it_has(access: Access) -> None:
+def test_slave_gets_whole_table_unless_current(access: Access) -> None:
     policy = {"entries": [{"resource": "Topic:t", "actions": ["Pub"], "decision": "Allow"}]}
     assert (
         access.said(CREATE_ACL, {"subject": "User:alice", "policies": [policy]}, subject="User:alice") == DONE

@@ -1,4 +1,4 @@
-"""What requests need, code by code; no code of the broker is forgotten."""
+"""Needs of requests, code by code; every code of the broker has them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def of_body(code: int, body: Any) -> list[str]:
     return texts(run(BY_BODY[code](json.dumps(body).encode(), BrokerOptions())))
 
 
-def test_every_code_of_the_broker_has_its_needs() -> None:
+def test_every_broker_code_has_needs() -> None:
     assert not BY_HEADER.keys() & BY_BODY.keys()
     assert BY_HEADER.keys() | BY_BODY.keys() == set(REQUESTS)
     assert {code for code, row in BY_HEADER.items() if row is FREE} == {RequestCode.CHECK_CLIENT_CONFIG}
 
 
-def test_the_fields_that_are_looked_at_are_those_of_the_header() -> None:
-    """With every field of the header given, whatever is needed names one of them, or the cluster."""
+def test_needs_read_fields_of_header() -> None:
+    """With every field of the header set, each need names one of them, or the cluster."""
     wrong = {}
     for code in sorted(BY_HEADER):
         header = request_header(code)
@@ -98,11 +98,11 @@ def test_the_fields_that_are_looked_at_are_those_of_the_header() -> None:
         (3004, {"username": "u"}, ["Cluster:c Get"]),
     ],
 )
-def test_what_headers_need(code: int, fields: dict[str, str], needs: list[str]) -> None:
+def test_needs_of_headers(code: int, fields: dict[str, str], needs: list[str]) -> None:
     assert texts(needs_of_header(code, fields, "c")) == needs
 
 
-def test_a_heartbeat_needs_what_is_consumed() -> None:
+def test_heartbeat_needs_consumed_groups_and_topics() -> None:
     body = {
         "clientID": "c",
         "producerDataSet": [{"groupName": "p"}],
@@ -115,15 +115,15 @@ def test_a_heartbeat_needs_what_is_consumed() -> None:
     assert of_body(34, {"clientID": "c", "producerDataSet": [{"groupName": "p"}]}) == []
 
 
-def test_what_is_said_twice_in_a_heartbeat_is_needed_twice() -> None:
-    """Who is asked about one list and handed another would let everybody in."""
+def test_duplicate_members_of_heartbeat_are_all_needed() -> None:
+    """Checking one list and using the other would admit every caller."""
     group = '{"groupName":"%s","subscriptionDataSet":[]}'
     body = '{"clientID":"c","consumerDataSet":[' + group % "a" + '],"consumerDataSet":[' + group % "b" + "]}"
     needs = run(BY_BODY[RequestCode.HEART_BEAT](body.encode(), BrokerOptions()))
     assert texts(needs) == ["Group:a Sub", "Group:b Sub"]
 
 
-def test_what_bodies_need() -> None:
+def test_needs_of_bodies() -> None:
     queues = [{"topic": name, "brokerName": "b", "queueId": 0} for name in ("t", "%RETRY%g", "s")]
     lock = {"consumerGroup": "g", "clientId": "c", "mqSet": queues}
     for code in (41, 42):
@@ -139,13 +139,13 @@ def test_what_bodies_need() -> None:
     assert of_body(200071, lite) == ["Group:g Sub", "Topic:t Sub"]
 
 
-def test_acknowledgements_of_many_need_each_group_and_topic_once() -> None:
+def test_batch_ack_needs_each_group_and_topic_once() -> None:
     ack = {"c": "g", "t": "t", "r": "0", "so": 0, "q": 0, "rq": 0, "pt": 1, "it": 1, "b": "AQ=="}
     acks = {"brokerName": "b", "acks": [ack, ack, ack | {"t": "%RETRY%g_t"}]}
     assert of_body(200151, acks) == ["Group:g Sub", "Topic:t Sub", "Group:g Sub", "Topic:t Sub"]
 
 
-def test_a_body_that_cannot_be_read_is_an_error() -> None:
+def test_malformed_body_has_no_needs() -> None:
     read = {}
     for code in BY_BODY:
         for body in (b"", b"{", b"[]", b'{"topicConfigList":[1],"groupConfigList":[1]}'):
@@ -158,7 +158,7 @@ def test_a_body_that_cannot_be_read_is_an_error() -> None:
     assert BY_BODY and not read
 
 
-def test_the_standards_holes() -> None:
+def test_standard_profile_has_no_needs_for_unchecked_codes() -> None:
     assert set(REQUESTS) > UNCHECKED_BY_STANDARD
     assert standard_needs_of_header(25, {}, "c") == []
     assert standard_needs_of_header(33, {}, "c") == []
@@ -181,7 +181,5 @@ def test_the_standards_holes() -> None:
         ("%RETRY%g_t", "", ["Group:g_t Sub"]),
     ],
 )
-def test_record_needs_its_own_topic_or_the_group_of_its_retry_topic(
-    topic: str, group: str, needs: list[str]
-) -> None:
+def test_record_needs_own_topic_or_group_of_retry_topic(topic: str, group: str, needs: list[str]) -> None:
     assert texts(needs_of_record(topic, (Action.SUB,), group)) == needs

@@ -1,4 +1,4 @@
-"""Secrets in files: only the key that closed them opens them."""
+"""Secrets in files: only the key that encrypted them decrypts them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ OTHER = base64.b64encode(bytes(32)).decode()
 
 
 @pytest.mark.parametrize("secret", ["secret", "schlüssel", "", "\ud800"])
-def test_what_was_closed_is_opened(secret: str) -> None:
+def test_encrypted_secret_is_decrypted(secret: str) -> None:
     closed = Seal(KEY).close(secret)
     assert secret not in closed or not secret
     assert Seal(KEY + "\n").open(closed) == secret
 
 
-def test_either_kind_of_base64_is_a_key() -> None:
+def test_key_accepts_both_base64_alphabets() -> None:
     assert "/" in KEY or "+" in KEY
     assert Seal(KEY.replace("+", "-").replace("/", "_")).open(Seal(KEY).close("x")) == "x"
 
 
 @pytest.mark.parametrize("sealed", ["", "nonsense", "\xff"])
-def test_another_key_opens_nothing(sealed: str) -> None:
+def test_other_key_is_refused(sealed: str) -> None:
     with pytest.raises(ConfigError, match="another key"):
         Seal(OTHER).open(sealed or Seal(KEY).close("secret"))
 
 
 @pytest.mark.parametrize("key", ["", "short", "not base64 at all!", base64.b64encode(bytes(31)).decode()])
-def test_what_is_no_key(key: str) -> None:
+def test_invalid_key_is_refused_without_revealing_it(key: str) -> None:
     with pytest.raises(ConfigError, match="openssl rand") as raised:
         Seal(key)
     assert not key or key not in str(raised.value)

@@ -1,4 +1,4 @@
-"""What requests to servers that are no brokers need; no code of theirs is forgotten."""
+"""Needs of requests to name servers, controllers and containers; every code has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("table", "served"), TABLES, ids=["name server", "controller", "container"])
-def test_every_code_has_its_needs_whatever_the_header_says(
+def test_every_server_code_has_needs_with_any_header(
     table: dict[int, Row], served: dict[int, object]
 ) -> None:
     assert table.keys() == served.keys() | OF_USERS.keys()
@@ -49,6 +49,6 @@ def test_every_code_has_its_needs_whatever_the_header_says(
         (319, {}, ["Cluster:* Get"]),
     ],
 )
-def test_what_requests_to_name_servers_need(code: int, fields: dict[str, str], needs: list[str]) -> None:
+def test_needs_of_name_server_requests(code: int, fields: dict[str, str], needs: list[str]) -> None:
     found = needs_in(OF_NAME_SERVER, code, fields, ALL_CLUSTERS)
     assert [f"{need.resource} {'|'.join(need.actions)}" for need in found] == needs

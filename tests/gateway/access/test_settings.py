@@ -1,4 +1,4 @@
-"""What the options of access control are taken for, and what is refused at the start."""
+"""Interpretation of the access-control options, and invalid ones."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ def settings(disk: CrashDisk | None = None, **options: Any) -> AccessSettings:
     return AccessSettings.of(BrokerOptions(**options), disk or CrashDisk(), "c")
 
 
-def test_nothing_is_looked_at_unless_it_is_asked_for() -> None:
+def test_access_control_is_off_by_default() -> None:
     plain = settings()
     assert not plain.is_on and not plain.has_tables and plain.is_strict and plain.credentials is None
     assert plain.first_users == () and plain.authentication_memory is None and plain.seal is None
 
 
-def test_both_switches() -> None:
+def test_both_switches_enable_access_control() -> None:
     both = settings(authentication_enabled=True, authorization_enabled=True)
     assert both.is_on and both.authenticates and both.authorizes and both.has_tables
 
 
-def test_users_may_be_made_before_the_switches_are_on() -> None:
+def test_metadata_provider_enables_tables_without_checks() -> None:
     provider = f"{PACKAGE}.provider.LocalAuthenticationMetadataProvider"
     named = settings(authentication_metadata_provider=provider)
     assert named.has_tables and not named.is_on
 
 
-def test_authorization_alone_believes_names_and_so_has_to_be_asked_for() -> None:
+def test_authorization_alone_requires_standard_profile() -> None:
     with pytest.raises(ConfigError, match="authorizationProfile=standard"):
         settings(authorization_enabled=True)
     profile = AuthorizationProfile.STANDARD
@@ -69,20 +69,20 @@ def test_first_users_are_super_users() -> None:
         '{"password":',
     ],
 )
-def test_a_first_user_that_cannot_be_meant(text: str) -> None:
+def test_invalid_first_user_is_refused_without_revealing_it(text: str) -> None:
     with pytest.raises(ConfigError, match="initAuthenticationUser must be") as raised:
         settings(init_authentication_user=text)
     assert "hidden" not in str(raised.value)
 
 
-def test_white_lists_are_request_codes() -> None:
+def test_whitelists_must_be_request_codes() -> None:
     found = settings(authentication_whitelist=" 26, 28 ,", authorization_whitelist="105")
     assert found.unsigned_codes == {26, 28} and found.unchecked_codes == {105}
     with pytest.raises(ConfigError, match="x is not a request code"):
         settings(authorization_whitelist="105,x")
 
 
-def test_strategies() -> None:
+def test_stateful_strategy_sets_cache_size_and_lifetime() -> None:
     found = settings(
         authentication_strategy=f"{PACKAGE}.strategy.StatefulAuthenticationStrategy",
         authorization_strategy="StatelessAuthorizationStrategy",
@@ -103,12 +103,12 @@ def test_strategies() -> None:
         "authorization_strategy",
     ],
 )
-def test_a_class_that_is_not_here_is_refused(option: str) -> None:
+def test_unknown_class_is_refused(option: str) -> None:
     with pytest.raises(ConfigError, match="unknown class; supported: "):
         settings(**{option: "com.example.Mine"})
 
 
-def test_the_key_that_encrypts_passwords() -> None:
+def test_encryption_key_comes_from_option_or_file() -> None:
     disk = CrashDisk()
     assert settings(authentication_enabled=True, auth_key=KEY).seal is not None
     with pytest.raises(ConfigError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""How long refusals wait, by address."""
+"""Delays of refusals by address."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from mqgateway.gateway.access.slowing import ADDRESSES_MAX, AT_ONCE, MILLIS_BETWEEN, WAIT_MAX_MILLIS, Slowing
 
 
-def test_the_first_ones_do_not_wait_the_next_ones_longer_and_longer() -> None:
+def test_refusal_delay_grows_after_first_ones() -> None:
     slowing = Slowing()
     assert [slowing.refused("10.0.0.1", 5) for _ in range(AT_ONCE)] == [0] * AT_ONCE
     waits = [slowing.refused("10.0.0.1", 5) for _ in range(WAIT_MAX_MILLIS // MILLIS_BETWEEN)]
@@ -17,14 +17,14 @@ def test_the_first_ones_do_not_wait_the_next_ones_longer_and_longer() -> None:
     assert slowing.refused("10.0.0.2", 5) == 0
 
 
-def test_it_is_forgotten_with_time() -> None:
+def test_refusals_are_forgiven_with_time() -> None:
     slowing = Slowing()
     for _ in range(AT_ONCE):
         slowing.refused("10.0.0.1", 0)
     assert slowing.refused("10.0.0.1", AT_ONCE * MILLIS_BETWEEN) == 0
 
 
-def test_who_goes_on_at_the_allowed_pace_waits_for_each() -> None:
+def test_refusals_at_allowed_rate_wait_each_time() -> None:
     slowing, now, waited = Slowing(), 0, 0
     for _ in range(100):
         wait = slowing.refused("10.0.0.1", now)
@@ -44,7 +44,7 @@ def test_who_goes_on_at_the_allowed_pace_waits_for_each() -> None:
         ("no address", "no address", True),
     ],
 )
-def test_which_addresses_are_one(one: str, other: str, alike: bool) -> None:
+def test_addresses_of_one_network_share_delay(one: str, other: str, alike: bool) -> None:
     slowing = Slowing()
     for _ in range(AT_ONCE):
         slowing.refused(one, 0)
@@ -52,7 +52,7 @@ def test_which_addresses_are_one(one: str, other: str, alike: bool) -> None:
     assert wait is not None and (wait > 0) is alike
 
 
-def test_the_table_is_bounded_and_keeps_those_that_go_on() -> None:
+def test_table_is_bounded_and_keeps_active_addresses() -> None:
     slowing = Slowing()
     for number in range(ADDRESSES_MAX + 100):
         slowing.refused(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 0)

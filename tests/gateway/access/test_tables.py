@@ -1,4 +1,4 @@
-"""Users and policies outlive the process; secrets are encrypted where a key is given."""
+"""Users and policies survive a restart; secrets are encrypted with a key."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def all_text(disk: CrashDisk) -> str:
     return "".join(disk.read_bytes(f"{FOLDER}/{name}").decode("latin1") for name in disk.listdir(FOLDER))
 
 
-def test_users_and_policies_are_read_again() -> None:
+def test_users_and_policies_survive_restart() -> None:
     disk = CrashDisk()
     made = tables(disk)
     made.users.put(ALICE)
@@ -56,7 +56,7 @@ def test_users_and_policies_are_read_again() -> None:
     )
 
 
-def test_with_a_key_no_file_has_a_secret() -> None:
+def test_secrets_are_encrypted_with_key() -> None:
     disk = CrashDisk()
     made = tables(disk, KEY)
     made.users.put(ALICE)
@@ -66,7 +66,7 @@ def test_with_a_key_no_file_has_a_secret() -> None:
     assert tables(disk, KEY).users.get("bob") == User("bob", "his secret")
 
 
-def test_secrets_that_lie_open_are_encrypted_once_there_is_a_key() -> None:
+def test_plain_secrets_are_encrypted_once_key_is_set() -> None:
     disk = CrashDisk()
     made = tables(disk)
     made.users.put(ALICE)
@@ -77,7 +77,7 @@ def test_secrets_that_lie_open_are_encrypted_once_there_is_a_key() -> None:
     assert tables(disk, KEY).users.get("alice") == ALICE
 
 
-def test_without_the_key_nothing_is_opened() -> None:
+def test_encrypted_secrets_require_their_key() -> None:
     disk = CrashDisk()
     made = tables(disk, KEY)
     made.users.put(ALICE)
@@ -89,7 +89,7 @@ def test_without_the_key_nothing_is_opened() -> None:
     assert tables(disk, KEY).users.get("alice") == ALICE
 
 
-def test_what_could_not_be_written_is_tried_again() -> None:
+def test_failed_write_is_retried() -> None:
     disk = CrashDisk()
     made = tables(disk)
     disk.fail_next("write", "users.json", times=3)
@@ -99,7 +99,7 @@ def test_what_could_not_be_written_is_tried_again() -> None:
     assert tables(disk).users.get("alice") == ALICE
 
 
-def test_a_file_of_a_newer_version_keeps_what_is_not_known() -> None:
+def test_unknown_members_of_newer_file_are_kept() -> None:
     disk = CrashDisk()
     made = tables(disk)
     made.users.put(ALICE)
@@ -114,7 +114,7 @@ def test_a_file_of_a_newer_version_keeps_what_is_not_known() -> None:
     assert b'"since":5' in disk.read_bytes(f"{FOLDER}/users.json")
 
 
-def test_the_list_of_a_master_of_the_standard_is_taken_over_where_it_is_another() -> None:
+def test_different_list_of_apache_master_is_adopted() -> None:
     made = tables(CrashDisk())
     made.users.put(User("bob", "gone"))
     told = json.dumps([ALICE.to_json()]).encode()
@@ -128,7 +128,7 @@ def test_the_list_of_a_master_of_the_standard_is_taken_over_where_it_is_another(
 
 
 @pytest.mark.parametrize("told", [b"{", b'[{"username":"alice"}]', b"[1]", b'{"userTable":{"a":{}}}', b"7"])
-def test_what_cannot_be_read_leaves_the_table_as_it_is(told: bytes) -> None:
+def test_malformed_table_changes_nothing(told: bytes) -> None:
     made = tables(CrashDisk())
     made.users.put(ALICE)
     with pytest.raises((ConfigError, ValueError, TypeError, AttributeError)):
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_leaves_the_table_as_it_is(told: bytes) -> None:
     assert list(made.users.all()) == [ALICE]
 
 
-def test_who_a_process_is_to_itself_is_in_no_file_and_no_list() -> None:
+def test_own_user_of_process_is_not_stored_or_listed() -> None:
     disk = CrashDisk()
     made = tables(disk)
     made.users.own = User("serve-1", "unknown")

@@ -1,9 +1,9 @@
-"""What request functions see is what the service is made of."""
+"""The context of request functions consists of the parts of the service."""
 
 from tests.support.gateway.controller.world import ControllerWorld
 
 
-def test_requests_see_the_controller_of_the_service() -> None:
+def test_context_has_parts_of_service() -> None:
     world = ControllerWorld()
     context = world.service.dispatcher._context
     assert context.controller is world.service.controller

@@ -1,4 +1,4 @@
-"""What etcd is asked and answers; the answers are those of etcd 3.4.23."""
+"""Requests to etcd and its answers; the answers are those of etcd 3.4.23."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mqgateway.gateway.controller.etcd import Endpoint, endpoints_of
 HEADER = '"header":{"cluster_id":"32","member_id":"33","revision":"2","raft_term":"2"}'
 
 
-def test_endpoints_are_read() -> None:
+def test_endpoints_are_parsed() -> None:
     found = endpoints_of("http://10.0.0.1:2379; https://etcd-b:2380/ ;http://[::1]:1;")
     assert found == [
         Endpoint(False, "10.0.0.1", 2379),
@@ -39,12 +39,12 @@ def test_endpoints_are_read() -> None:
     "text",
     ["10.0.0.1:2379", "http://a", "http://:1", "ftp://a:1", "http://a:1/v3", "http://a:x", "http://u@a:1"],
 )
-def test_what_is_no_endpoint_is_refused(text: str) -> None:
+def test_invalid_endpoint_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="write it as http://10"):
         endpoints_of(text)
 
 
-def test_a_transaction_is_written() -> None:
+def test_transaction_is_encoded() -> None:
     wanted = Transaction({"a": 5, "b": 0}, [Put("a", b"b", 7), Delete("b")], [Range("a"), Range("a", "b", 9)])
     a, b = b64encode(b"a").decode(), b64encode(b"b").decode()
     assert etcd.transaction(wanted) == {
@@ -63,7 +63,7 @@ def test_a_transaction_is_written() -> None:
     }
 
 
-def test_outcomes_are_read() -> None:
+def test_outcome_is_parsed() -> None:
     good = json.loads(
         f'{{{HEADER},"succeeded":true,"responses":[{{"response_put":{{"header":{{"revision":"2"}}}}}},'
         '{"response_range":{"header":{"revision":"2"},"kvs":[{"key":"YQ==","create_revision":"2",'
@@ -75,7 +75,7 @@ def test_outcomes_are_read() -> None:
     assert etcd.outcome(json.loads(f"{{{HEADER}}}")) == Outcome(False, 2, [], "33")
 
 
-def test_leases_and_tokens_are_read() -> None:
+def test_leases_and_tokens_are_parsed() -> None:
     assert etcd.granted({"ID": "2324035566077645317", "TTL": "2"}) == Lease(2324035566077645317, 2)
     header = json.loads(f"{{{HEADER}}}")
     assert etcd.kept({"result": {**header, "ID": "7", "TTL": "5"}}) == Kept(5, "33")
@@ -85,6 +85,6 @@ def test_leases_and_tokens_are_read() -> None:
 
 @pytest.mark.parametrize("read", [etcd.outcome, etcd.granted, etcd.kept, etcd.token])
 @pytest.mark.parametrize("answer", [{}, {"result": 7}, {"header": None}, {"ID": "x", "TTL": "1"}])
-def test_what_is_no_answer_is_none(read: object, answer: dict[str, object]) -> None:
+def test_malformed_answer_raises_unanswered(read: object, answer: dict[str, object]) -> None:
     with pytest.raises(Unanswered, match="not what etcd answers"):
         read(answer)  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""One server after another, times that are over, old versions, users; with the bytes of HTTP."""
+"""Failover, timeouts, old versions and users of the etcd client, with the bytes of HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOK = Transaction({}, [Range("a")])
 
 
 class World:
-    """Servers on ports 2379, 2380 and so on, one place behind them, and a client."""
+    """Servers on ports 2379, 2380 and so on with one shared store, and a client."""
 
     def __init__(self, count: int = 1, user: str = "", **server: Any) -> None:
         self.net, self.model = Net(), EtcdModel()
@@ -36,7 +36,7 @@ class World:
         self.told: list[Any] = []
 
     def look(self, seconds: float = 0.0) -> Any:
-        """What comes of reading a key, if anything does by then."""
+        """Return the outcome of reading a key, if there is one by then."""
         self.client.transact(LOOK, self.told.append)
         self.net.settle(seconds)
         return self.told.pop() if self.told else None
@@ -67,7 +67,7 @@ def test_calls_are_answered_on_one_connection() -> None:
     assert not [call for call in world.net.getDelayedCalls() if call.active()]
 
 
-def test_where_nobody_listens_the_next_one_is_asked_at_once() -> None:
+def test_refused_connection_fails_over_at_once() -> None:
     world = World(3)
     world.servers[0].end()
     world.servers[1].end()
@@ -80,8 +80,8 @@ def test_where_nobody_listens_the_next_one_is_asked_at_once() -> None:
     assert isinstance(refused, Unanswered) and "127.0.0.1:23" in str(refused)
 
 
-def test_who_does_not_answer_is_given_up_in_time_and_the_next_one_is_asked_later() -> None:
-    """Nothing is asked twice that may have been carried out."""
+def test_unanswered_request_times_out_and_is_not_retried() -> None:
+    """A request that may have been executed is not repeated."""
     world = World(2)
     world.servers[0].silent = True
     assert world.look(1.0) is None
@@ -92,7 +92,7 @@ def test_who_does_not_answer_is_given_up_in_time_and_the_next_one_is_asked_later
     assert len(world.servers[1].asked) == 1
 
 
-def test_a_connection_that_breaks_is_no_answer() -> None:
+def test_broken_connection_is_unanswered() -> None:
     world = World(2)
     world.servers[0].closes = True
     assert isinstance(world.look(), Unanswered)
@@ -100,7 +100,7 @@ def test_a_connection_that_breaks_is_no_answer() -> None:
     assert isinstance(world.look(), Outcome)
 
 
-def test_half_an_answer_is_none() -> None:
+def test_incomplete_answer_is_unanswered() -> None:
     world = World(2)
     world.servers[0].breaks_off = True
     assert world.look(1) is None
@@ -115,7 +115,7 @@ def test_half_an_answer_is_none() -> None:
     assert isinstance(world.told.pop(), Unanswered)
 
 
-def test_a_place_without_a_leader_says_so() -> None:
+def test_missing_leader_is_reported() -> None:
     world = World(2)
     world.model.lose_leader()
     refused = world.look()
@@ -126,25 +126,25 @@ def test_a_place_without_a_leader_says_so() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"nonsense", b"[]", b"{}", b'{"error":{"code":14}}'])
-def test_what_is_no_answer_is_told_as_such(text: bytes) -> None:
+def test_malformed_answer_is_unanswered(text: bytes) -> None:
     world = World()
     world.servers[0].says = text
     assert isinstance(world.look(), Unanswered)
 
 
-def test_old_versions_have_other_paths() -> None:
+def test_old_version_path_is_detected() -> None:
     world = World(version="v3beta")
     assert isinstance(world.look(), Outcome)
     assert isinstance(world.look(), Outcome)
     assert [path for path, _ in world.servers[0].asked] == ["/v3/kv/txn", "/v3beta/kv/txn", "/v3beta/kv/txn"]
 
 
-def test_a_server_without_a_gateway_says_that_there_is_none() -> None:
+def test_server_without_gateway_is_reported() -> None:
     world = World(version="v4")
     assert "404" in str(world.look())
 
 
-def test_a_user_is_let_in_and_again_when_the_token_is_over() -> None:
+def test_user_is_authenticated_again_after_token_expiry() -> None:
     world = World(user="root")
     (server,) = world.servers
     assert isinstance(world.look(), Outcome)
@@ -155,13 +155,13 @@ def test_a_user_is_let_in_and_again_when_the_token_is_over() -> None:
     assert len(server.tokens) == 3
 
 
-def test_who_is_not_let_in_is_told() -> None:
+def test_failed_authentication_is_reported() -> None:
     world = World(user="root")
     world.servers[0].user = "somebody"
     assert "invalid user ID or password" in str(world.look())
 
 
-def test_an_encrypted_server_is_spoken_to_with_tls() -> None:
+def test_https_server_is_connected_with_tls() -> None:
     net = Net()
     hosts: list[str] = []
     tls = ClientTls(TlsOptions(), None, check_host=False)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Who the controllers are, out of the settings."""
+"""Controllers of the cluster, from the settings."""
 
 import pytest
 
@@ -7,19 +7,19 @@ from mqgateway.engine.options.controller import ControllerOptions
 from mqgateway.gateway.controller.peers import Peer, own_peer, peers_of, shown
 
 
-def test_peers_are_read_and_shown_as_the_standard_does() -> None:
+def test_peers_are_parsed_and_formatted_as_by_rocketmq() -> None:
     peers = peers_of("n0-127.0.0.1:9877;n1-host-b:9878; n2-::1:9879;")
     assert peers == [Peer("n0", "127.0.0.1", 9877), Peer("n1", "host-b", 9878), Peer("n2", "::1", 9879)]
     assert shown(peers[:2]) == "n0:127.0.0.1:9877;n1:host-b:9878;"
 
 
 @pytest.mark.parametrize("text", ["n0", "n0-host", "-host:1", "n0-:1", "n0-h:0", "n0-h:65536", "n0-h:x"])
-def test_what_is_no_controller_is_refused(text: str) -> None:
+def test_invalid_controller_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="n0-10"):
         peers_of(text)
 
 
-def test_an_id_stands_once() -> None:
+def test_duplicate_id_is_refused() -> None:
     with pytest.raises(ConfigError, match="twice"):
         peers_of("n0-a:1;n0-b:2")
 
@@ -28,12 +28,12 @@ def own(peers: str, self_id: str = "") -> Peer:
     return own_peer(ControllerOptions(controller_d_leger_peers=peers, controller_d_leger_self_id=self_id))
 
 
-def test_the_own_place_is_found() -> None:
+def test_own_peer_is_found() -> None:
     assert own("n0-a:1", "n0") == own("n0-a:1") == Peer("n0", "a", 1)
     assert own("n0-a:1").leader == ("n0", "a:1")
 
 
-def test_several_have_a_place_in_common_and_say_which_they_are() -> None:
+def test_several_controllers_require_store_and_own_id() -> None:
     options = ControllerOptions(
         controller_d_leger_peers="n0-a:1;n1-b:2", controller_etcd_endpoints="http://e:2379"
     )
@@ -51,6 +51,6 @@ def test_several_have_a_place_in_common_and_say_which_they_are() -> None:
         ("n0-a:1;n1-b:2", "n0", "controllerEtcdEndpoints"),
     ],
 )
-def test_what_cannot_be_is_refused(peers: str, self_id: str, why: str) -> None:
+def test_invalid_combination_is_refused(peers: str, self_id: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         own(peers, self_id)

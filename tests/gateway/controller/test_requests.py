@@ -1,4 +1,4 @@
-"""Every request with its codes, remarks, fields and bodies, as 5.5.0 answered them on the wire."""
+"""Every request with its codes, remarks, fields and bodies, as answered by 5.5.0 on the wire."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.gateway.controller.world import PORT, ControllerWorld
 
 
 def told(answer: RemotingCommand) -> tuple[int, dict[str, str], bytes]:
-    """Code, fields and body of an answer."""
+    """Return code, fields and body of an answer."""
     return answer.code, dict(answer.ext_fields), answer.body
 
 
@@ -29,7 +29,7 @@ def test_every_reason_has_its_code() -> None:
     assert CODES[Reason.FENCED_MASTER_EPOCH] == 2000 and CODES[Reason.BROKER_ID_INVALID] == 2014
 
 
-def test_who_leads_is_told_to_everybody() -> None:
+def test_metadata_is_returned_to_any_caller() -> None:
     answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_METADATA_INFO)
     assert told(answer) == (
         0,
@@ -47,7 +47,7 @@ def test_who_leads_is_told_to_everybody() -> None:
 NAMES = {"clusterName": "CL", "brokerName": "brk"}
 
 
-def test_a_first_start_of_a_broker() -> None:
+def test_first_start_of_broker() -> None:
     broker = ControllerWorld().broker(1)
     assert told(broker.next_id()) == (0, NAMES | {"nextBrokerId": "1"}, b"")
     assert told(broker.apply()) == (0, NAMES, b"")
@@ -67,7 +67,7 @@ def test_a_first_start_of_a_broker() -> None:
     assert told(elected) == (0, fields, b'{"brokerMemberGroup":' + group + b',"syncStateSet":[1]}')
 
 
-def test_a_second_broker_learns_of_the_master() -> None:
+def test_second_broker_gets_master() -> None:
     world = ControllerWorld()
     first, second = world.broker(1), world.broker(2)
     first.start()
@@ -85,14 +85,14 @@ def test_a_second_broker_learns_of_the_master() -> None:
     )
 
 
-def test_a_broker_that_moved_is_found_where_it_is() -> None:
+def test_moved_broker_has_new_address() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     assert first.register(broker_address="127.0.0.1:19").code == 0
     assert told(second.info())[1]["masterAddress"] == "127.0.0.1:19"
 
 
-def test_ids_that_are_not_to_be_had() -> None:
+def test_unavailable_ids_are_refused() -> None:
     broker = ControllerWorld().broker(1)
     assert refused(broker.apply(broker_name="nn", applied_broker_id=5)) == (
         2014,
@@ -105,7 +105,7 @@ def test_ids_that_are_not_to_be_had() -> None:
     assert broker.apply(cluster_name=None).code == 1
 
 
-def test_registrations_that_are_refused() -> None:
+def test_invalid_registrations_are_refused() -> None:
     broker = ControllerWorld().broker(1)
     answer = broker.register(broker_name="nn")
     assert refused(answer) == (2010, "Broker-set: nn hasn't been registered in controller")
@@ -117,13 +117,13 @@ def test_registrations_that_are_refused() -> None:
     )
 
 
-def test_a_set_that_nobody_knows() -> None:
+def test_unknown_broker_set_is_refused() -> None:
     answer = ControllerWorld().broker(1).info("nn")
     assert refused(answer) == (2008, "Broker metadata is not existed")
     assert (dict(answer.ext_fields), answer.body) == ({}, b"")
 
 
-def test_a_master_that_is_there_stays() -> None:
+def test_live_master_is_not_replaced() -> None:
     _first, second = ControllerWorld().pair()
     answer = second.elect()
     assert refused(answer) == (
@@ -139,7 +139,7 @@ def test_a_master_that_is_there_stays() -> None:
     assert answer.body == b'{"syncStateSet":[1,2]}'
 
 
-def test_an_operator_chooses_another_master() -> None:
+def test_designated_election_changes_master() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     answer = world.broker(9).elect(broker_id=2, designate_elect=True)
@@ -164,7 +164,7 @@ def test_an_operator_chooses_another_master() -> None:
         assert notice.body == b'{"syncStateSet":[2],"syncStateSetEpoch":3}'
 
 
-def test_elections_in_vain() -> None:
+def test_impossible_elections_fail() -> None:
     first, second = ControllerWorld().pair()
     failed = (2012, "Failed to elect a new master")
     assert refused(second.elect(broker_id=7, designate_elect=True)) == failed
@@ -180,7 +180,7 @@ def test_elections_in_vain() -> None:
     assert told(third.info())[1] == {"masterEpoch": "2"}
 
 
-def test_a_set_in_sync_is_altered() -> None:
+def test_sync_state_set_is_altered() -> None:
     world = ControllerWorld()
     first, second = world.broker(1), world.broker(2)
     first.start()
@@ -201,8 +201,8 @@ def test_a_set_in_sync_is_altered() -> None:
 REJECTING = "Rejecting alter syncStateSet request because the "
 
 
-def test_sets_in_sync_that_are_refused() -> None:
-    """In the standard's order; every refusal says epoch 0."""
+def test_invalid_sync_state_sets_are_refused() -> None:
+    """In RocketMQ's order; every refusal has epoch 0."""
     first, second = ControllerWorld().pair()
     answers = [
         (
@@ -227,7 +227,7 @@ def test_sets_in_sync_that_are_refused() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"syncStateSet":7}'])
-def test_a_set_that_cannot_be_read_is_refused(body: bytes) -> None:
+def test_malformed_sync_state_set_is_refused(body: bytes) -> None:
     first, _ = ControllerWorld().pair()
     header = headers.AlterSyncStateSetRequestHeader(broker_name="brk", master_broker_id=1, master_epoch=1)
     answer = first.ask(RequestCode.CONTROLLER_ALTER_SYNC_STATE_SET, header, body)
@@ -235,7 +235,7 @@ def test_a_set_that_cannot_be_read_is_refused(body: bytes) -> None:
     assert told(first.info())[2] == b'{"syncStateSet":[1,2],"syncStateSetEpoch":2}'
 
 
-def test_sets_are_shown_with_who_is_there() -> None:
+def test_sync_state_data_has_liveness() -> None:
     first, second = ControllerWorld().pair()
     second.lose()
     first.alter("[1]", 2)
@@ -253,13 +253,13 @@ def test_sets_are_shown_with_who_is_there() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]"])
-def test_asking_for_no_set_is_refused(body: bytes) -> None:
+def test_empty_list_of_sets_is_refused(body: bytes) -> None:
     answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
     assert refused(answer) == (1, "not set any response code")
 
 
 @pytest.mark.parametrize("body", [b"{", b"{}", b"7"])
-def test_asking_for_what_are_no_names_is_refused(body: bytes) -> None:
+def test_malformed_list_of_sets_is_refused(body: bytes) -> None:
     answer = ControllerWorld().asker().ask(RequestCode.CONTROLLER_GET_SYNC_STATE_DATA, body=body)
     assert answer.code == 1 and "the body is no" in (answer.remark or "")
 
@@ -292,7 +292,7 @@ def test_data_of_brokers_is_cleaned() -> None:
     assert first.info().code == 2008
 
 
-def test_a_heartbeat_that_is_asked_for_is_answered() -> None:
+def test_two_way_heartbeat_is_answered() -> None:
     world = ControllerWorld()
     header = headers.BrokerHeartbeatRequestHeader(cluster_name="CL", broker_name="brk", broker_addr="a:1")
     answer = world.asker().ask(RequestCode.BROKER_HEARTBEAT, header)
@@ -301,7 +301,7 @@ def test_a_heartbeat_that_is_asked_for_is_answered() -> None:
     assert refused(world.asker().ask(RequestCode.BROKER_HEARTBEAT, header)) == (0, "Heart beat success")
 
 
-def test_no_more_brokers_are_heard_of_than_may_be() -> None:
+def test_number_of_live_brokers_is_limited() -> None:
     world = ControllerWorld(max_brokers=1)
     header = headers.BrokerHeartbeatRequestHeader(
         cluster_name="CL", broker_name="brk", broker_addr="a:1", broker_id=1
@@ -332,12 +332,12 @@ def test_settings_are_shown_and_changed() -> None:
         (b"x=\\u12", 1, "string2Properties error"),
     ],
 )
-def test_settings_that_cannot_be_changed(body: bytes, code: int, remark: str) -> None:
+def test_invalid_settings_are_refused(body: bytes, code: int, remark: str) -> None:
     answer = ControllerWorld().asker().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=body)
     assert refused(answer) == (code, remark)
 
 
-def test_what_is_read_at_start_cannot_be_changed() -> None:
+def test_start_up_settings_cannot_be_changed() -> None:
     world = ControllerWorld()
     answer = world.asker().ask(RequestCode.UPDATE_CONTROLLER_CONFIG, body=b"controllerStorePath=/x")
     assert answer.code == 1 and "restart" in (answer.remark or "")
@@ -346,12 +346,12 @@ def test_what_is_read_at_start_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize("code", [*range(1014, 1019), 105, 10, 4711])
-def test_what_others_answer_is_not_supported(code: int) -> None:
+def test_requests_of_other_servers_are_not_supported(code: int) -> None:
     answer = ControllerWorld().asker().ask(code)
     assert refused(answer) == (3, f" request type {code} not supported")
 
 
-def test_who_cannot_write_does_not_lead() -> None:
+def test_controller_that_cannot_write_does_not_lead() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     world.disk.fail_next("any", times=10_000)
@@ -379,7 +379,7 @@ def test_who_cannot_write_does_not_lead() -> None:
     assert first.alter("[1]", 2).code == 0
 
 
-def test_an_answer_waits_for_the_disk_and_others_for_it() -> None:
+def test_answers_wait_for_disk_in_order() -> None:
     worker = MemoryWorker()
     world = ControllerWorld(worker=worker)
     worker.perform_all()

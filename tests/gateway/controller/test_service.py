@@ -1,4 +1,4 @@
-"""The controller as it runs: connections that end, silence, notices, restarts, start and stop."""
+"""Running controller: lost connections, silence, notices, restarts, start and stop."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def the_set(world: ControllerWorld) -> BrokerSet:
 
 
 def beat_for(seconds: float, *brokers: Broker) -> None:
-    """Let time pass while these are heard of."""
+    """Advance the time while these brokers send heartbeats."""
     for _ in range(round(seconds * 2)):
         for broker in brokers:
             broker.beat()
         brokers[0].world.net.settle(0.5)
 
 
-def test_every_code_is_served_or_refused_with_a_reason() -> None:
+def test_every_code_is_served_or_refused_with_reason() -> None:
     assert set(REQUESTS) | set(UNSUPPORTED) == set(RequestCode)
 
 
-def test_a_master_that_is_killed_is_followed_at_once_and_the_others_are_told() -> None:
+def test_killed_master_is_replaced_at_once_and_others_are_notified() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     first.lose()
@@ -44,7 +44,7 @@ def test_a_master_that_is_killed_is_followed_at_once_and_the_others_are_told() -
     assert notice.ext_fields["masterBrokerId"] == "2"
 
 
-def test_who_comes_back_follows_and_is_in_sync_again() -> None:
+def test_returning_broker_follows_and_is_in_sync_again() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     first.lose()
@@ -58,8 +58,8 @@ def test_who_comes_back_follows_and_is_in_sync_again() -> None:
     assert late.code == 2002
 
 
-def test_a_silent_master_is_followed_when_its_time_is_over() -> None:
-    """The standard looks every 5 s, so that it takes up to 5 s more."""
+def test_silent_master_is_replaced_at_its_timeout() -> None:
+    """RocketMQ checks every 5 s, so that it takes up to 5 s longer."""
     world = ControllerWorld()
     first, second = world.pair()
     first.beat(heartbeat_timeout_mills=3000)
@@ -70,7 +70,7 @@ def test_a_silent_master_is_followed_when_its_time_is_over() -> None:
     assert first.talker.lost is not None
 
 
-def test_a_broker_that_names_no_time_has_ten_seconds() -> None:
+def test_default_heartbeat_timeout_is_ten_seconds() -> None:
     world = ControllerWorld()
     _first, second = world.pair()
     beat_for(9.5, second)
@@ -79,7 +79,7 @@ def test_a_broker_that_names_no_time_has_ten_seconds() -> None:
     assert the_set(world).master == 2
 
 
-def test_a_master_that_comes_on_another_connection_stays() -> None:
+def test_reconnected_master_stays_master() -> None:
     world = ControllerWorld()
     first, _second = world.pair()
     again = world.broker(1)
@@ -88,7 +88,7 @@ def test_a_master_that_comes_on_another_connection_stays() -> None:
     assert the_set(world).master == 1
 
 
-def test_a_lost_master_that_nobody_can_follow_is_elected_when_it_is_back() -> None:
+def test_only_replica_is_elected_when_it_returns() -> None:
     world = ControllerWorld()
     only = world.broker(1)
     only.start()
@@ -102,7 +102,7 @@ def test_a_lost_master_that_nobody_can_follow_is_elected_when_it_is_back() -> No
     assert (elected.code, elected.ext_fields["masterEpoch"]) == (0, "3")
 
 
-def test_with_access_control_it_believes_signatures_and_signs_what_it_tells() -> None:
+def test_access_control_verifies_requests_and_signs_notices() -> None:
     inner = Credentials("inner", "hidden")
     world = ControllerWorld(
         authentication_enabled=True,
@@ -117,7 +117,7 @@ def test_with_access_control_it_believes_signatures_and_signs_what_it_tells() ->
     assert notice.code == RequestCode.NOTIFY_BROKER_ROLE_CHANGED and is_signed(notice, "hidden")
 
 
-def test_somebody_in_sync_who_is_back_is_elected_without_asking() -> None:
+def test_returning_in_sync_replica_is_elected_automatically() -> None:
     world = ControllerWorld()
     first, second = world.pair()
     second.lose()
@@ -130,7 +130,7 @@ def test_somebody_in_sync_who_is_back_is_elected_without_asking() -> None:
     assert [notice.code for notice in back.listens.heard()] == [RequestCode.NOTIFY_BROKER_ROLE_CHANGED]
 
 
-def test_sets_outlive_a_crash_and_masters_a_restart() -> None:
+def test_sets_survive_crash_and_masters_survive_restart() -> None:
     world = ControllerWorld()
     world.pair()
     before = the_set(world)
@@ -145,7 +145,7 @@ def test_sets_outlive_a_crash_and_masters_a_restart() -> None:
     assert the_set(again) == before
 
 
-def test_a_master_that_does_not_come_back_after_a_restart_is_followed() -> None:
+def test_master_absent_after_restart_is_replaced() -> None:
     world = ControllerWorld()
     world.pair()
     again = ControllerWorld(world.disk.crash(1))
@@ -154,7 +154,7 @@ def test_a_master_that_does_not_come_back_after_a_restart_is_followed() -> None:
     assert the_set(again).master == 2
 
 
-def test_a_look_for_the_silent_that_fails_is_not_the_last_one(
+def test_silence_check_continues_after_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = ControllerWorld()
@@ -170,7 +170,7 @@ def test_a_look_for_the_silent_that_fails_is_not_the_last_one(
     assert "broken" in caplog.text
 
 
-def test_a_stop_closes_everything_and_lets_the_folder_go() -> None:
+def test_stop_closes_everything_and_unlocks_folder() -> None:
     world = ControllerWorld()
     world.pair()
     with pytest.raises(ConfigError, match="another controller"):
@@ -183,7 +183,7 @@ def test_a_stop_closes_everything_and_lets_the_folder_go() -> None:
     assert the_set(ControllerWorld(world.disk)).master == 1
 
 
-def test_a_file_that_cannot_be_read_stops_every_start() -> None:
+def test_corrupt_file_fails_every_start() -> None:
     world = ControllerWorld()
     world.pair()
     disk = world.disk.kill()
@@ -193,15 +193,15 @@ def test_a_file_that_cannot_be_read_stops_every_start() -> None:
             ControllerWorld(disk)
 
 
-def test_a_folder_that_cannot_be_written_stops_the_start() -> None:
+def test_unwritable_folder_fails_start() -> None:
     disk = CrashDisk()
     disk.fail_next("any", times=100)
     with pytest.raises(ConfigError, match="controllerStorePath"):
         ControllerWorld(disk)
 
 
-def test_a_controller_that_was_stopped_deposes_nobody_for_it(caplog: pytest.LogCaptureFixture) -> None:
-    """As by SIGSTOP: what brokers sent meanwhile is read after the timers that are due."""
+def test_suspended_controller_replaces_no_master(caplog: pytest.LogCaptureFixture) -> None:
+    """As by SIGSTOP: heartbeats sent meanwhile are read only after the due timers."""
     world = ControllerWorld()
     first, second = world.pair()
     beat_for(2, first, second)
@@ -212,7 +212,7 @@ def test_a_controller_that_was_stopped_deposes_nobody_for_it(caplog: pytest.LogC
     assert first.talker.lost is None
 
 
-def test_a_port_in_use_stops_the_start_and_lets_the_folder_go() -> None:
+def test_port_in_use_fails_start_and_unlocks_folder() -> None:
     net = Net()
     net.taken.add(PORT)
     world = ControllerWorld(net=net)
@@ -223,7 +223,7 @@ def test_a_port_in_use_stops_the_start_and_lets_the_folder_go() -> None:
     assert ControllerWorld(world.disk, net=net).started == [None]
 
 
-def test_users_that_cannot_be_read_stop_the_start_and_let_the_folder_go() -> None:
+def test_unreadable_users_fail_start_and_unlock_folder() -> None:
     disk = CrashDisk()
     write_table(disk, "/controller/users.json", b'{"userTable":{"alice":{"encryptedPassword":"x"}}}')
     for _ in range(2):

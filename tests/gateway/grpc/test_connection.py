@@ -1,4 +1,4 @@
-"""Turns, silence, and who reads too little: connections in memory."""
+"""Turns, idle connections, and peers that do not read: connections in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.gateway.grpc.scene import Before, Scene
 from tests.support.gateway.remoting.pair import Talker
 
 
-def test_what_a_read_brought_is_done_once_and_written_once() -> None:
+def test_calls_of_one_read_are_answered_in_one_write() -> None:
     scene = Scene()
     guest = scene.come()
     scene.events.clear()
@@ -29,7 +29,7 @@ def test_what_a_read_brought_is_done_once_and_written_once() -> None:
     assert guest.wire.server.writes - writes == 1
 
 
-def test_answers_that_come_later_are_written_when_the_loop_turns() -> None:
+def test_later_answers_are_written_on_next_loop_turn() -> None:
     scene = Scene()
     guest = scene.come()
     answers = [guest.call("Wait"), guest.call("Wait")]
@@ -41,7 +41,7 @@ def test_answers_that_come_later_are_written_when_the_loop_turns() -> None:
     assert guest.wire.server.writes == writes + 1
 
 
-def test_answers_that_another_s_read_sets_off_are_written_with_it() -> None:
+def test_answers_ready_in_another_turn_are_written_with_it() -> None:
     scene = Scene()
     guest, turn = scene.come(), scene.remoting.terms.turn
     answers = [guest.call("Wait"), guest.call("Wait")]
@@ -56,8 +56,8 @@ def test_answers_that_another_s_read_sets_off_are_written_with_it() -> None:
     assert [answer.names for answer in answers] == [["late"], ["late"]]
 
 
-def test_a_stream_is_answered_though_the_transport_was_full() -> None:
-    """What is said to a client while its transport takes nothing goes out when it does."""
+def test_stream_is_answered_after_transport_was_full() -> None:
+    """Output for a client whose transport is full is sent when it is writable again."""
     scene = Scene()
     guest = scene.come()
     stream = guest.open("Talk")
@@ -70,7 +70,7 @@ def test_a_stream_is_answered_though_the_transport_was_full() -> None:
     assert guest.answers[stream].names == ["re a"]
 
 
-def test_idle_connections_are_closed_and_silent_ones_asked() -> None:
+def test_idle_connections_are_closed_and_silent_ones_pinged() -> None:
     scene = Scene(grpc_client_idle_time_mills=60_000)
     idle, working = scene.come(), scene.come()
     working.open("Talk")
@@ -83,7 +83,7 @@ def test_idle_connections_are_closed_and_silent_ones_asked() -> None:
     assert working.lost is not None and scene.service.ends == [True]
 
 
-def test_calls_whose_time_is_up_end() -> None:
+def test_call_ends_at_its_deadline() -> None:
     scene = Scene()
     guest = scene.come()
     answer = guest.call("Wait", grpc_timeout="3S")
@@ -91,7 +91,7 @@ def test_calls_whose_time_is_up_end() -> None:
     assert answer.status is Status.DEADLINE_EXCEEDED
 
 
-def test_who_does_not_read_is_not_read_and_then_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+def test_peer_that_does_not_read_is_not_read_then_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(write_buffer_high_water_mark=200_000, max_unsent_bytes=2_000_000)
     guest = scene.come(window=2**31 - 1)
     guest.h2.increment_flow_control_window(2**31 - 1 - 65535)
@@ -116,7 +116,7 @@ def test_who_does_not_read_is_not_read_and_then_cut_off(caplog: pytest.LogCaptur
     assert scene.service.ends == [True]
 
 
-def test_answers_that_windows_hold_back_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
+def test_answers_beyond_windows_are_bounded(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(
         grpc_max_inbound_message_size=100_000,
         max_pending_input=200_000,
@@ -133,7 +133,7 @@ def test_answers_that_windows_hold_back_are_bounded(caplog: pytest.LogCaptureFix
     assert other.call("Echo", "x").names == ["x"]
 
 
-def test_who_speaks_something_else_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_foreign_protocol_is_refused_with_log(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     talker = Talker()
     scene.net.meet(8081, Before(b"GET / HTTP/1.1\r\n\r\n", talker))

@@ -18,7 +18,7 @@ from mqgateway.gateway.grpc.v2 import Resource
 from tests.support.gateway.grpc.client import PEER, Client, H2Client, framed
 
 
-def test_a_call_is_answered_at_once() -> None:
+def test_call_is_answered_at_once() -> None:
     client = Client()
     answer = client.call("Echo", "hello", x_mq_client_id="me")
     assert (answer.names, answer.status, answer.message, answer.has_ended) == (["hello"], Status.OK, "", True)
@@ -36,7 +36,7 @@ def test_a_call_is_answered_at_once() -> None:
     assert client.server.http2.open_streams == 0
 
 
-def test_a_header_that_comes_twice_is_joined() -> None:
+def test_repeated_header_is_joined() -> None:
     client = Client()
     stream = client.h2.get_next_available_stream_id()
     client.open("Echo")
@@ -48,7 +48,7 @@ def test_a_header_that_comes_twice_is_joined() -> None:
     assert client.service.calls[0].metadata["x-a"] == "1,2"
 
 
-def test_what_is_cancelled_knows_that_nobody_waits() -> None:
+def test_cancelled_method_is_notified_of_end_first() -> None:
     client = Client()
     answer = client.call("Wait", "long")
     ends_then: list[list[bool]] = []
@@ -59,7 +59,7 @@ def test_what_is_cancelled_knows_that_nobody_waits() -> None:
     assert ends_then == [[True]]
 
 
-def test_an_answer_that_comes_later_is_told() -> None:
+def test_later_answer_announces_output() -> None:
     client = Client()
     answer = client.call("Wait", "later")
     assert not answer.headers and client.server.open_calls == 1
@@ -69,7 +69,7 @@ def test_an_answer_that_comes_later_is_told() -> None:
     assert (answer.names, answer.status) == (["now"], Status.OK)
 
 
-def test_failures_have_their_status_and_text(caplog: pytest.LogCaptureFixture) -> None:
+def test_failures_have_status_and_text(caplog: pytest.LogCaptureFixture) -> None:
     client = Client()
     answer = client.call("Fail", "x")
     assert (answer.status, answer.message) == (Status.NOT_FOUND, "no x: 100 % \u00e4")
@@ -87,7 +87,7 @@ def test_failures_have_their_status_and_text(caplog: pytest.LogCaptureFixture) -
     assert late.status is Status.INTERNAL and "secret" not in late.message
 
 
-def test_a_method_that_is_not_there() -> None:
+def test_unknown_method_is_unimplemented() -> None:
     answer = Client().call("/apache.rocketmq.v2.MessagingService/Nothing")
     assert answer.status is Status.UNIMPLEMENTED
     assert answer.message == "Method apache.rocketmq.v2.MessagingService/Nothing is unimplemented"
@@ -101,7 +101,7 @@ def test_a_method_that_is_not_there() -> None:
         ({"content-type": "application/grpcx"}, "415"),
     ],
 )
-def test_what_is_no_call_gets_an_answer_of_http(headers: dict[str, str], status: str) -> None:
+def test_other_http_request_gets_http_status(headers: dict[str, str], status: str) -> None:
     client = Client()
     stream = client.open("Echo", **headers)
     client.h2.end_stream(stream)
@@ -110,7 +110,7 @@ def test_what_is_no_call_gets_an_answer_of_http(headers: dict[str, str], status:
     assert client.call("Echo", "still here").names == ["still here"]
 
 
-def test_requests_may_be_compressed_by_gzip() -> None:
+def test_gzip_request_is_decompressed() -> None:
     client = Client()
     stream = client.open("Echo", grpc_encoding="gzip")
     content = gzip.compress(Resource(name="z" * 1000).SerializeToString())
@@ -125,7 +125,7 @@ def test_requests_may_be_compressed_by_gzip() -> None:
     assert refused.headers["grpc-accept-encoding"] == "identity,gzip"
 
 
-def test_one_request_is_neither_none_nor_two() -> None:
+def test_unary_call_requires_exactly_one_request() -> None:
     client = Client()
     stream = client.open("Echo")
     client.h2.end_stream(stream)
@@ -149,7 +149,7 @@ def test_one_request_is_neither_none_nor_two() -> None:
     assert client.server.kept == 0 and client.server.open_calls == 0
 
 
-def test_a_request_that_is_too_long_ends_its_call_only() -> None:
+def test_oversized_request_ends_its_call_only() -> None:
     client = Client(message_limit=1000)
     stream = client.open("Echo")
     client.h2.send_data(stream, framed(b"x" * 2000)[:500])
@@ -159,7 +159,7 @@ def test_a_request_that_is_too_long_ends_its_call_only() -> None:
     assert client.call("Echo", "x").names == ["x"]
 
 
-def test_a_stream_of_answers() -> None:
+def test_server_stream_is_answered() -> None:
     client = Client()
     answer = client.call("List", "abc")
     assert (answer.names, answer.status) == (["a", "b", "c"], Status.OK)
@@ -174,7 +174,7 @@ def test_a_stream_of_answers() -> None:
     assert client.server.take() == b""
 
 
-def test_streams_both_ways() -> None:
+def test_bidirectional_stream_is_answered() -> None:
     client = Client()
     stream = client.open("Talk")
     client.pump()
@@ -194,7 +194,7 @@ def test_streams_both_ways() -> None:
     assert client.answers[stream].status is Status.INVALID_ARGUMENT
 
 
-def test_who_resets_a_call_frees_what_it_waits_for() -> None:
+def test_reset_cancels_pending_call() -> None:
     client = Client()
     client.call("Wait")
     client.h2.reset_stream(1)
@@ -208,7 +208,7 @@ def test_who_resets_a_call_frees_what_it_waits_for() -> None:
     assert client.noted == [("/test.S/Wait", Status.CANCELLED)]
 
 
-def test_what_waits_is_freed_when_the_connection_goes() -> None:
+def test_lost_connection_cancels_pending_calls() -> None:
     client = Client()
     client.call("Wait")
     client.call("List", "stay")
@@ -218,7 +218,7 @@ def test_what_waits_is_freed_when_the_connection_goes() -> None:
     assert client.service.ends == [True, True, True]
 
 
-def test_time_is_up() -> None:
+def test_tick_ends_call_at_deadline() -> None:
     client = Client()
     answer = client.call("Wait", grpc_timeout="3S")
     [call] = client.service.calls
@@ -233,7 +233,7 @@ def test_time_is_up() -> None:
     assert call.remaining() == 0.0
 
 
-def test_a_request_that_never_ends_is_given_up() -> None:
+def test_incomplete_request_times_out() -> None:
     client = Client()
     stream = client.open("Echo")
     client.h2.send_data(stream, b"\0\0\0\0\x09ha")
@@ -246,7 +246,7 @@ def test_a_request_that_never_ends_is_given_up() -> None:
     assert not client.answers[talk].has_ended
 
 
-def test_leaving_ends_streams_and_lets_calls_finish() -> None:
+def test_leave_ends_streams_and_lets_calls_finish() -> None:
     client = Client()
     waiting = client.call("Wait")
     staying = client.call("List", "stay")
@@ -262,7 +262,7 @@ def test_leaving_ends_streams_and_lets_calls_finish() -> None:
     assert not late.headers and not client.server.is_over and len(client.service.calls) == 2
 
 
-def test_answers_wait_for_the_windows_of_their_stream_and_connection() -> None:
+def test_answers_wait_for_windows_of_stream_and_connection() -> None:
     client = Client(window=100)
     client.acknowledges = False
     answer = client.call("List", "x" * 200)
@@ -276,7 +276,7 @@ def test_answers_wait_for_the_windows_of_their_stream_and_connection() -> None:
     assert (answer.names, answer.status) == (["x"] * 200, Status.OK) and client.server.http2.held == 0
 
 
-def test_who_is_starved_by_the_connection_goes_on_with_it() -> None:
+def test_stream_continues_when_connection_window_opens() -> None:
     client = Client(window=1 << 20, message_limit=1 << 20)
     client.acknowledges = False
     first, second = (client.call("Echo", "y" * 60_000) for _ in range(2))
@@ -287,8 +287,8 @@ def test_who_is_starved_by_the_connection_goes_on_with_it() -> None:
     assert second.names == ["y" * 60_000] and client.server.http2.held == 0
 
 
-def test_all_of_a_beginning_may_come_in_one_read() -> None:
-    """Preface, settings, a call and what it says: a stream is answered before the first byte is taken."""
+def test_preface_settings_and_call_may_arrive_in_one_read() -> None:
+    """Preface, settings, a call and its request: the stream is answered before the first write."""
     client = Client()
     fresh = Conversation(client.terms, PEER)
     whole = H2Client()
@@ -300,7 +300,7 @@ def test_all_of_a_beginning_may_come_in_one_read() -> None:
 
 
 @pytest.mark.parametrize("opens_by", ["settings", "window"])
-def test_a_stream_that_began_without_a_window_is_answered_once_it_has_one(opens_by: str) -> None:
+def test_stream_without_window_is_answered_once_it_opens(opens_by: str) -> None:
     client = Client(window=0)
     stream = client.open("Talk")
     client.say(stream, "a")
@@ -316,8 +316,8 @@ def test_a_stream_that_began_without_a_window_is_answered_once_it_has_one(opens_
     assert (answer.names, answer.status) == (["re a", "re b"], Status.OK)
 
 
-def test_what_comes_on_streams_that_have_ended_costs_no_window() -> None:
-    """A client says much before it hears that its call was refused; its other calls go on."""
+def test_data_on_ended_streams_costs_no_window() -> None:
+    """A client may send much before it receives the refusal of its call; its other calls continue."""
     client = Client()
     for _ in range(2 * CONNECTION_WINDOW // STREAM_WINDOW):
         stream = client.open("Nothing")
@@ -328,7 +328,7 @@ def test_what_comes_on_streams_that_have_ended_costs_no_window() -> None:
     assert client.call("Echo", "x").names == ["x"]
 
 
-def test_calls_that_ended_are_told_but_streams_both_ways() -> None:
+def test_ended_calls_are_noted_except_bidirectional() -> None:
     client = Client()
     client.call("Fail")
     client.call("Nothing")
@@ -346,8 +346,8 @@ def test_pings_are_answered() -> None:
 
 
 @given(st.binary(max_size=300), st.data())
-def test_bytes_may_be_cut_anywhere(noise: bytes, data: st.DataObject) -> None:
-    """What comes of a conversation does not depend on how its bytes arrive."""
+def test_input_may_arrive_in_any_chunks(noise: bytes, data: st.DataObject) -> None:
+    """The result of a conversation does not depend on the chunks of its input."""
 
     def said(cuts: list[int]) -> bytes:
         client = Client()

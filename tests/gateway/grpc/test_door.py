@@ -1,4 +1,4 @@
-"""A broker's gRPC door on a real connection: calls reach the broker, and what it stores is seen at once."""
+"""gRPC of a broker on a real connection: calls reach the broker, and stored messages are visible at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def send(channel: Any, topic: str, body: bytes) -> v2.SendMessageResponse:
     return answer
 
 
-def test_what_is_sent_is_stored_and_the_port_stays() -> None:
+def test_sent_message_is_stored_and_port_is_stable() -> None:
     with Server() as server:
         topic = server.create_topic()
         endpoints = server.grpc_endpoints
@@ -56,7 +56,7 @@ def test_what_is_sent_is_stored_and_the_port_stays() -> None:
             assert send(channel, topic, b"again").status.code == v2.Code.OK
 
 
-def test_a_route_names_the_port_in_use() -> None:
+def test_route_has_port_in_use() -> None:
     with Server() as server, grpc.insecure_channel(server.grpc_endpoints) as channel:
         topic = server.create_topic()
         answer = ask(channel, "QueryRoute", v2.QueryRouteRequest(topic=v2.Resource(name=topic)))
@@ -64,7 +64,7 @@ def test_a_route_names_the_port_in_use() -> None:
         assert ports == {int(server.grpc_endpoints.rpartition(":")[2])}
 
 
-def test_nothing_of_it_is_loaded_before_somebody_calls() -> None:
+def test_grpc_modules_are_not_loaded_before_first_connection() -> None:
     program = (
         "import sys, mqgateway.gateway.grpc.door; print({'hpack', 'google.protobuf'} & set(sys.modules))"
     )
@@ -72,6 +72,6 @@ def test_nothing_of_it_is_loaded_before_somebody_calls() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_there_are_no_endpoints_before_the_start() -> None:
+def test_endpoints_before_start_raise() -> None:
     with pytest.raises(ServerError, match="gRPC is not served"):
         _ = Server().grpc_endpoints

@@ -1,4 +1,4 @@
-"""Faults strike calls of gRPC as they strike the requests that these are like."""
+"""Faults apply to gRPC calls as to the equivalent remoting requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ grpc = pytest.importorskip("grpc")
 METADATA = [("x-mq-client-id", "me"), ("x-mq-language", "PYTHON")]
 PATIENCE = 20
 SOON = 0.3
-"""How long a client waits for an answer that will not come."""
+"""Timeout in seconds of a call whose answer will not arrive."""
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def bodies(server: Server, client: Client) -> list[bytes]:
     return [one.body for one in server.messages(client.topic)]
 
 
-def test_a_refusal_is_a_status(server: Server, client: Client) -> None:
+def test_refusal_becomes_status(server: Server, client: Client) -> None:
     with server.refuse(SEND, code=2, remark="busy", topic=client.topic) as fault:
         status = client.send(b"a").status
         assert (status.code, status.message) == (v2.Code.TOO_MANY_REQUESTS, "busy")
@@ -88,7 +88,7 @@ def test_a_refusal_is_a_status(server: Server, client: Client) -> None:
     assert client.receive()[0].status.code == v2.Code.OK
 
 
-def test_what_is_lost_is_not_answered(server: Server, client: Client) -> None:
+def test_dropped_call_is_not_answered(server: Server, client: Client) -> None:
     server.drop(SEND)
     with pytest.raises(grpc.RpcError) as failed:
         client.send(b"lost", SOON)
@@ -100,13 +100,13 @@ def test_what_is_lost_is_not_answered(server: Server, client: Client) -> None:
     assert bodies(server, client) == [b"stored"]
 
 
-def test_a_delay_and_a_broken_connection(server: Server, client: Client) -> None:
+def test_call_is_delayed_or_disconnected(server: Server, client: Client) -> None:
     with server.delay(SEND, seconds=0.05) as fault:
         assert client.send(b"late").status.code == v2.Code.OK
     assert fault.hits == 1
     server.cut(SEND)
     is_broken = Event()
-    # A call that starts before the channel has seen the end of its connection fails like the one before it.
+    # A call that starts before the channel has detected the end of its connection fails as well.
     client.channel.subscribe(lambda state: state is grpc.ChannelConnectivity.READY or is_broken.set())
     with pytest.raises(grpc.RpcError) as failed:
         client.send(b"cut")
@@ -116,6 +116,6 @@ def test_a_delay_and_a_broken_connection(server: Server, client: Client) -> None
     assert bodies(server, client) == [b"late", b"again"]
 
 
-def test_every_method_with_a_request_is_like_some_request(server: Server) -> None:
+def test_every_method_except_telemetry_has_equivalent_requests(server: Server) -> None:
     answers = {name.removesuffix("Response") for name in vars(v2) if name.endswith("Response")}
     assert set(LIKE) == answers & set(LIKE) and answers - set(LIKE) <= {"Telemetry"}

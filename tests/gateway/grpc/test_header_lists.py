@@ -1,4 +1,4 @@
-"""Header lists are read as `hpack` reads them, and nothing that cannot be read is taken."""
+"""Header lists are decoded as by `hpack`, and malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZES = st.sampled_from([None, 0, 100, 300, TABLE_SIZE])
 
 
 def read(decoder: Any, block: bytes) -> list[tuple[str, str]] | None:
-    """A list as texts; None where it cannot be read."""
+    """Return a list as texts; None if it is malformed."""
     try:
         if isinstance(decoder, HeaderListDecoder):
             return decoder.decode(block)
@@ -31,7 +31,7 @@ def read(decoder: Any, block: bytes) -> list[tuple[str, str]] | None:
 
 
 @given(st.lists(st.tuples(LISTS, st.booleans(), SIZES), max_size=8))
-def test_what_an_encoder_says_is_read(lists: list[tuple[Fields, bool, int | None]]) -> None:
+def test_encoded_lists_are_decoded(lists: list[tuple[Fields, bool, int | None]]) -> None:
     encoder, ours, theirs = Encoder(), HeaderListDecoder(1 << 20), Decoder(1 << 20)
     for fields, huffman, size in lists:
         if size is not None:
@@ -52,7 +52,7 @@ PIECES = st.one_of(
 
 
 @given(st.lists(st.lists(PIECES, max_size=6).map(b"".join), max_size=4))
-def test_whatever_comes_is_read_as_hpack_does_or_refused_as_there(blocks: list[bytes]) -> None:
+def test_random_blocks_are_decoded_or_refused_as_by_hpack(blocks: list[bytes]) -> None:
     ours, theirs = HeaderListDecoder(LIMIT), Decoder(LIMIT)
     for block in blocks:
         got = read(ours, block)
@@ -61,7 +61,7 @@ def test_whatever_comes_is_read_as_hpack_does_or_refused_as_there(blocks: list[b
             return  # the connection is over
 
 
-def test_a_list_that_grows_large_is_refused_by_its_size_when_read() -> None:
+def test_list_too_large_after_decoding_is_refused() -> None:
     decoder = HeaderListDecoder(2 * (ENTRY_SIZE + 501))
     add, again = b"\x40\x01a\x7f\xf5\x02" + b"x" * 500, b"\xbe"
     assert len(decoder.decode(add + again)) == 2
@@ -69,7 +69,7 @@ def test_a_list_that_grows_large_is_refused_by_its_size_when_read() -> None:
         decoder.decode(again * 3)
 
 
-def test_the_table_stays_within_its_size() -> None:
+def test_table_size_is_bounded() -> None:
     decoder = HeaderListDecoder(1 << 20)
     for number in range(1000):
         decoder.decode(b"\x40\x01a\x04%04d" % number)

@@ -1,4 +1,4 @@
-"""The health service, asked in memory."""
+"""Health service in memory."""
 
 from typing import Any
 
@@ -26,21 +26,21 @@ def statuses(answer: Answer) -> list[int]:
     return [HealthCheckResponse.FromString(one).status for one in messages(answer.data)]
 
 
-def test_services_that_are_there_are_well() -> None:
+def test_known_services_are_serving() -> None:
     for name in ("", "test.S", "grpc.health.v1.Health"):
         assert statuses(ask("Check", HealthCheckRequest(service=name))) == [HealthCheckResponse.SERVING]
     other = ask("Check", HealthCheckRequest(service="other"))
     assert (other.status, other.message) == (Status.NOT_FOUND, "unknown service")
 
 
-def test_who_watches_is_told_once_and_stays() -> None:
+def test_watch_reports_once_and_stays_open() -> None:
     watched = ask("Watch", HealthCheckRequest(service="test.S"))
     assert statuses(watched) == [HealthCheckResponse.SERVING] and not watched.has_ended
     other = ask("Watch", HealthCheckRequest(service="other"))
     assert statuses(other) == [HealthCheckResponse.SERVICE_UNKNOWN] and not other.has_ended
 
 
-def test_a_list_of_all() -> None:
+def test_list_returns_all_services() -> None:
     [answer] = messages(ask("List", HealthListRequest()).data)
     listed = HealthListResponse.FromString(answer).statuses
     assert set(listed) == {"", "test.S", "grpc.health.v1.Health"}

@@ -1,4 +1,4 @@
-"""HTTP/2 as `h2` and `hyperframe` speak it, and as nobody should: clear errors, bounded memory."""
+"""HTTP/2 as spoken by `h2` and `hyperframe`, and by hostile peers: clear errors, bounded memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MANY = Http2Limits(streams=100, header_list=65536, idle_frames=100_000)
 
 @dataclass
 class Raw:
-    """A frame of any kind."""
+    """Frame of any kind."""
 
     kind: int
     stream: int
@@ -61,7 +61,7 @@ class Sendable(Protocol):
 
 
 class Listener:
-    """Notes what happens on streams."""
+    """Recorder of stream events."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []
@@ -80,7 +80,7 @@ class Listener:
 
 
 def sent(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[Http2, Listener]:
-    """What comes of a preface, settings and these frames."""
+    """Return the state after a preface, settings and these frames."""
     listener = Listener()
     http2 = Http2(limits, listener, lambda: 0.0)
     http2.receive(PREFACE + SettingsFrame(0).serialize() + b"".join(one.serialize() for one in frames))
@@ -88,7 +88,7 @@ def sent(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[Http2,
 
 
 def over(frames: Sequence[Sendable], limits: Http2Limits = MANY) -> tuple[ErrorCode, str]:
-    """With which code and reason these frames end the connection."""
+    """Return the code and reason with which these frames end the connection."""
     http2, _ = sent(frames, limits)
     assert http2.is_over and http2.open_streams == 0 and http2.buffered == 0
     said = http2.take()
@@ -105,7 +105,7 @@ def request(
 
 
 def resets(http2: Http2) -> list[tuple[int, int]]:
-    """The streams that were reset, with the codes."""
+    """Return the reset streams with their codes."""
     said, found, at = http2.take(), [], 0
     while at < len(said):
         size = int.from_bytes(said[at : at + 3], "big")
@@ -148,17 +148,17 @@ def resets(http2: Http2) -> list[tuple[int, int]]:
         (Raw(1, 1, b"abc", 0x24), ErrorCode.FRAME_SIZE_ERROR),
     ],
 )
-def test_what_breaks_the_protocol_ends_the_connection(frame: Sendable, code: ErrorCode) -> None:
+def test_protocol_error_ends_connection(frame: Sendable, code: ErrorCode) -> None:
     assert over([frame])[0] is code
 
 
-def test_a_header_list_is_not_interrupted() -> None:
+def test_interrupted_header_list_is_protocol_error() -> None:
     begun = HeadersFrame(1, Encoder().encode(REQUEST))
     assert over([begun, PingFrame(0, b"12345678")])[0] is ErrorCode.PROTOCOL_ERROR
     assert over([begun, ContinuationFrame(3, b"")])[0] is ErrorCode.PROTOCOL_ERROR
 
 
-def test_header_lists_come_in_pieces_with_padding_and_priority() -> None:
+def test_header_list_in_chunks_with_padding_and_priority() -> None:
     block = Encoder().encode(REQUEST)
     first = HeadersFrame(1, block[:10], flags=["PADDED", "PRIORITY", "END_STREAM"], pad_length=3)
     first.stream_weight = 5
@@ -166,14 +166,14 @@ def test_header_lists_come_in_pieces_with_padding_and_priority() -> None:
     assert listener.events == [("began", 1, REQUEST), ("ended", 1)]
 
 
-def test_padded_data_and_trailers() -> None:
+def test_padded_data_and_trailers_are_read() -> None:
     data = DataFrame(1, b"hello", flags=["PADDED"], pad_length=20)
     trailers = request(1, "END_STREAM", headers=[("x-end", "1")])
     _, listener = sent([request(1), data, trailers])
     assert listener.events[1:] == [("received", 1, b"hello"), ("ended", 1)]
 
 
-def test_mistakes_on_a_stream_end_that_stream_only() -> None:
+def test_stream_error_ends_that_stream_only() -> None:
     http2, listener = sent(
         [
             request(1, "END_STREAM"),
@@ -197,7 +197,7 @@ def test_mistakes_on_a_stream_end_that_stream_only() -> None:
     ]
 
 
-def test_more_streams_than_allowed_are_refused_and_others_go_on() -> None:
+def test_streams_above_limit_are_refused() -> None:
     limits = Http2Limits(streams=2, header_list=65536, idle_frames=100)
     http2, listener = sent(
         [request(1), request(3), request(5), DataFrame(5, b"x"), DataFrame(1, b"x")], limits
@@ -207,7 +207,7 @@ def test_more_streams_than_allowed_are_refused_and_others_go_on() -> None:
     assert http2.open_streams == 2
 
 
-def test_more_data_than_the_window() -> None:
+def test_data_beyond_window_is_flow_control_error() -> None:
     frame = DataFrame(1, bytes(FRAME_SIZE))
     http2, _ = sent([request(1)])
     http2.take()
@@ -223,7 +223,7 @@ def test_more_data_than_the_window() -> None:
 # Attacks
 
 
-def test_rapid_reset() -> None:
+def test_rapid_reset_ends_connection() -> None:
     limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
     frames: list[Sendable] = []
     for number in range(600):
@@ -232,7 +232,7 @@ def test_rapid_reset() -> None:
     assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxIdleFrames" in reason
 
 
-def test_frames_that_carry_nothing_are_counted_for_a_while() -> None:
+def test_idle_frames_are_counted_per_period() -> None:
     now = [0.0]
     http2 = Http2(Http2Limits(100, 65536, 100), Listener(), lambda: now[0])
     http2.receive(PREFACE)
@@ -246,8 +246,8 @@ def test_frames_that_carry_nothing_are_counted_for_a_while() -> None:
     assert http2.is_over
 
 
-def test_a_client_may_ping_as_often_as_it_is_sent_something() -> None:
-    """Clients of Java and C measure by a ping, sent when data came, how much may be under way."""
+def test_pings_after_sent_data_are_not_counted() -> None:
+    """Clients of Java and C send a ping after data to measure the possible amount in flight."""
     http2 = Http2(Http2Limits(100, 65536, 100), Listener(), lambda: 0.0)
     http2.receive(PREFACE)
     for number in range(400):
@@ -273,12 +273,12 @@ def test_a_client_may_ping_as_often_as_it_is_sent_something() -> None:
         GoAwayFrame(0),
     ],
 )
-def test_floods(frame: Sendable) -> None:
+def test_frame_floods_end_connection(frame: Sendable) -> None:
     limits = Http2Limits(streams=100, header_list=65536, idle_frames=500)
     assert over([request(1), *[frame] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
 
 
-def test_continuation_flood() -> None:
+def test_continuation_flood_ends_connection() -> None:
     begun = HeadersFrame(1, Encoder().encode(REQUEST))
     code, reason = over([begun, *[ContinuationFrame(1, bytes(1000))] * 100])
     assert code is ErrorCode.ENHANCE_YOUR_CALM and "grpcMaxMetadataSize" in reason
@@ -286,8 +286,8 @@ def test_continuation_flood() -> None:
     assert over([begun, *[ContinuationFrame(1, b"")] * 600], limits)[0] is ErrorCode.ENHANCE_YOUR_CALM
 
 
-def test_header_bomb() -> None:
-    """One entry of the table, named ten thousand times: small on the wire, large when read."""
+def test_header_bomb_ends_connection() -> None:
+    """One table entry, referenced ten thousand times: small on the wire, large when decoded."""
     encoder = Encoder()
     block = encoder.encode([("x-big", "y" * 3000)]) + encoder.encode([("x-big", "y" * 3000)]) * 10_000
     frame = HeadersFrame(1, block, flags=["END_HEADERS"])
@@ -295,7 +295,7 @@ def test_header_bomb() -> None:
     assert code is ErrorCode.ENHANCE_YOUR_CALM
 
 
-def test_a_window_of_one_byte_at_a_time() -> None:
+def test_window_may_open_by_single_bytes() -> None:
     client = Client(window=0)
     answer = client.call("Echo", "x" * 50)
     client.acknowledges = False
@@ -306,7 +306,7 @@ def test_a_window_of_one_byte_at_a_time() -> None:
     assert answer.names == ["x" * 50] and client.server.http2.held == 0
 
 
-def test_windows_that_shrink_below_nothing() -> None:
+def test_window_may_become_negative() -> None:
     client = Client(window=1000)
     client.acknowledges = False
     answer = client.call("Echo", "x" * 3000)
@@ -322,7 +322,7 @@ def test_windows_that_shrink_below_nothing() -> None:
     assert answer.names == ["x" * 3000]
 
 
-# Chance
+# Random input
 
 STREAMS = st.sampled_from([0, 1, 1, 1, 3, 3, 5, 7, 2])
 
@@ -359,7 +359,7 @@ FRAMES: st.SearchStrategy[Sendable] = st.one_of(
 
 
 def h2_takes(wire: bytes) -> bool:
-    """Whether `h2` finds no fault with it."""
+    """Return True if `h2` accepts it."""
     server = H2Connection(H2Configuration(client_side=False, validate_inbound_headers=False))
     server.local_settings = Settings(client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: 100})
     server.initiate_connection()
@@ -372,7 +372,9 @@ def h2_takes(wire: bytes) -> bool:
 
 @settings(max_examples=300)
 @given(st.lists(FRAMES, max_size=12), st.data())
-def test_what_h2_takes_is_taken_and_nothing_escapes(frames: list[Sendable], data: st.DataObject) -> None:
+def test_frames_accepted_by_h2_are_accepted_without_exception(
+    frames: list[Sendable], data: st.DataObject
+) -> None:
     wire = PREFACE + SettingsFrame(0).serialize() + b"".join(one.serialize() for one in frames)
     listener = Listener()
     http2 = Http2(MANY, listener, lambda: 0.0)
@@ -380,7 +382,7 @@ def test_what_h2_takes_is_taken_and_nothing_escapes(frames: list[Sendable], data
     for begin, end in zip([0, *cuts], [*cuts, len(wire)], strict=True):
         http2.receive(wire[begin:end])
     if h2_takes(wire):
-        # `h2` lets a reset of a stream that nobody opened pass; RFC 9113 (6.4) does not.
+        # `h2` accepts a reset of a stream that was never opened; RFC 9113 (6.4) does not.
         assert not http2.is_over or http2.complaint.endswith("was never opened"), http2.complaint
     if http2.is_over:
         assert http2.complaint and http2.open_streams == 0
@@ -391,7 +393,7 @@ def test_what_h2_takes_is_taken_and_nothing_escapes(frames: list[Sendable], data
 
 @settings(max_examples=300)
 @given(st.lists(st.one_of(st.binary(max_size=60), FRAMES.map(lambda one: one.serialize())), max_size=10))
-def test_garbage_ends_with_a_reason_and_keeps_nothing(pieces: list[bytes]) -> None:
+def test_garbage_ends_with_reason_and_bounded_memory(pieces: list[bytes]) -> None:
     client = Client()
     stream = client.open("Wait")
     client.say(stream, "x", ends=True)
@@ -405,7 +407,7 @@ def test_garbage_ends_with_a_reason_and_keeps_nothing(pieces: list[bytes]) -> No
 
 @settings(max_examples=100)
 @given(st.binary(max_size=80))
-def test_spoiled_messages_get_a_status(noise: bytes) -> None:
+def test_malformed_message_gets_status(noise: bytes) -> None:
     client = Client()
     stream = client.open("Echo")
     client.h2.send_data(stream, framed(noise), end_stream=True)
@@ -423,8 +425,8 @@ def test_spoiled_messages_get_a_status(noise: bytes) -> None:
     ),
     st.integers(0, 300),
 )
-def test_h2_understands_every_answer(calls: list[tuple[str, str, bool]], window: int) -> None:
-    """`h2` raises where a frame is one too many, out of order, or beyond a window."""
+def test_h2_accepts_every_answer(calls: list[tuple[str, str, bool]], window: int) -> None:
+    """`h2` raises for a surplus frame, a wrong order, or data beyond a window."""
     client = Client(window=window)
     opened = []
     for method, name, is_reset in calls:

@@ -1,4 +1,4 @@
-"""A real client of gRPC, on a real connection: TLS and plain, all kinds of calls, health and reflection."""
+"""Real gRPC client on a real connection: TLS and plain, all kinds of calls, health and reflection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = 20
 
 
 class Scene:
-    """A server on a free port of this machine, in a thread."""
+    """Server on a free port of this machine, in a thread."""
 
     def __init__(self) -> None:
         self.loop = Loop()
@@ -72,7 +72,7 @@ def unary(channel: Any, method: str) -> Any:
 
 
 @pytest.mark.parametrize("secure", [False, True])
-def test_calls_large_and_small(scene: Scene, secure: bool) -> None:
+def test_calls_of_all_sizes_are_answered(scene: Scene, secure: bool) -> None:
     with scene.channel(secure=secure) as channel:
         echo = unary(channel, "Echo")
         for size in (0, 1, 16_384, 100_000, 3_000_000):
@@ -84,14 +84,14 @@ def test_calls_large_and_small(scene: Scene, secure: bool) -> None:
         assert remaining is not None and 0 < remaining < PATIENCE + 1, "the client rounds up what it says"
 
 
-def test_many_calls_at_once(scene: Scene) -> None:
+def test_concurrent_calls_are_answered(scene: Scene) -> None:
     with scene.channel() as channel:
         echo = unary(channel, "Echo")
         futures = [echo.future(Resource(name=str(number)), timeout=PATIENCE) for number in range(300)]
         assert [future.result().name for future in futures] == [str(number) for number in range(300)]
 
 
-def test_errors_arrive_with_their_text(scene: Scene) -> None:
+def test_errors_have_status_and_text(scene: Scene) -> None:
     with scene.channel() as channel:
         for method, code, text in (
             ("Fail", grpc.StatusCode.NOT_FOUND, "no x: 100 % \u00e4"),
@@ -102,7 +102,7 @@ def test_errors_arrive_with_their_text(scene: Scene) -> None:
             assert (caught.value.code(), caught.value.details()) == (code, text)
 
 
-def test_compressed_requests(scene: Scene) -> None:
+def test_compressed_requests_are_answered(scene: Scene) -> None:
     with scene.channel() as channel:
         echo = unary(channel, "Echo")
         name = "z" * 50_000
@@ -112,7 +112,7 @@ def test_compressed_requests(scene: Scene) -> None:
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_streams(scene: Scene) -> None:
+def test_streams_are_answered(scene: Scene) -> None:
     with scene.channel() as channel:
         listing = channel.unary_stream("/test.S/List", Resource.SerializeToString, Resource.FromString)
         assert [one.name for one in listing(Resource(name="abc"), timeout=PATIENCE)] == ["a", "b", "c"]
@@ -121,7 +121,7 @@ def test_streams(scene: Scene) -> None:
         assert [one.name for one in talk(said, timeout=PATIENCE)] == ["re 1", "re 2"]
 
 
-def test_who_cancels_is_noticed(scene: Scene) -> None:
+def test_client_cancellation_is_detected(scene: Scene) -> None:
     with scene.channel() as channel:
         waiting = unary(channel, "Wait").future(Resource(name="x"), timeout=PATIENCE)
         ended = threading.Event()
@@ -138,7 +138,7 @@ def test_who_cancels_is_noticed(scene: Scene) -> None:
         assert ended.wait(PATIENCE)
 
 
-def test_health(scene: Scene) -> None:
+def test_health_service_is_answered(scene: Scene) -> None:
     with scene.channel() as channel:
         check = channel.unary_unary(
             "/grpc.health.v1.Health/Check",
@@ -153,7 +153,7 @@ def test_health(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1alpha"])
-def test_reflection(scene: Scene, version: str) -> None:
+def test_reflection_service_is_answered(scene: Scene, version: str) -> None:
     with scene.channel() as channel:
         ask = channel.stream_stream(
             f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
@@ -166,8 +166,8 @@ def test_reflection(scene: Scene, version: str) -> None:
         assert "test.S" in names and f"grpc.reflection.{version}.ServerReflection" in names
 
 
-def test_the_certificate_is_what_the_files_say(scene: Scene) -> None:
-    """A client that trusts another one does not connect."""
+def test_client_with_other_trust_does_not_connect(scene: Scene) -> None:
+    """The server presents the certificate of its files."""
     _, other = self_signed("localhost")
     from cryptography.hazmat.primitives.serialization import Encoding
 

@@ -1,4 +1,4 @@
-"""Classes made of the committed descriptions, and that these are what the .proto files say."""
+"""Classes made of the committed descriptions, and the descriptions against the .proto files."""
 
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -18,7 +18,7 @@ SCRIPT = ROOT / "scripts" / "messages.py"
 
 
 def made() -> dict[Path, bytes]:
-    """What `scripts/messages.py` would write."""
+    """Return the output of `scripts/messages.py`."""
     pytest.importorskip("grpc_tools")
     loader = SourceFileLoader("made_messages", str(SCRIPT))
     module = module_from_spec(spec_from_loader("made_messages", loader))  # type: ignore[arg-type]
@@ -27,16 +27,16 @@ def made() -> dict[Path, bytes]:
     return files
 
 
-def test_what_is_committed_is_what_the_proto_files_say() -> None:
+def test_committed_descriptions_equal_proto_files() -> None:
     for path, content in made().items():
         if path.suffix == ".binpb":
-            # Read again, because the order of fields in the bytes is nobody's promise.
+            # Parsed again, because the order of fields in the bytes is not guaranteed.
             assert FileDescriptorSet.FromString(content) == messages.FILES
         else:
             assert path.read_bytes() == content, f"{path.name}: run scripts/messages.py"
 
 
-def test_types_name_all_there_is() -> None:
+def test_type_stubs_are_complete() -> None:
     stub = (ROOT / "gateway/grpc/v2.pyi").read_text()
     for name, made_class in messages.names_of("apache.rocketmq.v2").items():
         if f"import {name} as" not in stub:
@@ -46,7 +46,7 @@ def test_types_name_all_there_is() -> None:
 
 
 @given(st.text(), st.binary(), st.dictionaries(st.text(), st.text()), st.integers(0, 2**47))
-def test_messages_come_back_as_they_were(topic: str, body: bytes, user: dict[str, str], millis: int) -> None:
+def test_messages_round_trip(topic: str, body: bytes, user: dict[str, str], millis: int) -> None:
     message = v2.Message(topic=v2.Resource(name=topic), body=body, user_properties=user)
     message.system_properties.born_timestamp.FromMilliseconds(millis)
     request = v2.SendMessageRequest(messages=[message])
@@ -55,7 +55,7 @@ def test_messages_come_back_as_they_were(topic: str, body: bytes, user: dict[str
     assert read.messages[0].system_properties.born_timestamp.ToMilliseconds() == millis
 
 
-def test_well_known_messages_are_of_the_same_pool() -> None:
+def test_well_known_messages_share_pool() -> None:
     properties = v2.SystemProperties()
     properties.delivery_timestamp.CopyFrom(v2.Timestamp(seconds=7))
     properties.invisible_duration.CopyFrom(v2.Duration(seconds=8))
@@ -67,8 +67,8 @@ def test_enumerations_are_numbers_with_names() -> None:
     assert health_v1.HealthCheckResponse.SERVING == 1
 
 
-def test_another_copy_of_the_messages_may_be_in_the_process() -> None:
-    """As the official client has one, in the pool that all share."""
+def test_second_copy_of_messages_may_be_loaded() -> None:
+    """The official client has one, in the shared pool."""
     shared = descriptor_pool.Default()
     assert duration_pb2.DESCRIPTOR.pool is timestamp_pb2.DESCRIPTOR.pool is shared, "they are there already"
     for file in messages.FILES.file:

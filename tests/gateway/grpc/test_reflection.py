@@ -1,4 +1,4 @@
-"""Server reflection, asked in memory: what tools are told can be used to call."""
+"""Server reflection in memory: its answers suffice to make calls."""
 
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -36,7 +36,7 @@ def test_services_are_listed(service: str) -> None:
     assert (answer.valid_host, answer.original_request.host) == ("h", "h")
 
 
-def test_a_tool_can_build_all_it_needs() -> None:
+def test_files_of_symbol_are_complete() -> None:
     symbol = "apache.rocketmq.v2.MessagingService"
     [answer] = ask(ServerReflectionRequest(file_containing_symbol=symbol))
     files = [
@@ -58,7 +58,7 @@ def test_a_tool_can_build_all_it_needs() -> None:
     assert by_name.file_descriptor_response == answer.file_descriptor_response
 
 
-def test_what_is_not_there() -> None:
+def test_unknown_symbols_are_not_found() -> None:
     answers = ask(
         ServerReflectionRequest(file_containing_symbol="no.such"),
         ServerReflectionRequest(file_by_filename="no.proto"),

@@ -1,4 +1,4 @@
-"""Spans of messages that come and go by gRPC: the same as by remoting."""
+"""Spans of messages sent and received by gRPC: the same as by remoting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spans_and_exporter() -> tuple[MessageSpans, InMemorySpanExporter]:
 
 
 def watched(service: Service) -> InMemorySpanExporter:
-    """The spans of a service, which has a consumer of T."""
+    """Return the exporter of a service with spans and a consumer of T."""
     spans, exporter = spans_and_exporter()
     service.methods = GrpcSpans(spans).before(service.methods)
     return exporter
@@ -45,7 +45,7 @@ def send(service: Service, *messages: v2.Message) -> v2.Code:
     return code
 
 
-def test_a_send_whose_context_asks_has_a_span() -> None:
+def test_send_with_sampled_context_has_span() -> None:
     service = Service()
     exporter = watched(service)
     assert send(service, of(TRACE)) == v2.Code.OK
@@ -60,7 +60,7 @@ def test_a_send_whose_context_asks_has_a_span() -> None:
     assert shown(exporter) == [("store T", TRACE, [])]
 
 
-def test_others_have_none() -> None:
+def test_send_without_sampled_context_has_no_span() -> None:
     service = Service()
     exporter = watched(service)
     send(service, message())
@@ -69,7 +69,7 @@ def test_others_have_none() -> None:
     assert not exporter.get_finished_spans()
 
 
-def test_a_batch_has_one_span_with_links() -> None:
+def test_batch_has_one_span_with_links() -> None:
     service = Service()
     exporter = watched(service)
     assert send(service, message(), of(TRACE, 1), of(OTHER, 2)) == v2.Code.OK
@@ -78,7 +78,7 @@ def test_a_batch_has_one_span_with_links() -> None:
     assert shown(exporter) == [("store T", TRACE, [OTHER])]
 
 
-def test_refusals_are_failures() -> None:
+def test_refused_send_has_failed_span() -> None:
     service = Service()
     exporter = watched(service)
     assert send(service, of(TRACE, body=b"")) == v2.Code.MESSAGE_BODY_EMPTY
@@ -88,7 +88,7 @@ def test_refusals_are_failures() -> None:
     assert dict(span.attributes or {})["error.type"] == "MESSAGE_BODY_EMPTY"
 
 
-def test_what_a_consumer_is_given_and_acknowledges_has_spans() -> None:
+def test_delivery_and_acknowledgement_have_spans() -> None:
     service = Service()
     service.consumer()
     exporter = watched(service)
@@ -112,7 +112,7 @@ def test_what_a_consumer_is_given_and_acknowledges_has_spans() -> None:
     ("resolution", "ended"),
     [(COMMIT, [("commit X", TRACE, [])]), (ROLLBACK, [("roll back X", TRACE, [])]), (0, [])],
 )
-def test_the_end_of_a_transaction_has_a_span(
+def test_transaction_end_has_span(
     resolution: v2.TransactionResolution, ended: list[tuple[str, str, list[str]]]
 ) -> None:
     service = Service()
@@ -130,7 +130,7 @@ def test_the_end_of_a_transaction_has_a_span(
     assert shown(exporter) == [("store X", TRACE, []), *ended]
 
 
-def test_a_call_that_fails_or_is_left_ends_its_span() -> None:
+def test_failed_or_cancelled_call_ends_its_span() -> None:
     spans, exporter = spans_and_exporter()
     request = v2.SendMessageRequest(messages=[of(TRACE)])
     call: Any = FakeCall("SendMessage")
@@ -154,7 +154,7 @@ def test_a_call_that_fails_or_is_left_ends_its_span() -> None:
     assert kinds == ["CallFailed", "CancelledError", "ValueError"]
 
 
-def test_before_the_start_there_are_none() -> None:
+def test_no_spans_before_start() -> None:
     service = Service()
     service.methods = GrpcSpans(MessageSpans(BrokerOptions())).before(service.methods)
     service.consumer()

@@ -1,4 +1,4 @@
-"""Messages cut out of data, compressed ones within limits, times and texts."""
+"""Messages parsed from data, compressed ones within limits, timeouts and texts."""
 
 import gzip
 from urllib.parse import unquote
@@ -14,7 +14,7 @@ from tests.support.gateway.grpc.client import framed
 
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.booleans()), max_size=6), st.data())
-def test_messages_come_out_however_they_are_cut(
+def test_messages_are_read_in_chunks_of_any_size(
     wanted: list[tuple[bytes, bool]], data: st.DataObject
 ) -> None:
     wire = b"".join(framed(gzip.compress(one), 1) if packed else framed(one) for one, packed in wanted)
@@ -33,13 +33,13 @@ def refusal(cutter: MessageCutter, data: bytes) -> tuple[Status, str]:
     return caught.value.status, caught.value.message
 
 
-def test_long_messages_are_refused_when_their_length_has_come() -> None:
+def test_oversized_message_is_refused_by_its_length() -> None:
     status, text = refusal(MessageCutter(10), framed(b"x" * 11)[:5])
     assert (status, text) == (Status.RESOURCE_EXHAUSTED, "gRPC message exceeds maximum size 10: 11")
     assert MessageCutter(10).feed(framed(b"x" * 10)) == [b"x" * 10]
 
 
-def test_a_bomb_is_not_inflated_beyond_the_limit() -> None:
+def test_gzip_bomb_is_refused_at_limit() -> None:
     bomb = framed(gzip.compress(bytes(50_000_000)), 1)
     status, text = refusal(MessageCutter(100_000, "gzip"), bomb)
     assert (status, text) == (
@@ -58,7 +58,7 @@ def test_a_bomb_is_not_inflated_beyond_the_limit() -> None:
     ],
     ids=["packed in another way", "not packed", "cut short", "an unknown flag"],
 )
-def test_what_cannot_be_opened_is_refused(encoding: str, data: bytes) -> None:
+def test_invalid_compressed_message_is_refused(encoding: str, data: bytes) -> None:
     assert refusal(MessageCutter(1000, encoding), data)[0] is Status.INTERNAL
 
 
@@ -81,17 +81,17 @@ def test_what_cannot_be_opened_is_refused(encoding: str, data: bytes) -> None:
         ("\u0661S", None),
     ],
 )
-def test_times(text: str, seconds: float | None) -> None:
+def test_timeouts_are_parsed(text: str, seconds: float | None) -> None:
     read = read_timeout(text)
     assert read == (None if seconds is None else pytest.approx(seconds))
 
 
 @given(st.text())
-def test_texts_of_statuses_come_back_as_they_were(text: str) -> None:
+def test_status_texts_round_trip(text: str) -> None:
     encoded = percent_encoded(text)
     assert all(0x20 <= one <= 0x7E for one in encoded)
     assert unquote(encoded.decode()) == text.encode(errors="replace").decode()
 
 
-def test_a_message_is_prefixed_by_its_length() -> None:
+def test_message_has_length_prefix() -> None:
     assert prefixed(Resource(name="ab")) == b"\0\0\0\0\x04\x12\x02ab"

@@ -25,7 +25,7 @@ def write(disk: CrashDisk, text: bytes) -> None:
     file.close()
 
 
-def test_a_new_configuration_is_empty_and_writes_no_file() -> None:
+def test_new_configuration_is_empty_and_writes_no_file() -> None:
     disk = CrashDisk()
     kv = open_kv(disk)
     assert kv.get("ns", "k") is None
@@ -33,7 +33,7 @@ def test_a_new_configuration_is_empty_and_writes_no_file() -> None:
     assert not disk.exists(PATH)
 
 
-def test_every_change_is_in_the_file_at_once_and_survives_a_power_cut() -> None:
+def test_every_change_is_durable() -> None:
     disk = CrashDisk()
     kv = open_kv(disk)
     kv.put("ns", "k", "v")
@@ -44,19 +44,19 @@ def test_every_change_is_in_the_file_at_once_and_survives_a_power_cut() -> None:
     assert (after.values("ns"), after.values("other")) == ({"l": "w"}, {"k": "x"})
 
 
-def test_the_file_has_the_standards_form() -> None:
+def test_file_has_format_of_rocketmq() -> None:
     disk = CrashDisk()
     open_kv(disk).put("ORDER_TOPIC_CONFIG", "T1", "b1:4;b2:4")
     assert load_table(disk, PATH) == {"configTable": {"ORDER_TOPIC_CONFIG": {"T1": "b1:4;b2:4"}}}
 
 
-def test_a_file_of_the_standard_is_read() -> None:
+def test_file_of_rocketmq_is_read() -> None:
     disk = CrashDisk()
     write(disk, b'{"configTable":{"ns":{"k":"v"}}}')
     assert open_kv(disk).get("ns", "k") == "v"
 
 
-def test_a_file_that_is_no_table_is_kept_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_corrupt_file_is_set_aside_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     disk = CrashDisk()
     write(disk, b"[]")
     assert open_kv(disk).values("ns") is None
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_table_is_kept_and_said(caplog: pytest.LogCaptureFixtu
     assert "kvConfig.json.broken. Values must be put again" in caplog.text
 
 
-def test_who_changes_nothing_is_answered_at_once() -> None:
+def test_no_op_is_durable_at_once() -> None:
     kv, outcomes = open_kv(CrashDisk()), list[OSError | None]()
     kv.delete("ns", "never put")
     kv.when_durable(outcomes.append)
@@ -72,14 +72,14 @@ def test_who_changes_nothing_is_answered_at_once() -> None:
 
 
 @pytest.mark.parametrize("text", [b'{"configTable":[]}', b'{"configTable":{"ns":7}}'])
-def test_a_file_of_another_form_is_an_error_that_names_it(text: bytes) -> None:
+def test_file_of_other_format_is_refused_with_its_name(text: bytes) -> None:
     disk = CrashDisk()
     write(disk, text)
     with pytest.raises(ConfigError, match="kvConfig"):
         open_kv(disk)
 
 
-def test_a_change_that_cannot_be_written_does_not_happen() -> None:
+def test_failed_write_changes_nothing() -> None:
     disk = CrashDisk()
     kv = open_kv(disk)
     kv.put("ns", "k", "v")
@@ -90,20 +90,20 @@ def test_a_change_that_cannot_be_written_does_not_happen() -> None:
     assert kv.get("ns", "k") == "v"
 
 
-def test_deleting_what_is_not_there_writes_nothing() -> None:
+def test_delete_of_missing_value_writes_nothing() -> None:
     disk = CrashDisk()
     open_kv(disk).delete("ns", "k")
     assert not disk.exists(PATH)
 
 
-def test_a_namespace_stays_when_its_last_value_goes() -> None:
+def test_empty_namespace_is_kept() -> None:
     kv = open_kv(CrashDisk())
     kv.put("ns", "k", "v")
     kv.delete("ns", "k")
     assert kv.values("ns") == {}
 
 
-def test_entries_are_limited_and_known_ones_can_still_be_changed() -> None:
+def test_entries_are_limited_but_can_be_updated() -> None:
     kv = open_kv(CrashDisk(), max_kv_entries=2)
     kv.put("ns", "k", "v")
     kv.put("ns", "l", "v")
@@ -113,7 +113,7 @@ def test_entries_are_limited_and_known_ones_can_still_be_changed() -> None:
 
 
 def test_empty_namespaces_count_too() -> None:
-    """Else putting and deleting under ever new namespaces would fill the memory."""
+    """Otherwise put and delete with ever new namespaces would fill the memory."""
     kv = open_kv(CrashDisk(), max_kv_entries=2)
     for namespace in ("a", "b"):
         kv.put(namespace, "k", "v")
@@ -122,14 +122,14 @@ def test_empty_namespaces_count_too() -> None:
         kv.put("c", "k", "v")
 
 
-def test_the_length_of_an_entry_is_limited() -> None:
+def test_length_of_entry_is_limited() -> None:
     kv = open_kv(CrashDisk(), max_kv_entry_length=4)
     kv.put("ns", "k", "v")
     with pytest.raises(KvFull, match="4 characters"):
         kv.put("ns", "k", "vv")
 
 
-def test_the_length_of_all_entries_is_limited() -> None:
+def test_length_of_all_entries_is_limited() -> None:
     kv = open_kv(CrashDisk(), max_kv_size=20)
     kv.put("ns", "k", "x" * 10)
     with pytest.raises(KvFull, match="20 characters"):
@@ -138,7 +138,7 @@ def test_the_length_of_all_entries_is_limited() -> None:
     kv.put("ns", "l", "x" * 10)
 
 
-def test_everything_is_logged_on_demand(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_all_logs_every_value(caplog: pytest.LogCaptureFixture) -> None:
     kv = open_kv(CrashDisk())
     kv.put("ns", "k", "v")
     caplog.clear()

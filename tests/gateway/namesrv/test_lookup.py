@@ -1,4 +1,4 @@
-"""What is read from the tables: routes with acting masters, filter servers and zones; the kept answers."""
+"""Queries of the tables: routes with acting masters, filter servers and zones; cached answers."""
 
 import pytest
 
@@ -26,17 +26,17 @@ def addresses(tables: RouteTables, name: str = "T1") -> dict[int, str]:
 
 
 def acting_group(tables: RouteTables, *topics: str) -> None:
-    """Two slaves that lost their master."""
+    """Register two slaves without a master."""
     for number, address in ((0, MASTER), (1, SLAVE), (2, OTHER)):
         tables.register(says(*topics, broker_id=number, address=address, enable_acting_master=True), NOW)
     tables.leave([Leaving(key(), "b1", 0)])
 
 
-def test_a_topic_nobody_has_has_no_route(tables: RouteTables) -> None:
+def test_unknown_topic_has_no_route(tables: RouteTables) -> None:
     assert lookup.find_route(tables, "T1") is None
 
 
-def test_a_route_shows_all_brokers_of_a_topic(tables: RouteTables) -> None:
+def test_route_shows_all_brokers_of_topic(tables: RouteTables) -> None:
     tables.register(says("T1", "T2"), NOW)
     tables.register(says("T1", "T3", name="b2", address=OTHER), NOW)
     route = lookup.find_route(tables, "T1")
@@ -53,13 +53,13 @@ def test_filter_servers_are_shown_by_address(tables: RouteTables) -> None:
     assert route.filter_server_table == {MASTER: ["f1", "f2"]}
 
 
-def test_without_master_the_smallest_id_is_shown_as_one(tables: RouteTables) -> None:
+def test_smallest_id_acts_as_master_without_one(tables: RouteTables) -> None:
     acting_group(tables)
     assert addresses(tables) == {0: SLAVE, 2: OTHER}
     assert tables.brokers["b1"].broker_addrs == {1: SLAVE, 2: OTHER}
 
 
-def test_no_acting_master_while_there_is_a_master(tables: RouteTables) -> None:
+def test_no_acting_master_with_live_master(tables: RouteTables) -> None:
     for number, address in ((0, MASTER), (1, SLAVE)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
     assert addresses(tables) == {0: MASTER, 1: SLAVE}
@@ -71,26 +71,26 @@ def test_no_acting_master_unless_configured(tables: RouteTables, options: Namesr
     assert addresses(tables) == {1: SLAVE, 2: OTHER}
 
 
-def test_no_acting_master_in_a_group_that_wants_none(tables: RouteTables) -> None:
+def test_no_acting_master_in_group_without_support(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=False), NOW)
     tables.change_perms("b1", lambda _: 4)
     assert addresses(tables) == {1: SLAVE}
 
 
-def test_no_acting_master_while_the_queues_can_be_written(tables: RouteTables) -> None:
+def test_no_acting_master_while_queues_can_be_written(tables: RouteTables) -> None:
     acting_group(tables)
     tables.change_perms("b1", lambda _: 6)
     assert addresses(tables) == {1: SLAVE, 2: OTHER}
 
 
-def test_the_member_topic_shows_the_group_as_it_is(tables: RouteTables) -> None:
+def test_member_topic_shows_group_as_it_is(tables: RouteTables) -> None:
     name = "rmq_sys_SYNC_BROKER_MEMBER_b1"
     acting_group(tables, name, "T2")
     assert addresses(tables, name) == {1: SLAVE, 2: OTHER}
     assert addresses(tables, "T2") == {0: SLAVE, 2: OTHER}
 
 
-def test_the_encoded_route_is_kept_and_made_anew_after_a_change(tables: RouteTables) -> None:
+def test_encoded_route_is_cached_until_change(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     first = lookup.encoded_route(tables, "T1", quoted=True)
     assert first is lookup.encoded_route(tables, "T1", quoted=True)
@@ -101,12 +101,12 @@ def test_the_encoded_route_is_kept_and_made_anew_after_a_change(tables: RouteTab
     assert SLAVE.encode() in second
 
 
-def test_no_encoded_route_is_kept_for_an_unknown_topic(tables: RouteTables) -> None:
+def test_route_of_unknown_topic_is_not_cached(tables: RouteTables) -> None:
     assert lookup.encoded_route(tables, "T1", quoted=True) is None
     assert tables.encoded == {}
 
 
-def test_a_zone_keeps_its_own_brokers_and_groups_without_master(tables: RouteTables) -> None:
+def test_zone_keeps_its_own_brokers_and_groups_without_master(tables: RouteTables) -> None:
     tables.register(says(zone_name="East", filter_servers=["f1"]), NOW)
     tables.register(says(name="b2", address=OTHER, zone_name="west", filter_servers=["f2"]), NOW)
     tables.register(
@@ -121,21 +121,21 @@ def test_a_zone_keeps_its_own_brokers_and_groups_without_master(tables: RouteTab
     assert len(route.broker_datas) == 3
 
 
-def test_a_broker_without_zone_is_in_none(tables: RouteTables) -> None:
+def test_broker_without_zone_matches_no_zone(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     route = lookup.find_route(tables, "T1")
     assert route is not None
     assert lookup.keep_zone(route, "east").broker_datas == []
 
 
-def test_the_members_of_a_group_are_a_copy(tables: RouteTables) -> None:
+def test_member_addresses_returns_copy(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     lookup.member_addresses(tables, "b1").clear()
     assert lookup.member_addresses(tables, "b1") == {0: MASTER}
     assert lookup.member_addresses(tables, "b9") == {}
 
 
-def test_the_flags_of_units() -> None:
+def test_unit_flags() -> None:
     flags = range(4)
     assert [flag for flag in flags if lookup.is_unit(flag)] == [1, 3]
     assert [flag for flag in flags if lookup.has_unit_sub(flag)] == [2, 3]

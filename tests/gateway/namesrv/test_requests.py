@@ -1,4 +1,4 @@
-"""The conversations: every request the name server answers, as bytes in and bytes out."""
+"""Every request of the name server, as bytes in and bytes out."""
 
 import json
 import struct
@@ -42,7 +42,7 @@ def topic_config(name: str, perm: int = 6, queues: int = 8, flag: int = 0) -> di
 def register_body(
     *topics: str | dict[str, Any], counter: int = 1, state: int = 0, mappings: object = None
 ) -> bytes:
-    """The body of a registration as a 5.x broker writes it."""
+    """Return the body of a registration as written by a 5.x broker."""
     configs = [topic_config(one) if isinstance(one, str) else one for one in topics or ("T1", "T2")]
     wrapper = {
         "dataVersion": data_version(counter, state),
@@ -59,7 +59,7 @@ def block(data: bytes) -> bytes:
 
 
 def compressed_body(*topics: str, mappings: tuple[dict[str, Any], ...] = ()) -> bytes:
-    """The same as a 5.x broker compresses it."""
+    """Return the body of a registration as compressed by a 5.x broker."""
     parts = [block(json.dumps(data_version()).encode()), struct.pack(">i", len(topics))]
     parts += [block(f"{topic} 4 4 6 SINGLE_TAG {{}}".encode()) for topic in topics]
     parts += [block(b"[]"), struct.pack(">i", len(mappings))]
@@ -84,7 +84,7 @@ def refusal(answer: RemotingCommand) -> tuple[int, str | None]:
 # 105
 
 
-def test_route_of_a_registered_topic_letter_for_letter(client: Client) -> None:
+def test_route_has_exact_bytes(client: Client) -> None:
     client.register(register_body())
     answer = client.route("T1")
     assert refusal(answer) == (0, None)
@@ -116,7 +116,7 @@ def test_integer_keys_are_bare_for_old_and_go_clients(
         assert b" " not in body
 
 
-def test_an_unknown_topic_has_no_route(client: Client) -> None:
+def test_unknown_topic_has_no_route(client: Client) -> None:
     answer = client.route("nowhere")
     assert refusal(answer) == (
         ResponseCode.TOPIC_NOT_EXIST,
@@ -124,15 +124,15 @@ def test_an_unknown_topic_has_no_route(client: Client) -> None:
     )
 
 
-def test_asking_for_a_million_unknown_topics_leaves_nothing_behind(world: World, client: Client) -> None:
-    """In a small number, which would show as well."""
+def test_unknown_topics_leave_no_state(world: World, client: Client) -> None:
+    """With a small number, which would show a leak as well."""
     for number in range(300):
         client.route(f"nowhere{number}")
     tables = world.namesrv.tables
     assert not tables.encoded and not tables.topic_queues and not tables.mappings
 
 
-def test_no_routes_until_the_service_has_waited(world: World, client: Client) -> None:
+def test_no_routes_until_service_has_waited(world: World, client: Client) -> None:
     world.options.need_wait_for_service = True
     client.register(register_body())
     world.net.settle(44)
@@ -141,7 +141,7 @@ def test_no_routes_until_the_service_has_waited(world: World, client: Client) ->
     assert client.route("T1").code == 0
 
 
-def test_a_route_has_the_order_of_an_ordered_topic_only_when_configured(world: World, client: Client) -> None:
+def test_route_has_order_of_ordered_topic_only_when_configured(world: World, client: Client) -> None:
     client.register(register_body())
     put_kv(client, "ORDER_TOPIC_CONFIG", "T1", "b1:8")
     assert "orderTopicConf" not in json_of(client.route("T1"))
@@ -150,7 +150,7 @@ def test_a_route_has_the_order_of_an_ordered_topic_only_when_configured(world: W
     assert "orderTopicConf" not in json_of(client.route("T2"))
 
 
-def test_a_route_follows_every_change(client: Client) -> None:
+def test_route_follows_every_change(client: Client) -> None:
     client.register(register_body())
     assert json_of(client.route("T1"))["queueDatas"][0]["writeQueueNums"] == 8
     client.register(register_body(topic_config("T1", queues=3), "T2", counter=2))
@@ -159,7 +159,7 @@ def test_a_route_follows_every_change(client: Client) -> None:
     assert json_of(client.route("T1"))["brokerDatas"][0]["brokerAddrs"] == {"0": MASTER, "1": SLAVE}
 
 
-def test_a_client_of_a_zone_sees_brokers_of_its_zone(client: Client) -> None:
+def test_client_gets_brokers_of_its_zone(client: Client) -> None:
     client.register(register_body(), ext={"__ZONE_NAME": "east"})
     client.register(register_body(), broker_name="b2", broker_addr=OTHER, ext={"__ZONE_NAME": "west"})
 
@@ -179,7 +179,7 @@ def test_a_client_of_a_zone_sees_brokers_of_its_zone(client: Client) -> None:
 # 103
 
 
-def test_registration_is_answered_with_the_order_configuration(world: World, client: Client) -> None:
+def test_registration_is_answered_with_order_configuration(world: World, client: Client) -> None:
     assert client.register(register_body()).body == b""
     put_kv(client, "ORDER_TOPIC_CONFIG", "T1", "b1:8")
     assert json_of(client.register(register_body())) == {"table": {"T1": "b1:8"}}
@@ -187,24 +187,24 @@ def test_registration_is_answered_with_the_order_configuration(world: World, cli
     assert client.register(register_body()).body == b""
 
 
-def test_a_slave_learns_where_its_master_is(client: Client) -> None:
+def test_slave_gets_address_of_master(client: Client) -> None:
     assert client.register(register_body()).ext_fields == {}
     answer = client.register(register_body(), broker_id=1, broker_addr=SLAVE, ha_server_addr="x:1")
     assert answer.ext_fields == {"haServerAddr": HA, "masterAddr": MASTER}
 
 
-def test_a_damaged_registration_is_refused(world: World, client: Client) -> None:
+def test_damaged_registration_is_refused(world: World, client: Client) -> None:
     answer = client.register(register_body(), body_crc32=12345)
     assert refusal(answer) == (ResponseCode.SYSTEM_ERROR, "crc32 not match")
     assert not world.namesrv.tables.live
 
 
-def test_the_checksum_is_not_looked_at_when_it_is_0_or_missing(world: World, client: Client) -> None:
+def test_checksum_is_not_verified_when_0_or_missing(world: World, client: Client) -> None:
     assert client.register(register_body(), body_crc32=0).code == 0
     assert client.register(register_body(), body_crc32=None).code == 0
 
 
-def test_the_same_registration_again_is_not_even_read(
+def test_repeated_registration_is_not_decoded(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for compressed, body in ((False, register_body()), (True, compressed_body("T1", "T2"))):
@@ -217,7 +217,7 @@ def test_the_same_registration_again_is_not_even_read(
         assert world.namesrv.tables.live[key()].last_update == world.namesrv.now()
 
 
-def test_a_registration_that_differs_at_all_is_read(world: World, client: Client) -> None:
+def test_changed_registration_is_decoded(world: World, client: Client) -> None:
     client.register(register_body())
     client.register(register_body("T1", "T2", "T3", counter=2))
     client.register(register_body("T1", "T2", "T3", counter=2), ha_server_addr="x:1")
@@ -228,27 +228,25 @@ def test_a_registration_that_differs_at_all_is_read(world: World, client: Client
     assert "T3" in world.namesrv.tables.topic_queues, "a topic that is missing comes back"
 
 
-def test_a_single_topic_of_an_unknown_broker_is_refused(client: Client) -> None:
+def test_single_topic_of_unknown_broker_is_refused(client: Client) -> None:
     answer = client.register(register_body("T1"))
     assert refusal(answer) == (ResponseCode.SYSTEM_ERROR, "register broker failed")
 
 
-def test_a_registration_without_body_brings_no_topics(world: World, client: Client) -> None:
+def test_registration_without_body_brings_no_topics(world: World, client: Client) -> None:
     assert client.register(b"").code == 0
     assert set(world.namesrv.tables.brokers) == {"b1"}
     assert not world.namesrv.tables.topic_queues
 
 
 @pytest.mark.parametrize("says_so", [True, False])
-def test_a_compressed_registration_is_read_even_when_its_header_does_not_say_so(
-    client: Client, says_so: bool
-) -> None:
-    """Brokers that compress forget to say so in the header."""
+def test_compressed_registration_is_detected_without_header(client: Client, says_so: bool) -> None:
+    """Brokers that compress leave the header field false."""
     assert client.register(compressed_body("T1", "T2"), compressed=says_so).code == 0
     assert json_of(client.route("T2"))["queueDatas"][0]["writeQueueNums"] == 4
 
 
-def test_mappings_of_static_topics_are_part_of_the_route(client: Client) -> None:
+def test_mappings_of_static_topics_are_part_of_route(client: Client) -> None:
     info = {
         "bname": "b1",
         "currIdMap": {0: 0},
@@ -286,7 +284,7 @@ def test_mappings_of_static_topics_are_part_of_the_route(client: Client) -> None
         zlib.compress(struct.pack(">i", -5)),
     ],
 )
-def test_a_hostile_registration_loses_only_itself(world: World, client: Client, body: bytes) -> None:
+def test_hostile_registration_affects_only_itself(world: World, client: Client, body: bytes) -> None:
     client.register(register_body(), broker_name="good", broker_addr=OTHER)
     answer = client.register(body)
     if answer.code == 0:  # read as nothing: then nothing came of it
@@ -297,7 +295,7 @@ def test_a_hostile_registration_loses_only_itself(world: World, client: Client, 
     assert json_of(client.route("T1"))["brokerDatas"][0]["brokerName"] == "good"
 
 
-def test_a_registration_that_inflates_without_end_is_refused(world: World, client: Client) -> None:
+def test_zlib_bomb_is_refused(world: World, client: Client) -> None:
     world.options.max_registration_size = 100_000
     bomb = zlib.compress(b"\0" * 50_000_000, 9)
     assert len(bomb) < 60_000
@@ -305,13 +303,13 @@ def test_a_registration_that_inflates_without_end_is_refused(world: World, clien
     assert not world.namesrv.tables.live
 
 
-def test_names_without_end_are_refused(world: World, client: Client) -> None:
+def test_oversized_names_are_refused(world: World, client: Client) -> None:
     answer = client.register(register_body(), broker_name="b" * 10_000)
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert not world.namesrv.tables.brokers
 
 
-def test_a_registration_that_exceeds_a_limit_is_refused_with_the_limit(world: World, client: Client) -> None:
+def test_registration_that_exceeds_limit_is_refused_with_limit(world: World, client: Client) -> None:
     world.options.max_topics = 1
     assert refusal(client.register(register_body())) == (
         ResponseCode.SYSTEM_ERROR,
@@ -319,7 +317,7 @@ def test_a_registration_that_exceeds_a_limit_is_refused_with_the_limit(world: Wo
     )
 
 
-def test_a_missing_field_is_named(client: Client) -> None:
+def test_missing_field_is_named(client: Client) -> None:
     answer = client.ask(RequestCode.REGISTER_BROKER, ext={"brokerName": "b1"})
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "brokerAddr" in str(answer.remark)
@@ -361,7 +359,7 @@ def unregister(client: Client, **fields: Any) -> RemotingCommand:
     )
 
 
-def test_an_unregistered_broker_is_gone_from_routes(client: Client) -> None:
+def test_unregistered_broker_is_gone_from_routes(client: Client) -> None:
     client.register(register_body())
     assert refusal(unregister(client)) == (0, None)
     assert client.route("T1").code == ResponseCode.TOPIC_NOT_EXIST
@@ -378,7 +376,7 @@ def query_version(client: Client, body: bytes, oneway: bool = False) -> list[Rem
     return client.tell(RequestCode.QUERY_DATA_VERSION, header, body, oneway=oneway)
 
 
-def test_a_data_version_is_compared_with_the_registered_one(client: Client) -> None:
+def test_data_version_is_compared_with_registered_one(client: Client) -> None:
     ours = json.dumps(data_version(3)).encode()
     (unknown,) = query_version(client, ours)
     assert (unknown.ext_fields, unknown.body) == ({"changed": "true"}, b"")
@@ -392,7 +390,7 @@ def test_a_data_version_is_compared_with_the_registered_one(client: Client) -> N
     assert none.ext_fields == {"changed": "true"}
 
 
-def test_a_data_version_asked_oneway_is_a_sign_of_life_and_no_more(world: World, client: Client) -> None:
+def test_oneway_data_version_query_counts_as_heartbeat(world: World, client: Client) -> None:
     client.register(register_body(), heartbeat_timeout_millis=10_000)
     for _ in range(4):
         world.net.settle(5)
@@ -400,7 +398,7 @@ def test_a_data_version_asked_oneway_is_a_sign_of_life_and_no_more(world: World,
     assert client.route("T1").code == 0
 
 
-def test_a_broken_data_version_is_refused(client: Client) -> None:
+def test_broken_data_version_is_refused(client: Client) -> None:
     (answer,) = query_version(client, b'{"counter":"x"}')
     assert answer.code == ResponseCode.SYSTEM_ERROR
 
@@ -410,7 +408,7 @@ def heartbeat(client: Client, address: str = MASTER) -> RemotingCommand:
     return client.ask(RequestCode.BROKER_HEARTBEAT, header)
 
 
-def test_a_heartbeat_keeps_a_broker_alive(world: World, client: Client) -> None:
+def test_heartbeat_keeps_broker_alive(world: World, client: Client) -> None:
     client.register(register_body(), heartbeat_timeout_millis=10_000)
     for _ in range(4):
         world.net.settle(5)
@@ -418,7 +416,7 @@ def test_a_heartbeat_keeps_a_broker_alive(world: World, client: Client) -> None:
     assert client.route("T1").code == 0
 
 
-def test_a_heartbeat_of_an_unknown_broker_is_answered_alike(world: World, client: Client) -> None:
+def test_heartbeat_of_unknown_broker_is_answered(world: World, client: Client) -> None:
     assert refusal(heartbeat(client, OTHER)) == (0, None)
     assert not world.namesrv.tables.live
 
@@ -428,7 +426,7 @@ def members(client: Client, name: str) -> RemotingCommand:
     return client.ask(RequestCode.GET_BROKER_MEMBER_GROUP, header)
 
 
-def test_the_members_of_a_group(client: Client) -> None:
+def test_members_of_group_are_returned(client: Client) -> None:
     client.register(register_body())
     client.register(register_body(), broker_id=1, broker_addr=SLAVE)
     assert members(client, "b1").body == (
@@ -449,20 +447,20 @@ def register_topic(client: Client, topic: str, *brokers: str) -> RemotingCommand
     )
 
 
-def test_a_single_topic_is_registered(client: Client) -> None:
+def test_single_topic_is_registered(client: Client) -> None:
     client.register(register_body())
     assert refusal(register_topic(client, "T9", "b1")) == (0, None)
     assert json_of(client.route("T9"))["queueDatas"][0]["writeQueueNums"] == 2
 
 
-def test_a_single_topic_of_an_unknown_broker_is_passed_over(client: Client) -> None:
+def test_single_topic_of_unknown_broker_is_ignored(client: Client) -> None:
     client.register(register_body())
     assert refusal(register_topic(client, "T9", "b9")) == (0, None)
     assert client.route("T9").code == ResponseCode.TOPIC_NOT_EXIST
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b'""', b"{}", b'{"queueDatas":null}', b'{"queueDatas":[]}'])
-def test_a_single_topic_without_queues_is_passed_over(client: Client, body: bytes) -> None:
+def test_single_topic_without_queues_is_ignored(client: Client, body: bytes) -> None:
     header = headers.RegisterTopicRequestHeader(topic="T9")
     assert client.ask(RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body).code == 0
     assert client.route("T9").code == ResponseCode.TOPIC_NOT_EXIST
@@ -471,7 +469,7 @@ def test_a_single_topic_without_queues_is_passed_over(client: Client, body: byte
 # 106, 205, 327, 216, topic lists
 
 
-def test_the_cluster_letter_for_letter(client: Client) -> None:
+def test_cluster_info_has_exact_bytes(client: Client) -> None:
     client.register(register_body())
     assert client.ask(RequestCode.GET_BROKER_CLUSTER_INFO).body == (
         b'{"brokerAddrTable":{"b1":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":"b1","cluster":"c1",'
@@ -497,12 +495,12 @@ def test_write_permission_is_wiped_and_added(client: Client) -> None:
     assert perms() == [6, 6]
 
 
-def test_write_permission_of_an_unknown_broker_counts_no_topics(client: Client) -> None:
+def test_write_permission_of_unknown_broker_counts_no_topics(client: Client) -> None:
     header = headers.WipeWritePermOfBrokerRequestHeader(broker_name="b9")
     assert client.ask(RequestCode.WIPE_WRITE_PERM_OF_BROKER, header).ext_fields == {"wipeTopicCount": "0"}
 
 
-def test_a_topic_is_deleted_in_one_cluster_or_in_all(client: Client) -> None:
+def test_topic_is_deleted_in_one_cluster_or_in_all(client: Client) -> None:
     client.register(register_body())
     client.register(register_body(), broker_name="b2", broker_addr=OTHER, cluster_name="c2")
 
@@ -529,20 +527,22 @@ LISTS: list[tuple[RequestCode, Header | None, list[str]]] = [
 
 
 @pytest.mark.parametrize(("code", "header", "topics"), LISTS)
-def test_topic_lists(client: Client, code: RequestCode, header: Header | None, topics: list[str]) -> None:
+def test_topics_are_listed_by_code(
+    client: Client, code: RequestCode, header: Header | None, topics: list[str]
+) -> None:
     client.register(register_body())
     units = [topic_config(f"U{flag}", flag=flag) for flag in (1, 2, 3)]
     client.register(register_body(*units), broker_name="b2", broker_addr=OTHER, cluster_name="c2")
     assert sorted(json_of(client.ask(code, header))["topicList"]) == topics
 
 
-def test_system_topics_come_with_the_address_of_a_broker(client: Client) -> None:
+def test_system_topics_come_with_address_of_broker(client: Client) -> None:
     client.register(register_body())
     assert json_of(client.ask(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS))["brokerAddr"] == MASTER
 
 
 @pytest.mark.parametrize(("code", "header", "topics"), LISTS)
-def test_topic_lists_can_be_disabled_but_for_the_system_topics(
+def test_topic_lists_can_be_disabled_but_for_system_topics(
     world: World, client: Client, code: RequestCode, header: Header | None, topics: list[str]
 ) -> None:
     world.options.enable_topic_list = False
@@ -573,7 +573,7 @@ def list_kv(client: Client, namespace: str) -> RemotingCommand:
     return client.ask(RequestCode.GET_KVLIST_BY_NAMESPACE, header)
 
 
-def test_a_kv_value_is_put_read_listed_and_deleted(client: Client) -> None:
+def test_kv_value_is_put_read_listed_and_deleted(client: Client) -> None:
     assert refusal(put_kv(client, "ns", "k", "v")) == (0, None)
     assert get_kv(client, "ns", "k").ext_fields == {"value": "v"}
     assert list_kv(client, "ns").body == b'{"table":{"k":"v"}}'
@@ -586,23 +586,23 @@ def test_a_kv_value_is_put_read_listed_and_deleted(client: Client) -> None:
     assert json_of(list_kv(client, "ns")) == {"table": {}}
 
 
-def test_an_unknown_namespace_is_not_found(client: Client) -> None:
+def test_unknown_namespace_is_not_found(client: Client) -> None:
     assert refusal(list_kv(client, "ns")) == (ResponseCode.QUERY_NOT_FOUND, "No config item, Namespace: ns")
 
 
-def test_the_kv_configuration_outlives_the_name_server() -> None:
+def test_kv_configuration_survives_restart() -> None:
     disk = CrashDisk()
     put_kv(World(disk=disk).connect(), "ns", "k", "v")
     assert get_kv(World(disk=disk.crash()).connect(), "ns", "k").ext_fields == {"value": "v"}
 
 
-def test_a_kv_value_that_cannot_be_written_is_not_taken(world: World, client: Client) -> None:
+def test_failed_kv_write_is_refused(world: World, client: Client) -> None:
     world.disk.fail_next("write", "kvConfig.json")
     assert put_kv(client, "ns", "k", "v").code == ResponseCode.SYSTEM_ERROR
     assert get_kv(client, "ns", "k").code == ResponseCode.QUERY_NOT_FOUND
 
 
-def test_the_kv_configuration_is_limited(world: World, client: Client) -> None:
+def test_kv_configuration_is_limited(world: World, client: Client) -> None:
     world.options.max_kv_entries = 1
     world.options.max_kv_entry_length = 10
     assert put_kv(client, "ns", "k", "v" * 8).code == ResponseCode.SYSTEM_ERROR
@@ -623,7 +623,7 @@ def settings(client: Client) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
-def test_settings_are_updated_shown_and_written_down(world: World, client: Client) -> None:
+def test_settings_are_updated_returned_and_stored(world: World, client: Client) -> None:
     assert refusal(update(client, "orderMessageEnable=true\nunknownThing=1\n")) == (0, None)
     assert world.options.order_message_enable
     assert settings(client)["orderMessageEnable"] == "true"
@@ -631,7 +631,7 @@ def test_settings_are_updated_shown_and_written_down(world: World, client: Clien
     assert b"orderMessageEnable=true\n" in world.disk.crash().read_bytes("/ns/namesrv.properties")
 
 
-def test_an_updated_setting_shows_in_routes_at_once(world: World, client: Client) -> None:
+def test_updated_setting_applies_to_routes_at_once(world: World, client: Client) -> None:
     client.register(register_body(), broker_id=1, broker_addr=SLAVE, enable_acting_master=True)
     assert json_of(client.route("T1"))["brokerDatas"][0]["brokerAddrs"] == {"1": SLAVE}
     update(client, "supportActingMaster=true")
@@ -645,25 +645,25 @@ def test_some_settings_cannot_be_updated(world: World, client: Client, name: str
     assert not world.options.order_message_enable
 
 
-def test_the_black_list_is_a_setting_itself(world: World, client: Client) -> None:
+def test_black_list_is_configurable(world: World, client: Client) -> None:
     world.options.config_black_list = "a;orderMessageEnable"
     assert update(client, "orderMessageEnable=true").code == ResponseCode.NO_PERMISSION
 
 
 @pytest.mark.parametrize("body", [b"a=\\u12x4", b"\xff\xfe"])
-def test_what_is_no_properties_text_is_refused(client: Client, body: bytes) -> None:
+def test_malformed_properties_are_refused(client: Client, body: bytes) -> None:
     answer = client.ask(RequestCode.UPDATE_NAMESRV_CONFIG, None, body)
     assert refusal(answer) == (ResponseCode.SYSTEM_ERROR, "string2Properties error")
 
 
-def test_a_bad_value_is_refused_with_the_reason_and_changes_nothing(world: World, client: Client) -> None:
+def test_bad_value_is_refused_with_reason_and_changes_nothing(world: World, client: Client) -> None:
     answer = update(client, "orderMessageEnable=true\nwaitSecondsForService=soon")
     assert answer.code == ResponseCode.SYSTEM_ERROR
     assert "waitSecondsForService" in str(answer.remark)
     assert not world.options.order_message_enable
 
 
-def test_an_update_without_body_changes_nothing(client: Client) -> None:
+def test_update_without_body_changes_nothing(client: Client) -> None:
     before = settings(client)
     assert refusal(update(client, "")) == (0, None)
     assert settings(client) == before

@@ -1,4 +1,4 @@
-"""The rules by which brokers change the tables, one test a rule."""
+"""Rules by which brokers change the tables, one test per rule."""
 
 import pytest
 
@@ -65,12 +65,12 @@ def test_first_registration_fills_all_tables(tables: RouteTables) -> None:
     assert (live.ha_address, live.peer, live.data_version) == (HA, "p", version())
 
 
-def test_heartbeat_timeout_is_the_brokers_own_when_it_names_one(tables: RouteTables) -> None:
+def test_registration_sets_heartbeat_timeout(tables: RouteTables) -> None:
     tables.register(says(heartbeat_timeout=10_000), NOW)
     assert tables.live[key()].heartbeat_timeout == 10_000
 
 
-def test_filter_servers_are_kept_when_none_are_told_and_dropped_when_the_list_is_empty(
+def test_filter_servers_are_kept_if_omitted_and_removed_if_empty(
     tables: RouteTables,
 ) -> None:
     tables.register(says(filter_servers=["f"]), NOW)
@@ -80,52 +80,52 @@ def test_filter_servers_are_kept_when_none_are_told_and_dropped_when_the_list_is
     assert tables.filter_servers == {}
 
 
-def test_topics_are_taken_over_when_the_data_version_changed(tables: RouteTables) -> None:
+def test_topics_are_updated_when_data_version_changes(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says("T1", topic("T2", queues=16), data_version=version(2)), NOW)
     assert tables.topic_queues["T2"]["b1"].write_queue_nums == 16
 
 
-def test_topics_are_not_looked_at_while_the_data_version_is_the_same(tables: RouteTables) -> None:
+def test_topics_are_not_updated_with_same_data_version(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says("T1", topic("T2", queues=16)), NOW)
     assert tables.topic_queues["T2"]["b1"].write_queue_nums == 8
 
 
-def test_a_topic_unknown_for_the_broker_is_taken_with_the_same_data_version(tables: RouteTables) -> None:
+def test_unknown_topic_is_added_with_same_data_version(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.delete_topic("T2")
     tables.register(says(), NOW)
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
-def test_a_single_changed_topic_is_taken_from_a_known_broker(tables: RouteTables) -> None:
-    """An incremental registration carries only what changed; the other topics stay."""
+def test_single_changed_topic_of_known_broker_is_added(tables: RouteTables) -> None:
+    """An incremental registration has only the changes; other topics are kept."""
     tables.register(says(), NOW)
     tables.register(says("T3", data_version=version(2)), NOW)
     assert set(tables.topic_queues) == {"T1", "T2", "T3"}
 
 
-def test_a_single_topic_from_an_unknown_broker_is_refused(tables: RouteTables) -> None:
+def test_single_topic_of_unknown_broker_is_refused(tables: RouteTables) -> None:
     with pytest.raises(Refused, match="register broker failed"):
         tables.register(says("T1"), NOW)
     assert not tables.brokers and not tables.clusters and not tables.live and not tables.topic_queues
 
 
-def test_no_topic_at_all_from_an_unknown_broker_is_taken(tables: RouteTables) -> None:
+def test_unknown_broker_without_topics_is_registered(tables: RouteTables) -> None:
     said = says()
     said.topics = {}
     tables.register(said, NOW)
     assert tables.brokers["b1"].broker_addrs == {0: MASTER}
 
 
-def test_topics_missing_from_a_registration_are_kept_by_default(tables: RouteTables) -> None:
+def test_topics_missing_from_registration_are_kept_by_default(tables: RouteTables) -> None:
     tables.register(says("T1", "T2", "T3"), NOW)
     tables.register(says("T1", "T2", data_version=version(2)), NOW)
     assert "T3" in tables.topic_queues
 
 
-def test_topics_missing_from_a_registration_go_when_configured(
+def test_topics_missing_from_registration_are_removed_if_configured(
     tables: RouteTables, options: NamesrvOptions
 ) -> None:
     options.delete_topic_with_broker_registration = True
@@ -149,13 +149,13 @@ def test_missing_topics_are_kept_for_brokers_with_static_topics(
     assert "T3" in tables.topic_queues
 
 
-def test_a_slaves_topics_are_not_taken_while_there_is_a_master(tables: RouteTables) -> None:
+def test_topics_of_slave_are_ignored_with_master(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says("T8", "T9", broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
-def test_the_first_slave_speaks_for_a_group_without_master_and_its_topics_are_read_only(
+def test_first_slave_registers_read_only_topics_without_master(
     tables: RouteTables,
 ) -> None:
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
@@ -164,41 +164,41 @@ def test_the_first_slave_speaks_for_a_group_without_master_and_its_topics_are_re
     assert "T8" not in tables.topic_queues
 
 
-def test_a_slave_too_old_to_know_acting_masters_brings_no_topics(tables: RouteTables) -> None:
+def test_old_slave_registers_no_topics(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE), NOW)
     assert tables.topic_queues == {}
     assert tables.brokers["b1"].enable_acting_master is False
 
 
-def test_a_slave_that_may_not_act_brings_its_topics_as_they_are(tables: RouteTables) -> None:
+def test_slave_without_acting_master_registers_topics_unchanged(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=False), NOW)
     assert perm(tables) == 6
 
 
-def test_a_slave_is_told_where_its_master_is(tables: RouteTables) -> None:
+def test_slave_gets_address_of_master(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     registered = tables.register(says(broker_id=1, address=SLAVE), NOW)
     assert (registered.master_address, registered.ha_address) == (MASTER, HA)
 
 
-def test_a_master_is_not_told_where_the_master_is(tables: RouteTables) -> None:
+def test_master_gets_no_master_address(tables: RouteTables) -> None:
     registered = tables.register(says(), NOW)
     assert (registered.master_address, registered.ha_address) == (None, None)
 
 
-def test_a_slave_without_a_live_master_is_told_nothing(tables: RouteTables) -> None:
+def test_slave_without_live_master_gets_no_address(tables: RouteTables) -> None:
     registered = tables.register(says(broker_id=1, address=SLAVE), NOW)
     assert registered.master_address is None
 
 
-def test_a_slave_that_turned_master_stands_under_its_new_id_only(tables: RouteTables) -> None:
+def test_slave_that_became_master_has_new_id_only(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE), NOW)
     tables.register(says(broker_id=0, address=SLAVE, data_version=version(2)), NOW)
     assert tables.brokers["b1"].broker_addrs == {0: SLAVE}
     assert perm(tables) == 6
 
 
-def test_an_address_with_an_older_state_version_does_not_take_an_id_over(tables: RouteTables) -> None:
+def test_older_state_version_does_not_get_id(tables: RouteTables) -> None:
     tables.register(says(data_version=version(5, state=7)), NOW)
     registered = tables.register(says("T8", "T9", address=OTHER, data_version=version(9, state=6)), NOW)
     assert (registered.master_address, registered.notices) == (None, [])
@@ -207,7 +207,7 @@ def test_an_address_with_an_older_state_version_does_not_take_an_id_over(tables:
     assert "T8" not in tables.topic_queues
 
 
-def test_a_fenced_master_loses_its_slave_id_and_its_place_among_the_living(tables: RouteTables) -> None:
+def test_fenced_master_loses_slave_id_and_liveness(tables: RouteTables) -> None:
     tables.register(says(data_version=version(5, state=7)), NOW)
     tables.register(says(broker_id=1, address=SLAVE), NOW)
     tables.register(says(broker_id=0, address=SLAVE, data_version=version(9, state=6)), NOW)
@@ -216,22 +216,20 @@ def test_a_fenced_master_loses_its_slave_id_and_its_place_among_the_living(table
 
 
 @pytest.mark.parametrize("state", [7, 8])
-def test_an_address_with_the_same_or_a_newer_state_version_takes_the_id(
-    tables: RouteTables, state: int
-) -> None:
+def test_same_or_newer_state_version_gets_id(tables: RouteTables, state: int) -> None:
     tables.register(says(data_version=version(5, state=7)), NOW)
     tables.register(says(address=OTHER, data_version=version(1, state=state)), NOW)
     assert tables.brokers["b1"].broker_addrs == {0: OTHER}
 
 
-def test_zone_and_acting_master_are_those_of_the_last_registration(tables: RouteTables) -> None:
+def test_zone_and_acting_master_are_those_of_last_registration(tables: RouteTables) -> None:
     tables.register(says(zone_name="z1", enable_acting_master=True), NOW)
     tables.register(says(zone_name="z2"), NOW)
     assert tables.brokers["b1"].zone_name == "z2"
     assert tables.brokers["b1"].enable_acting_master is False
 
 
-def test_a_process_with_a_new_broker_name_leaves_its_old_group(tables: RouteTables) -> None:
+def test_process_with_new_broker_name_leaves_its_old_group(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says("T3", "T4", name="b9"), NOW)
     assert set(tables.brokers) == {"b9"}
@@ -239,7 +237,7 @@ def test_a_process_with_a_new_broker_name_leaves_its_old_group(tables: RouteTabl
     assert set(tables.topic_queues) == {"T3", "T4"}
 
 
-def test_mappings_of_static_topics_live_as_long_as_their_topic(tables: RouteTables) -> None:
+def test_mappings_exist_as_long_as_their_topic(tables: RouteTables) -> None:
     said = says(mappings={"T1": mapping("b1", "T1"), "unknown": mapping("b1", "unknown")})
     tables.register(said, NOW)
     assert tables.mappings == {"T1": {"b1": mapping("b1", "T1")}}
@@ -247,7 +245,7 @@ def test_mappings_of_static_topics_live_as_long_as_their_topic(tables: RouteTabl
     assert tables.mappings == {}
 
 
-def test_a_mapping_in_another_brokers_name_is_not_taken(tables: RouteTables) -> None:
+def test_mapping_of_other_broker_is_ignored(tables: RouteTables) -> None:
     tables.register(says(mappings={"T1": mapping("b2", "T1")}), NOW)
     assert tables.mappings == {}
 
@@ -255,42 +253,42 @@ def test_a_mapping_in_another_brokers_name_is_not_taken(tables: RouteTables) -> 
 # Smallest broker id
 
 
-def test_a_smaller_id_is_told_to_the_others_of_the_group(tables: RouteTables) -> None:
+def test_new_minimum_id_is_notified_to_other_members(tables: RouteTables) -> None:
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
     tables.register(says(broker_id=2, address=OTHER, enable_acting_master=True), NOW)
     registered = tables.register(says(enable_acting_master=True), NOW)
     assert registered.notices == [Notice((SLAVE, OTHER), "b1", 0, MASTER, None, HA)]
 
 
-def test_a_first_registration_tells_nobody(tables: RouteTables) -> None:
+def test_first_registration_sends_no_notice(tables: RouteTables) -> None:
     assert tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW).notices == []
 
 
-def test_a_larger_id_tells_nobody(tables: RouteTables) -> None:
+def test_larger_id_sends_no_notice(tables: RouteTables) -> None:
     tables.register(says(enable_acting_master=True), NOW)
     assert tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW).notices == []
 
 
-def test_nobody_is_told_unless_configured(tables: RouteTables, options: NamesrvOptions) -> None:
+def test_no_notices_unless_configured(tables: RouteTables, options: NamesrvOptions) -> None:
     options.notify_min_broker_id_changed = False
     tables.register(says(broker_id=1, address=SLAVE, enable_acting_master=True), NOW)
     assert tables.register(says(enable_acting_master=True), NOW).notices == []
     assert tables.leave(leaving(tables, MASTER)) == []
 
 
-def test_the_loss_of_the_smallest_id_is_told_to_all_that_remain(tables: RouteTables) -> None:
+def test_loss_of_minimum_id_is_notified_to_all_members(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE, OTHER)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
     assert tables.leave(leaving(tables, MASTER)) == [Notice((SLAVE, OTHER), "b1", 1, SLAVE, MASTER, None)]
 
 
-def test_the_loss_of_another_id_is_told_to_nobody(tables: RouteTables) -> None:
+def test_loss_of_other_id_sends_no_notice(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
     assert tables.leave(leaving(tables, SLAVE)) == []
 
 
-def test_a_loss_is_told_only_in_groups_with_acting_masters(tables: RouteTables) -> None:
+def test_loss_is_notified_only_with_acting_masters(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE)):
         tables.register(says(broker_id=number, address=address), NOW)
     assert tables.leave(leaving(tables, MASTER)) == []
@@ -299,7 +297,7 @@ def test_a_loss_is_told_only_in_groups_with_acting_masters(tables: RouteTables) 
 # Leaving
 
 
-def test_the_last_of_a_group_takes_everything_with_it(tables: RouteTables) -> None:
+def test_last_member_removes_group_and_topics(tables: RouteTables) -> None:
     tables.register(says(filter_servers=["f"]), NOW)
     tables.leave(leaving(tables, MASTER))
     assert not tables.brokers and not tables.clusters and not tables.live
@@ -314,7 +312,7 @@ def test_topics_of_other_groups_stay(tables: RouteTables) -> None:
     assert tables.clusters == {"c1": {"b2"}}
 
 
-def test_a_slaves_going_leaves_the_groups_topics(tables: RouteTables) -> None:
+def test_leaving_slave_keeps_topics(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says(broker_id=1, address=SLAVE), NOW)
     tables.leave(leaving(tables, SLAVE))
@@ -322,52 +320,52 @@ def test_a_slaves_going_leaves_the_groups_topics(tables: RouteTables) -> None:
     assert perm(tables) == 6
 
 
-def test_without_master_a_group_with_acting_masters_turns_read_only(tables: RouteTables) -> None:
+def test_group_with_acting_master_becomes_read_only(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
     tables.leave(leaving(tables, MASTER))
     assert perm(tables) == 4
 
 
-def test_without_master_an_ordinary_group_keeps_its_permissions(tables: RouteTables) -> None:
+def test_group_without_acting_master_keeps_permissions(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE)):
         tables.register(says(broker_id=number, address=address), NOW)
     tables.leave(leaving(tables, MASTER))
     assert perm(tables) == 6
 
 
-def test_several_may_go_at_once(tables: RouteTables) -> None:
+def test_several_brokers_leave_at_once(tables: RouteTables) -> None:
     for number, address in enumerate((MASTER, SLAVE)):
         tables.register(says(broker_id=number, address=address, enable_acting_master=True), NOW)
     assert tables.leave(leaving(tables, MASTER, SLAVE)) == []
     assert not tables.brokers and not tables.topic_queues
 
 
-def test_an_unknown_broker_may_go(tables: RouteTables) -> None:
+def test_leaving_unknown_broker_is_ignored(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     assert tables.leave([Leaving(key(OTHER), "b9", 0)]) == []
     assert set(tables.brokers) == {"b1"}
 
 
-def test_a_broker_is_expired_when_its_time_is_over_and_not_before(tables: RouteTables) -> None:
+def test_broker_expires_at_its_timeout(tables: RouteTables) -> None:
     tables.register(says(heartbeat_timeout=10_000, peer="p"), NOW)
     tables.register(says(name="b2", address=OTHER), NOW)
     assert tables.expired(NOW + 10_000) == []
     assert tables.expired(NOW + 10_001) == [Leaving(key(), "b1", 0, "p")]
 
 
-def test_a_heartbeat_keeps_a_broker(tables: RouteTables) -> None:
+def test_heartbeat_keeps_broker(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.heard_of(key(), NOW + 100_000)
     assert tables.expired(NOW + 200_000) == []
 
 
-def test_a_heartbeat_of_an_unknown_broker_leaves_no_trace(tables: RouteTables) -> None:
+def test_heartbeat_of_unknown_broker_is_ignored(tables: RouteTables) -> None:
     tables.heard_of(key(), NOW)
     assert tables.live == {}
 
 
-def test_all_brokers_of_a_lost_connection_go(tables: RouteTables) -> None:
+def test_lost_connection_removes_all_its_brokers(tables: RouteTables) -> None:
     """The brokers of one container share a connection."""
     tables.register(says(peer="p"), NOW)
     tables.register(says(name="b2", address=OTHER, peer="p"), NOW)
@@ -376,7 +374,7 @@ def test_all_brokers_of_a_lost_connection_go(tables: RouteTables) -> None:
     assert set(tables.brokers) == {"b3"}
 
 
-def test_a_broker_that_came_back_on_another_connection_does_not_go_with_the_old(tables: RouteTables) -> None:
+def test_reconnected_broker_survives_loss_of_old_connection(tables: RouteTables) -> None:
     tables.register(says(peer="old"), NOW)
     lost = tables.on_connection("old")
     tables.register(says(peer="new"), NOW)
@@ -384,7 +382,7 @@ def test_a_broker_that_came_back_on_another_connection_does_not_go_with_the_old(
     assert set(tables.brokers) == {"b1"}
 
 
-def test_an_address_that_lost_its_id_to_another_is_forgotten_without_harm(tables: RouteTables) -> None:
+def test_displaced_address_expires_without_side_effects(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says(address=OTHER, data_version=version(2)), NOW + 1)
     tables.leave(tables.expired(NOW + 120_001))
@@ -393,9 +391,7 @@ def test_an_address_that_lost_its_id_to_another_is_forgotten_without_harm(tables
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
-def test_two_brokers_of_one_name_and_id_are_warned_of_once(
-    tables: RouteTables, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_duplicate_name_and_id_is_warned_once(tables: RouteTables, caplog: pytest.LogCaptureFixture) -> None:
     assert tables.register(says(), NOW).warning == ""
     assert tables.register(says(address=OTHER), NOW).warning == "", "the first one may be gone"
     warning = tables.register(says(), NOW).warning
@@ -405,7 +401,7 @@ def test_two_brokers_of_one_name_and_id_are_warned_of_once(
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [warning]
 
 
-def test_broker_at_a_new_address_is_no_rival_of_its_old_one(tables: RouteTables) -> None:
+def test_new_address_of_broker_is_not_rival(tables: RouteTables) -> None:
     for address, old in ((OTHER, MASTER), (MASTER, OTHER)):
         tables.register(says(address=old), NOW)
         assert tables.register(says(address=address), NOW).warning == ""
@@ -413,7 +409,7 @@ def test_broker_at_a_new_address_is_no_rival_of_its_old_one(tables: RouteTables)
     assert tables.register(says(), NOW).warning == ""
 
 
-def test_slave_that_becomes_master_is_no_rival_of_the_old_master(tables: RouteTables) -> None:
+def test_promoted_slave_is_not_rival(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says(broker_id=1, address=SLAVE), NOW)
     assert tables.register(says(address=SLAVE), NOW).warning == ""
@@ -422,12 +418,12 @@ def test_slave_that_becomes_master_is_no_rival_of_the_old_master(tables: RouteTa
 # Data versions
 
 
-def test_an_unknown_broker_counts_as_changed(tables: RouteTables) -> None:
+def test_unknown_broker_counts_as_changed(tables: RouteTables) -> None:
     assert tables.is_changed(key(), version())
     assert tables.data_version(key()) is None
 
 
-def test_a_data_version_is_changed_when_any_part_differs(tables: RouteTables) -> None:
+def test_data_version_is_changed_when_any_part_differs(tables: RouteTables) -> None:
     tables.register(says(data_version=version(3, state=1)), NOW)
     assert not tables.is_changed(key(), version(3, state=1))
     assert tables.is_changed(key(), version(4, state=1))
@@ -438,27 +434,27 @@ def test_a_data_version_is_changed_when_any_part_differs(tables: RouteTables) ->
 # Topics
 
 
-def test_a_single_topic_is_registered_for_known_brokers(tables: RouteTables) -> None:
+def test_single_topic_is_registered_for_known_brokers(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.put_topic("T9", [queues("b1")])
     tables.put_topic("T9", [queues("b1", 6)])
     assert tables.topic_queues["T9"] == {"b1": queues("b1", 6)}
 
 
-def test_a_single_topic_with_an_unknown_broker_is_not_taken_at_all(tables: RouteTables) -> None:
+def test_single_topic_with_unknown_broker_is_ignored(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.put_topic("T9", [queues("b1"), queues("b9")])
     tables.put_topic("T8", [])
     assert set(tables.topic_queues) == {"T1", "T2"}
 
 
-def test_a_single_topic_has_a_name_of_sane_length(tables: RouteTables) -> None:
+def test_single_topic_with_oversized_name_is_refused(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     with pytest.raises(Refused, match="characters"):
         tables.put_topic("T" * 2000, [queues("b1")])
 
 
-def test_a_topic_is_deleted_in_all_clusters_or_in_one(tables: RouteTables) -> None:
+def test_topic_is_deleted_in_all_clusters_or_in_one(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.register(says(name="b2", cluster="c2", address=OTHER), NOW)
     tables.delete_topic("T1")
@@ -477,7 +473,7 @@ def test_write_permission_is_changed_for_all_topics_of_one_broker(tables: RouteT
     assert tables.change_perms("b9", lambda p: 0) == 0
 
 
-def test_a_wiped_permission_stays_until_the_broker_registers_a_change(tables: RouteTables) -> None:
+def test_wiped_permission_lasts_until_changed_registration(tables: RouteTables) -> None:
     tables.register(says(), NOW)
     tables.change_perms("b1", lambda p: p & ~PERM_WRITE)
     tables.register(says(), NOW)
@@ -486,10 +482,10 @@ def test_a_wiped_permission_stays_until_the_broker_registers_a_change(tables: Ro
     assert perm(tables) == 6
 
 
-# Very many topics, in steps
+# Very many topics, incrementally
 
 
-def test_a_broker_is_known_once_all_its_topics_are_and_others_come_in_between() -> None:
+def test_registration_in_steps_allows_others_in_between() -> None:
     tables = RouteTables(NamesrvOptions())
     names = [f"T{number}" for number in range(1000)]
     steps = tables.register_in_steps(says(*names), NOW)
@@ -504,7 +500,7 @@ def test_a_broker_is_known_once_all_its_topics_are_and_others_come_in_between() 
     assert len(tables.topic_queues) == 1001
 
 
-def test_topics_of_a_broker_that_is_back_stay() -> None:
+def test_topics_of_returning_broker_are_kept() -> None:
     tables = RouteTables(NamesrvOptions())
     names = [f"T{number}" for number in range(1000)]
     tables.register(says(*names), NOW)

@@ -1,4 +1,4 @@
-"""The name server as it runs: timers, lost connections, notices to brokers, start and stop."""
+"""Running name server: timers, lost connections, notices to brokers, start and stop."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ from tests.support.gateway.remoting.pair import Net, Talker
 
 
 class BrokerPort:
-    """What listens at a broker's address; keeps what it is told."""
+    """Listener at a broker's address that keeps its requests."""
 
     noisy = False
 
@@ -41,12 +41,12 @@ class BrokerPort:
         return [command for talker in self.talkers for command in talker.take()]
 
 
-def test_every_code_is_served_or_refused_with_a_reason() -> None:
+def test_every_code_is_served_or_refused_with_reason() -> None:
     assert set(REQUESTS) | set(UNSUPPORTED) == set(RequestCode)
     assert not set(REQUESTS) & set(UNSUPPORTED)
 
 
-def test_a_broker_whose_connection_ends_is_dropped_at_once() -> None:
+def test_lost_connection_removes_broker_at_once() -> None:
     world = World()
     broker, client = world.connect(), world.connect()
     broker.register(register_body())
@@ -56,7 +56,7 @@ def test_a_broker_whose_connection_ends_is_dropped_at_once() -> None:
     assert json_of(client.ask(RequestCode.GET_BROKER_CLUSTER_INFO))["clusterAddrTable"] == {}
 
 
-def test_a_client_whose_connection_ends_changes_nothing() -> None:
+def test_lost_client_connection_changes_nothing() -> None:
     world = World()
     broker, client = world.connect(), world.connect()
     broker.register(register_body())
@@ -64,7 +64,7 @@ def test_a_client_whose_connection_ends_changes_nothing() -> None:
     assert broker.route("T1").code == 0
 
 
-def test_a_broker_that_came_back_survives_the_end_of_its_old_connection() -> None:
+def test_reconnected_broker_survives_loss_of_old_connection() -> None:
     world = World()
     old, new = world.connect(), world.connect()
     old.register(register_body())
@@ -75,7 +75,7 @@ def test_a_broker_that_came_back_survives_the_end_of_its_old_connection() -> Non
     assert world.connect().route("T1").code == ResponseCode.TOPIC_NOT_EXIST
 
 
-def test_a_silent_broker_is_dropped_within_a_scan_and_its_connection_closed() -> None:
+def test_silent_broker_is_removed_and_disconnected_by_scan() -> None:
     world = World()
     broker, client = world.connect(), world.connect()
     broker.register(register_body(), heartbeat_timeout_millis=10_000)
@@ -86,7 +86,7 @@ def test_a_silent_broker_is_dropped_within_a_scan_and_its_connection_closed() ->
     assert broker.talker.lost is not None
 
 
-def test_a_broker_that_names_no_time_has_two_minutes() -> None:
+def test_default_heartbeat_timeout_is_two_minutes() -> None:
     world = World()
     broker = world.connect()
     broker.register(register_body())
@@ -97,7 +97,7 @@ def test_a_broker_that_names_no_time_has_two_minutes() -> None:
     assert not world.namesrv.tables.live
 
 
-def test_the_kv_configuration_is_logged_every_ten_minutes(caplog: pytest.LogCaptureFixture) -> None:
+def test_kv_configuration_is_logged_every_ten_minutes(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     caplog.set_level(logging.INFO, "mqgateway.gateway.namesrv.kv")
     world.net.settle(599)
@@ -106,7 +106,7 @@ def test_the_kv_configuration_is_logged_every_ten_minutes(caplog: pytest.LogCapt
     assert caplog.messages == ["KV configuration: 0 namespaces"]
 
 
-def test_a_failing_timer_runs_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_timer_continues(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     calls: list[int] = []
 
@@ -124,7 +124,7 @@ def acting(**fields: Any) -> dict[str, Any]:
     return {"enable_acting_master": True, **fields}
 
 
-def test_a_new_smallest_id_is_told_to_the_other_members() -> None:
+def test_new_minimum_id_is_notified_to_other_members() -> None:
     world = World(NamesrvOptions(notify_min_broker_id_changed=True))
     slave = BrokerPort(world, "10.0.0.2:20911")
     broker = world.connect()
@@ -140,7 +140,7 @@ def test_a_new_smallest_id_is_told_to_the_other_members() -> None:
     }
 
 
-def test_what_others_are_told_is_signed_where_there_is_something_to_sign_with() -> None:
+def test_notices_are_signed_with_inner_credentials() -> None:
     inner = '{"accessKey":"inner","secretKey":"hidden"}'
     options = NamesrvOptions(notify_min_broker_id_changed=True, inner_client_authentication_credentials=inner)
     world = World(options)
@@ -152,7 +152,7 @@ def test_what_others_are_told_is_signed_where_there_is_something_to_sign_with() 
     assert is_signed(told, "hidden")
 
 
-def test_the_loss_of_the_smallest_id_is_told_to_all_that_remain() -> None:
+def test_loss_of_minimum_id_is_notified_to_all_members() -> None:
     world = World(NamesrvOptions(notify_min_broker_id_changed=True))
     slaves = [BrokerPort(world, address) for address in ("10.0.0.2:20911", "10.0.0.3:30911")]
     master, others = world.connect(), world.connect()
@@ -171,7 +171,7 @@ def test_the_loss_of_the_smallest_id_is_told_to_all_that_remain() -> None:
         }
 
 
-def test_nobody_is_told_by_default() -> None:
+def test_no_notices_by_default() -> None:
     world = World()
     slave = BrokerPort(world, "10.0.0.2:20911")
     broker = world.connect()
@@ -181,7 +181,7 @@ def test_nobody_is_told_by_default() -> None:
 
 
 @pytest.mark.parametrize("address", ["nonsense", "10.0.0.2:1", ":", "host:notaport", "10.0.0.2:99999999"])
-def test_a_notice_to_an_address_that_leads_nowhere_harms_nobody(address: str) -> None:
+def test_undeliverable_notice_is_ignored(address: str) -> None:
     world = World(NamesrvOptions(notify_min_broker_id_changed=True))
     broker = world.connect()
     broker.register(register_body(), **acting(broker_id=1, broker_addr=address))
@@ -190,7 +190,7 @@ def test_a_notice_to_an_address_that_leads_nowhere_harms_nobody(address: str) ->
     assert broker.route("T1").code == 0
 
 
-def test_after_a_stop_nothing_listens_and_no_timer_is_left() -> None:
+def test_stop_closes_port_and_timers() -> None:
     world = World()
     client = world.connect()
     client.register(register_body())
@@ -203,7 +203,7 @@ def test_after_a_stop_nothing_listens_and_no_timer_is_left() -> None:
     assert world.net.getDelayedCalls() == []
 
 
-def test_what_a_broker_and_a_client_say_in_a_day() -> None:
+def test_life_of_small_cluster() -> None:
     """Start, traffic and end of a small cluster, in one conversation."""
     world = World(NamesrvOptions(support_acting_master=True))
     master, slave, client = world.connect(), world.connect(), world.connect()
@@ -229,7 +229,7 @@ def test_what_a_broker_and_a_client_say_in_a_day() -> None:
     assert json.loads(client.route("T3").body)["queueDatas"][0]["brokerName"] == "b1"
 
 
-def test_a_port_in_use_stops_the_start_and_a_further_start_finds_everything_free() -> None:
+def test_port_in_use_fails_start_without_leftovers() -> None:
     net = Net()
     net.taken.add(PORT)
     world = World(net=net)
@@ -241,7 +241,7 @@ def test_a_port_in_use_stops_the_start_and_a_further_start_finds_everything_free
     assert again.started == [None] and again.service.port == PORT
 
 
-def test_users_that_cannot_be_read_stop_the_start() -> None:
+def test_unreadable_users_fail_start() -> None:
     disk = CrashDisk()
     write_table(disk, "/ns/users.json", b'{"userTable":{"alice":{"encryptedPassword":"x"}}}')
     with pytest.raises(ConfigError, match="users"):

@@ -1,4 +1,4 @@
-"""Clients against servers, all in memory: connections come when needed and what fails says why."""
+"""Clients against servers, all in memory: connections on demand, and the reasons of failures."""
 
 import logging
 from typing import Any
@@ -23,7 +23,7 @@ HERE = "10.0.0.1:9876"
 
 
 class Scene:
-    """A client, and a server to talk to."""
+    """Client and a server."""
 
     def __init__(self, *, tls: bool = False, dispatcher: Dispatcher | None = None) -> None:
         self.net = Net()
@@ -63,7 +63,7 @@ class Scene:
         return self.held[-1]
 
     def ask_back(self, context: None, call: Call) -> Deferred[Reply]:
-        """Answers with what the client answers to a question."""
+        """Answer with the client's answer to a request."""
         answer = call.peer.request(RemotingCommand.request(ECHO, body=b"back"), 3.0)
         return answer.addCallback(lambda answer: Reply(body=answer.body, remark=str(answer.code)))
 
@@ -80,7 +80,7 @@ class Scene:
         return outcomes
 
     def asked(self, code: int = ECHO, body: bytes = b"x") -> RemotingCommand:
-        """Ask and let everything happen that happens at once."""
+        """Send a request and run everything that happens at once."""
         outcomes = self.ask(code, body)
         self.net.settle()
         (answer,) = outcomes
@@ -89,7 +89,7 @@ class Scene:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_a_connection_is_made_when_it_is_needed_and_used_again(tls: bool) -> None:
+def test_connection_is_opened_on_demand_and_reused(tls: bool) -> None:
     scene = Scene(tls=tls)
     assert scene.net.attempts == 0
     assert scene.asked(body=b"one").body == b"one"
@@ -97,13 +97,13 @@ def test_a_connection_is_made_when_it_is_needed_and_used_again(tls: bool) -> Non
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_a_request_larger_than_every_buffer_gets_through_as_the_first(tls: bool) -> None:
-    """The handshake needs to be read however much is waiting to be sent behind it."""
+def test_first_request_may_exceed_every_buffer(tls: bool) -> None:
+    """The handshake must be read however much output is waiting behind it."""
     large = bytes(6_000_000)
     assert Scene(tls=tls).asked(body=large).body == large
 
 
-def test_requests_that_wait_for_the_same_connection_share_it() -> None:
+def test_requests_waiting_for_connection_share_it() -> None:
     scene = Scene()
     outcomes = [scene.ask(body=b"%d" % number) for number in range(5)]
     scene.net.settle()
@@ -111,18 +111,18 @@ def test_requests_that_wait_for_the_same_connection_share_it() -> None:
     assert scene.net.attempts == 1
 
 
-def test_the_other_side_may_ask_too() -> None:
+def test_server_can_send_requests_to_client() -> None:
     clock = ManualClock()
     functions = Dispatcher(None, {ECHO: lambda context, call: Reply(body=call.body * 2)}, {}, clock=clock)
     answer = Scene(dispatcher=functions).asked(ASK_BACK)
     assert (answer.body, answer.remark) == (b"backback", "0")
 
 
-def test_a_client_without_functions_says_so_when_asked() -> None:
+def test_client_without_functions_refuses_requests() -> None:
     assert Scene().asked(ASK_BACK).remark == "3"
 
 
-def test_nobody_listening_fails_the_request_and_the_next_one_tries_again() -> None:
+def test_refused_connection_fails_request_and_next_one_reconnects() -> None:
     scene = Scene()
     outcomes = scene.ask(address="10.0.0.1:1")
     scene.net.settle()
@@ -134,12 +134,12 @@ def test_nobody_listening_fails_the_request_and_the_next_one_tries_again() -> No
 
 
 @pytest.mark.parametrize("address", ["", "10.0.0.1", "10.0.0.1:", ":9876", "10.0.0.1:port"])
-def test_an_address_that_is_none_fails_the_request(address: str) -> None:
+def test_invalid_address_fails_request(address: str) -> None:
     (outcome,) = Scene().ask(address=address)
     assert isinstance(outcome, PeerGone)
 
 
-def test_a_server_that_does_not_answer_runs_out_of_time() -> None:
+def test_unanswered_request_times_out() -> None:
     scene = Scene()
     outcomes = scene.ask(HOLD, timeout=2.0)
     scene.net.settle(1.5)
@@ -148,7 +148,7 @@ def test_a_server_that_does_not_answer_runs_out_of_time() -> None:
     assert isinstance(outcomes[0], RequestTimedOut)
 
 
-def test_connecting_counts_as_waiting() -> None:
+def test_timeout_includes_connecting() -> None:
     scene = Scene()
     scene.net.unreachable.add(9876)
     outcomes = scene.ask(timeout=1.0)
@@ -156,7 +156,7 @@ def test_connecting_counts_as_waiting() -> None:
     assert isinstance(outcomes[0], RequestTimedOut)
 
 
-def test_requests_in_flight_fail_when_the_server_goes() -> None:
+def test_requests_in_flight_fail_when_server_disconnects() -> None:
     scene = Scene()
     outcomes = scene.ask(HOLD)
     scene.net.settle()
@@ -167,7 +167,7 @@ def test_requests_in_flight_fail_when_the_server_goes() -> None:
     assert scene.net.attempts == 2
 
 
-def test_a_oneway_request_is_sent_and_forgotten(caplog: pytest.LogCaptureFixture) -> None:
+def test_oneway_request_is_sent_without_waiting(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     scene.client.send_oneway(HERE, RemotingCommand.request(ECHO, body=b"told"))
     scene.net.settle()
@@ -179,7 +179,7 @@ def test_a_oneway_request_is_sent_and_forgotten(caplog: pytest.LogCaptureFixture
     assert caplog.text.count(f"request {ECHO} was not sent") == 2
 
 
-def test_idle_connections_are_closed_and_forgotten() -> None:
+def test_idle_connection_is_closed() -> None:
     scene = Scene()
     scene.asked()
     scene.net.settle(130)
@@ -191,7 +191,7 @@ def test_idle_connections_are_closed_and_forgotten() -> None:
 # Going away
 
 
-def test_a_client_that_is_sent_away_comes_back_once_with_the_same_request() -> None:
+def test_go_away_repeats_request_once_on_new_connection() -> None:
     scene = Scene()
     scene.asked()
     scene.calls.clear()
@@ -202,7 +202,7 @@ def test_a_client_that_is_sent_away_comes_back_once_with_the_same_request() -> N
     assert scene.server.connection_count == 1
 
 
-def test_what_was_asked_before_is_still_answered_by_the_server_that_sends_us_away() -> None:
+def test_go_away_keeps_earlier_requests_in_flight() -> None:
     scene = Scene()
     waiting = scene.ask(HOLD, timeout=30.0)
     scene.net.settle()
@@ -214,7 +214,7 @@ def test_what_was_asked_before_is_still_answered_by_the_server_that_sends_us_awa
     assert scene.server.connection_count == 1
 
 
-def test_a_stopping_server_hands_its_clients_over_to_the_next() -> None:
+def test_clients_of_stopping_server_move_to_next_one() -> None:
     scene = Scene()
     scene.options.enable_shutdown_gracefully = True
     waiting = scene.ask(HOLD, timeout=30.0)
@@ -231,7 +231,7 @@ def test_a_stopping_server_hands_its_clients_over_to_the_next() -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_a_closed_client_has_no_connections_timers_or_requests_left(tls: bool) -> None:
+def test_closed_client_has_no_connections_timers_or_requests(tls: bool) -> None:
     scene = Scene(tls=tls)
     waiting = scene.ask(HOLD)
     connecting = scene.ask(address="10.0.0.1:2")
@@ -252,7 +252,7 @@ def test_a_closed_client_has_no_connections_timers_or_requests_left(tls: bool) -
     assert scene.net.getDelayedCalls() == []
 
 
-def test_closing_does_not_wait_for_a_server_that_does_not_read() -> None:
+def test_close_aborts_connection_to_server_that_does_not_read() -> None:
     scene = Scene()
     scene.asked()
     scene.net.pairs[0].client.stuck = True
@@ -265,7 +265,7 @@ def test_closing_does_not_wait_for_a_server_that_does_not_read() -> None:
     assert len(done) == 1
 
 
-def test_a_new_connection_is_announced_before_anything_is_sent_on_it() -> None:
+def test_on_connect_is_called_before_first_request() -> None:
     scene = Scene()
     sent: list[str] = []
 
@@ -282,7 +282,7 @@ def test_a_new_connection_is_announced_before_anything_is_sent_on_it() -> None:
     assert [answer.body for answer in answers] == [b"question"]
 
 
-def test_whatever_is_asked_or_told_is_signed_if_there_is_a_signature() -> None:
+def test_all_requests_are_signed() -> None:
     scene = Scene()
 
     def sign(command: RemotingCommand) -> None:

@@ -1,4 +1,4 @@
-"""The first bytes decide: PROXY headers, TLS or plain, and what each mode makes of them."""
+"""Protocol detection by the first bytes: PROXY headers, TLS or plain, in each mode."""
 
 import logging
 from typing import Any
@@ -27,7 +27,7 @@ V2_LOCAL = V2_SIGNATURE + b"\x20\x00\x00\x00"
 
 
 class Scene:
-    """A doorway and somebody before it, who speaks TLS or plain."""
+    """Handshake and its peer, which speaks TLS or plain."""
 
     def __init__(self, mode: str | None = "permissive", *, speaks_tls: bool = False) -> None:
         self.clock = Clock()
@@ -48,7 +48,7 @@ class Scene:
         self.pair = Pair(Before(b""), self.door)
 
     def greet(self, proxy: bytes = b"") -> None:
-        """Let the one outside come in, behind a proxy header if there is one."""
+        """Connect the peer, behind a PROXY header if there is one."""
         wire = self.pair.client
         if proxy:
             wire.write(proxy)
@@ -69,7 +69,7 @@ class Scene:
 
 
 class Before:
-    """Whoever is there before anybody speaks."""
+    """Address used before the peer sends anything."""
 
     def __init__(self, heard: bytes) -> None:
         self.heard = heard
@@ -86,7 +86,7 @@ class Before:
 
 
 @pytest.mark.parametrize("mode", [None, "disabled", "permissive"])
-def test_plain_frames_go_straight_in(mode: str | None) -> None:
+def test_plain_frames_are_served(mode: str | None) -> None:
     scene = Scene(mode)
     scene.greet()
     assert scene.events == []
@@ -98,7 +98,7 @@ def test_plain_frames_go_straight_in(mode: str | None) -> None:
 
 
 @pytest.mark.parametrize("mode", ["permissive", "enforcing"])
-def test_tls_goes_in_through_tls(mode: str) -> None:
+def test_tls_connection_is_served(mode: str) -> None:
     scene = Scene(mode, speaks_tls=True)
     scene.greet()
     assert [answer.body for answer in scene.ask(b"one")] == [b"one"]
@@ -108,7 +108,7 @@ def test_tls_goes_in_through_tls(mode: str) -> None:
     assert [answer.body for answer in scene.ask(b"two")] == [b"two"]
 
 
-def test_a_tls_conversation_ends_cleanly_from_our_side() -> None:
+def test_tls_connection_is_closed_cleanly_by_server() -> None:
     scene = Scene(speaks_tls=True)
     scene.greet()
     scene.ask(b"one")
@@ -119,9 +119,7 @@ def test_a_tls_conversation_ends_cleanly_from_our_side() -> None:
 
 
 @pytest.mark.parametrize("mode", [None, "disabled"])
-def test_a_tls_hello_is_refused_where_tls_is_disabled(
-    mode: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_tls_hello_is_refused_in_disabled_mode(mode: str | None, caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(mode, speaks_tls=True)
     scene.greet()
     assert scene.pair.client.gone
@@ -133,7 +131,7 @@ def test_a_tls_hello_is_refused_where_tls_is_disabled(
     )
 
 
-def test_plain_frames_are_refused_where_tls_is_enforced(caplog: pytest.LogCaptureFixture) -> None:
+def test_plain_frames_are_refused_in_enforcing_mode(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene("enforcing")
     scene.greet()
     assert scene.ask(b"one") == []
@@ -141,7 +139,7 @@ def test_plain_frames_are_refused_where_tls_is_enforced(caplog: pytest.LogCaptur
     assert "it does not speak TLS, which is enforced" in caplog.text
 
 
-def test_a_tls_hello_is_refused_when_there_is_no_certificate(caplog: pytest.LogCaptureFixture) -> None:
+def test_tls_hello_is_refused_without_certificate(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     missing = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="k", tls_server_cert_path="c")
     scene.door._tls = ServerTls(missing, FileShelf())
@@ -153,7 +151,7 @@ def test_a_tls_hello_is_refused_when_there_is_no_certificate(caplog: pytest.LogC
 
 @pytest.mark.parametrize("proxy", [V1, V2], ids=["v1", "v2"])
 @pytest.mark.parametrize("speaks_tls", [False, True], ids=["plain", "tls"])
-def test_behind_a_proxy_the_client_is_the_peer(proxy: bytes, speaks_tls: bool) -> None:
+def test_proxy_header_sets_peer_address(proxy: bytes, speaks_tls: bool) -> None:
     scene = Scene(speaks_tls=speaks_tls)
     scene.greet(proxy)
     (answer,) = scene.ask(b"one")
@@ -163,7 +161,7 @@ def test_behind_a_proxy_the_client_is_the_peer(proxy: bytes, speaks_tls: bool) -
     assert scene.events == ["made 203.0.113.7:56324"]
 
 
-def test_the_balancers_own_connection_keeps_its_address() -> None:
+def test_local_proxy_header_keeps_address() -> None:
     scene = Scene()
     scene.greet(V2_LOCAL)
     (answer,) = scene.ask(b"one")
@@ -171,7 +169,7 @@ def test_the_balancers_own_connection_keeps_its_address() -> None:
 
 
 @pytest.mark.parametrize("start", [b"", V1, V2, V2_LOCAL], ids=["none", "v1", "v2", "local"])
-def test_first_bytes_may_come_one_by_one(start: bytes) -> None:
+def test_first_bytes_may_arrive_one_by_one(start: bytes) -> None:
     scene = Scene()
     scene.greet()
     for byte in start + encode_command(RemotingCommand.request(ECHO, body=b"slow")):
@@ -181,7 +179,7 @@ def test_first_bytes_may_come_one_by_one(start: bytes) -> None:
     assert scene.clock.getDelayedCalls() == []
 
 
-def test_a_header_that_becomes_nonsense_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_malformed_proxy_header_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     scene.pair.client.write(b"PROXY WHAT ")
     scene.pair.pump()
@@ -192,7 +190,7 @@ def test_a_header_that_becomes_nonsense_is_refused(caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("start", [b"PROXY", V2[:20], b"\x16", b"\x16\x03\x01\x02\x00\x01"])
-def test_who_does_not_get_to_the_point_is_refused(start: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_incomplete_handshake_times_out(start: bytes, caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     scene.pair.client.write(start)
     scene.pair.pump()
@@ -206,7 +204,7 @@ def test_who_does_not_get_to_the_point_is_refused(start: bytes, caplog: pytest.L
     assert "takes too long" in caplog.text
 
 
-def test_nobody_who_says_nothing_is_hurried() -> None:
+def test_silent_connection_has_no_handshake_timeout() -> None:
     scene = Scene()
     scene.clock.advance(100)
     assert scene.clock.getDelayedCalls() == []
@@ -214,7 +212,7 @@ def test_nobody_who_says_nothing_is_hurried() -> None:
     assert len(scene.ask(b"one")) == 1
 
 
-def test_garbage_instead_of_a_handshake_ends_the_connection() -> None:
+def test_invalid_tls_handshake_closes_connection() -> None:
     scene = Scene()
     scene.pair.client.write(b"\x16" + bytes(100))
     scene.pair.pump()
@@ -223,7 +221,7 @@ def test_garbage_instead_of_a_handshake_ends_the_connection() -> None:
     assert scene.clock.getDelayedCalls() == []
 
 
-def test_who_leaves_before_saying_anything_leaves_no_trace(caplog: pytest.LogCaptureFixture) -> None:
+def test_silent_disconnect_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     with caplog.at_level(logging.DEBUG):
         scene.pair.client.loseConnection()
@@ -232,7 +230,7 @@ def test_who_leaves_before_saying_anything_leaves_no_trace(caplog: pytest.LogCap
     assert caplog.records == []
 
 
-def test_ending_a_conversation_that_has_not_begun_cuts_it_off() -> None:
+def test_end_before_first_bytes_aborts_connection() -> None:
     scene = Scene()
     scene.door.end("idle")
     assert scene.pair.server.aborted

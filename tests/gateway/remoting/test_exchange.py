@@ -1,4 +1,4 @@
-"""The conversation keeps count of who waits: each waiter is told exactly once, whatever happens."""
+"""Requests in flight: each waiter is notified exactly once."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ def reply(opaque: int) -> RemotingCommand:
     return RemotingCommand(0, opaque=opaque, flag=RESPONSE_FLAG)
 
 
-def test_an_answer_finds_the_one_who_asked() -> None:
+def test_reply_reaches_its_waiter() -> None:
     exchange = Exchange(10, 10)
     first: list[object] = []
     second: list[object] = []
@@ -31,7 +31,7 @@ def test_an_answer_finds_the_one_who_asked() -> None:
     assert exchange.waiting == 1
 
 
-def test_an_answer_nobody_waits_for_is_told_so() -> None:
+def test_unsolicited_reply_is_not_settled() -> None:
     exchange = Exchange(10, 10)
     assert not exchange.settle(reply(7))
     opaque = exchange.open(0.0, 3.0, lambda outcome: None)
@@ -39,7 +39,7 @@ def test_an_answer_nobody_waits_for_is_told_so() -> None:
     assert not exchange.settle(reply(opaque))
 
 
-def test_time_outs_come_at_the_deadline_and_not_before() -> None:
+def test_waiter_expires_at_deadline() -> None:
     exchange = Exchange(10, 10)
     told: list[object] = []
     exchange.open(100.0, 3.0, told.append)
@@ -56,7 +56,7 @@ def test_time_outs_come_at_the_deadline_and_not_before() -> None:
     assert exchange.next_deadline is None
 
 
-def test_when_the_peer_goes_everybody_is_told_the_reason_and_later_askers_too() -> None:
+def test_fail_all_fails_current_and_later_requests() -> None:
     exchange = Exchange(10, 10)
     told: list[object] = []
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_when_the_peer_goes_everybody_is_told_the_reason_and_later_askers_too() 
         exchange.open(0.0, 3.0, told.append)
 
 
-def test_no_more_than_the_limit_are_in_flight() -> None:
+def test_requests_in_flight_are_limited() -> None:
     exchange = Exchange(2, 10)
     opaque = exchange.open(0.0, 3.0, lambda outcome: None)
     exchange.open(0.0, 3.0, lambda outcome: None)
@@ -78,7 +78,7 @@ def test_no_more_than_the_limit_are_in_flight() -> None:
     exchange.open(0.0, 3.0, lambda outcome: None)
 
 
-def test_a_forgotten_request_is_not_told() -> None:
+def test_forgotten_request_is_not_notified() -> None:
     exchange = Exchange(2, 10)
     told: list[object] = []
     opaque = exchange.open(0.0, 3.0, told.append)
@@ -89,7 +89,7 @@ def test_a_forgotten_request_is_not_told() -> None:
     assert told == []
 
 
-def test_opaque_numbers_start_again_and_pass_over_those_in_flight() -> None:
+def test_opaque_wraps_and_skips_requests_in_flight() -> None:
     exchange = Exchange(10, 10)
     assert exchange.open(0.0, 3.0, lambda outcome: None) == 0
     exchange._next_opaque = OPAQUE_LIMIT - 1
@@ -97,7 +97,7 @@ def test_opaque_numbers_start_again_and_pass_over_those_in_flight() -> None:
     assert exchange.next_opaque() == 1
 
 
-def test_held_requests_fill_it_up_and_are_released() -> None:
+def test_held_requests_count_until_released() -> None:
     exchange = Exchange(10, 2)
     exchange.hold()
     assert not exchange.is_full
@@ -118,8 +118,8 @@ def test_held_requests_fill_it_up_and_are_released() -> None:
         max_size=40,
     )
 )
-def test_whatever_happens_each_waiter_is_told_exactly_once(steps: list[tuple[str, float]]) -> None:
-    """Every request opened is told once, except those forgotten; at the end nobody waits."""
+def test_each_waiter_is_notified_exactly_once(steps: list[tuple[str, float]]) -> None:
+    """Every request is notified once, except those forgotten; at the end none waits."""
     exchange = Exchange(1000, 10)
     told: dict[int, int] = {}
     forgotten: set[int] = set()

@@ -1,4 +1,4 @@
-"""What peers speak that speak something else, and how often it is said."""
+"""Detection of other protocols, and rate limit of its log."""
 
 import pytest
 
@@ -26,11 +26,11 @@ from mqgateway.gateway.remoting.foreign import (
         (b"", None),
     ],
 )
-def test_what_a_peer_speaks(first: bytes, said: str | None) -> None:
+def test_language_of_first_bytes(first: bytes, said: str | None) -> None:
     assert language(first) == said
 
 
-def test_the_same_is_said_once_in_a_while_with_the_count_of_the_rest() -> None:
+def test_repeated_notice_is_rate_limited_with_count() -> None:
     notices = Notices()
     assert [notices.say("a", now) for now in (0.0, 1.0, 2.0)] == [0, None, None]
     assert notices.say("b", 2.0) == 0
@@ -38,7 +38,7 @@ def test_the_same_is_said_once_in_a_while_with_the_count_of_the_rest() -> None:
     assert notices.say("a", 2 * SILENCE_SECONDS) == 0
 
 
-def test_kinds_without_end_are_forgotten() -> None:
+def test_number_of_kinds_is_bounded() -> None:
     notices = Notices()
     for kind in range(10 * KINDS_MAX):
         notices.say(str(kind), 0.0)

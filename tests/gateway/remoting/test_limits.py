@@ -1,4 +1,4 @@
-"""Limits of bodies: what is measured, what is said, and what is left alone."""
+"""Limits of bodies: measurement, refusals and bodies within the limits."""
 
 import logging
 
@@ -19,13 +19,13 @@ def call(body: bytes) -> Call:
     return Call(RemotingCommand(42, body=body), None, body, StillPeer(), 0)
 
 
-def test_parts_are_at_least_the_values_of_json_and_the_lines_of_properties() -> None:
+def test_parts_count_json_values_and_property_lines() -> None:
     assert parts(b'{"a":[1,2,{}],"b":"c"}') == 6
     assert parts(b"a=1\nb=2\r\n") == 3
 
 
 @pytest.mark.parametrize("body", [b"", b"x" * 2000, b"[" + b"1," * 99, b"[" * 100])
-def test_what_is_within_the_limit_is_left_alone(body: bytes) -> None:
+def test_body_within_limit_is_accepted(body: bytes) -> None:
     USUAL.check(call(body))
 
 
@@ -36,7 +36,7 @@ def test_what_is_within_the_limit_is_left_alone(body: bytes) -> None:
         (b"[" * 101, "the body of request 42 has 101 parts, more than the 100 that maxBodyParts allows"),
     ],
 )
-def test_what_is_above_is_refused_with_the_name_of_the_option(
+def test_body_above_limit_is_refused_with_option_name(
     body: bytes, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING), pytest.raises(RequestError) as refused:
@@ -45,7 +45,7 @@ def test_what_is_above_is_refused_with_the_name_of_the_option(
     assert f"10.0.0.7:5 is refused a request: {words}" in caplog.text
 
 
-def test_a_limit_follows_its_option_and_may_be_of_bytes_only() -> None:
+def test_limit_follows_option_and_may_be_bytes_only() -> None:
     options = RemotingOptions(max_body_size=2000)
     limit = BodyLimit(options, "max_body_size")
     limit.check(call(b"," * 2000))
@@ -54,7 +54,7 @@ def test_a_limit_follows_its_option_and_may_be_of_bytes_only() -> None:
         limit.check(call(b"," * 2000))
 
 
-def test_each_code_has_the_usual_limit_unless_another_is_given() -> None:
+def test_codes_have_default_limit_unless_overridden() -> None:
     other = BodyLimit(OPTIONS, "max_body_size")
     assert body_limits([1, 2, 3], OPTIONS, {2: other, 3: None}) == {1: USUAL, 2: other}
     of_settings = body_limits([RequestCode.UPDATE_BROKER_CONFIG], OPTIONS, {})[25]

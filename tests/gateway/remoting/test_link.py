@@ -1,4 +1,4 @@
-"""Where an address leads; how links behave is proved through the client that owns them."""
+"""Connection targets of addresses; links are tested further through the client that owns them."""
 
 import pytest
 from twisted.internet.endpoints import HostnameEndpoint
@@ -18,7 +18,7 @@ from tests.support.gateway.remoting.pair import Net, Pair, Talker
     ("address", "host"),
     [("10.0.0.1:9876", "10.0.0.1"), ("[2001:db8::1]:9876", "2001:db8::1"), ("::1:9876", "::1")],
 )
-def test_addresses_are_connected_to_as_they_are(address: str, host: str) -> None:
+def test_ip_address_is_connected_directly(address: str, host: str) -> None:
     reactor = MemoryReactorClock()
     connects_to(reactor, address, 3.0)(Factory.forProtocol(Protocol))
     (attempt,) = reactor.tcpClients
@@ -26,7 +26,7 @@ def test_addresses_are_connected_to_as_they_are(address: str, host: str) -> None
 
 
 @pytest.mark.filterwarnings("ignore:Passing HostnameEndpoint a reactor")
-def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_name_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up: list[HostnameEndpoint] = []
     monkeypatch.setattr(HostnameEndpoint, "connect", lambda endpoint, factory: looked_up.append(endpoint))
     connects_to(MemoryReactorClock(), "name-server:9876", 3.0)(Factory())
@@ -34,7 +34,7 @@ def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "10.0.0.1", "10.0.0.1:", ":1", "a:b", "10.0.0.1:-1", "10.0.0.1:²"])
-def test_what_is_no_address_leads_nowhere(address: str) -> None:
+def test_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="host:port"):
         connects_to(MemoryReactorClock(), address, 3.0)
 
@@ -52,13 +52,13 @@ def new_link(net: Net, gone: list[Link]) -> Link:
 
 
 class Host:
-    """Takes any connection."""
+    """Accepts any connection."""
 
     def buildProtocol(self, addr: object) -> Talker:
         return Talker()
 
 
-def test_a_link_on_demand_is_gone_with_its_connection() -> None:
+def test_link_connects_on_demand_and_ends_with_its_connection() -> None:
     net = Net()
     net.listenTCP(9876, Host())
     gone: list[Link] = []
@@ -76,7 +76,7 @@ def test_a_link_on_demand_is_gone_with_its_connection() -> None:
     assert link.connection is None
 
 
-def test_a_link_that_does_not_connect_fails_all_who_wait_and_is_gone() -> None:
+def test_failed_connection_fails_all_waiters_and_ends_link() -> None:
     net = Net()
     gone: list[Link] = []
     link = new_link(net, gone)
@@ -88,7 +88,7 @@ def test_a_link_that_does_not_connect_fails_all_who_wait_and_is_gone() -> None:
     assert gone == [link]
 
 
-def test_a_connection_is_retired_once() -> None:
+def test_connection_is_retired_once() -> None:
     net = Net()
     net.listenTCP(9876, Host())
     link = new_link(net, [])
@@ -106,7 +106,7 @@ def test_a_connection_is_retired_once() -> None:
     assert link.connection.is_open
 
 
-def test_a_stranger_is_not_retired() -> None:
+def test_connection_of_other_link_is_not_retired() -> None:
     net = Net()
     link = new_link(net, [])
     terms = Terms(net, 1 << 20, 8, 8, 1 << 20, 1 << 22)

@@ -1,4 +1,4 @@
-"""Requests in steps: lanes, turns, and what is dropped."""
+"""Cooperative tasks: lanes, turns, and dropped work."""
 
 import logging
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from mqgateway.gateway.remoting.turn import Turn
 
 
 class Scene:
-    """Works that note each step they do."""
+    """Works that record each step."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], Any]] = []
@@ -29,11 +29,11 @@ class Scene:
         return name.encode()
 
     def turned(self) -> None:
-        """What follows a read."""
+        """After-read hook."""
         self.turns += 1
 
     def turn(self) -> None:
-        """One turn of the loop, and no more of those that it asks for."""
+        """Run one turn of the event loop, without the calls that it schedules."""
         calls, self.calls = self.calls, []
         for call in calls:
             call()
@@ -48,7 +48,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_a_turn_does_a_slice_and_the_last_one_answers(scene: Scene) -> None:
+def test_turn_runs_one_slice_and_last_one_answers(scene: Scene) -> None:
     scene.works.add(103, scene.work("a", 2), scene.answers.append)
     assert scene.steps == []
     scene.turn()
@@ -60,7 +60,7 @@ def test_a_turn_does_a_slice_and_the_last_one_answers(scene: Scene) -> None:
     assert scene.calls == []
 
 
-def test_a_lane_is_done_in_order_and_lanes_take_turns(scene: Scene) -> None:
+def test_lane_is_ordered_and_lanes_take_turns(scene: Scene) -> None:
     for lane, name in ((103, "a"), (103, "b"), (34, "c")):
         scene.works.add(lane, scene.work(name, 2), scene.answers.append)
     for _ in range(12):
@@ -69,7 +69,7 @@ def test_a_lane_is_done_in_order_and_lanes_take_turns(scene: Scene) -> None:
     assert scene.answers == [b"a", b"c", b"b"]
 
 
-def test_what_has_not_its_turn_yet_can_be_dropped(scene: Scene) -> None:
+def test_queued_work_can_be_dropped(scene: Scene) -> None:
     first, second = (scene.works.add(103, scene.work(name, 1), scene.answers.append) for name in "ab")
     scene.works.drop(second)
     scene.works.drop(first)  # which is finished all the same: half of it may have been done
@@ -79,7 +79,7 @@ def test_what_has_not_its_turn_yet_can_be_dropped(scene: Scene) -> None:
     scene.works.drop(first)
 
 
-def test_a_work_that_fails_is_no_end_of_the_others(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_work_does_not_stop_others(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     def fails() -> Steps[bytes]:
         yield
         raise ZeroDivisionError
@@ -93,8 +93,8 @@ def test_a_work_that_fails_is_no_end_of_the_others(scene: Scene, caplog: pytest.
     assert scene.answers == [None, b"b"]
 
 
-def test_a_slice_is_followed_by_what_follows_a_read(scene: Scene) -> None:
-    """So what was put in it is made readable and flushed, and does not wait for somebody else's read."""
+def test_slice_ends_with_after_read_hook(scene: Scene) -> None:
+    """So its changes become readable and are flushed without waiting for another read."""
     scene.works.add(103, scene.work("a", 2), scene.answers.append)
     scene.turn()
     assert scene.turns == 1

@@ -1,4 +1,4 @@
-"""What is kept of input that is not served: who is counted, and who is cut off."""
+"""Buffered input: its count, and the connections closed above a limit."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from mqgateway.gateway.remoting.pending_input import PendingInput
 
 
 class Scene:
-    """A bound of 1000 bytes, of an address 600, and connections that note when they are cut off."""
+    """Limits of 1000 bytes, 600 per address, and connections that record when they are closed."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -34,7 +34,7 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_what_is_kept_is_counted_until_it_is_served(scene: Scene) -> None:
+def test_buffered_input_is_counted_until_served(scene: Scene) -> None:
     one, two = scene.keeper("one"), scene.keeper("two")
     one.keep(400)
     two.keep(500)
@@ -46,7 +46,7 @@ def test_what_is_kept_is_counted_until_it_is_served(scene: Scene) -> None:
     assert (scene.input.total, scene.cut) == (0, [])
 
 
-def test_of_two_alike_the_older_is_cut_off(scene: Scene) -> None:
+def test_oldest_of_equal_keepers_is_disconnected(scene: Scene) -> None:
     keepers = [scene.keeper(name) for name in ("one", "two", "three")]
     for keeper in keepers:
         keeper.keep(400)
@@ -57,8 +57,8 @@ def test_of_two_alike_the_older_is_cut_off(scene: Scene) -> None:
     assert "400 bytes of unfinished requests for 2 s" in keepers[0].reason
 
 
-def test_a_short_beginning_that_is_old_stays(scene: Scene) -> None:
-    """Slow clients are no burden; those that send much and stop are."""
+def test_old_short_frame_is_tolerated(scene: Scene) -> None:
+    """Slow clients cost little; those that send much and stop do not."""
     slow, hog, honest = scene.keeper("slow"), scene.keeper("hog"), scene.keeper("honest")
     slow.keep(1)
     scene.now = 100
@@ -68,8 +68,8 @@ def test_a_short_beginning_that_is_old_stays(scene: Scene) -> None:
     assert scene.cut == ["hog"]
 
 
-def test_who_gets_on_counts_as_new(scene: Scene) -> None:
-    """A client that always has the beginning of its next request on the way is not an old one."""
+def test_progress_resets_age(scene: Scene) -> None:
+    """A client that always has the start of its next request in flight is not an old one."""
     busy, idle = scene.keeper("busy"), scene.keeper("idle")
     busy.keep(400)
     scene.now = 50
@@ -81,7 +81,7 @@ def test_who_gets_on_counts_as_new(scene: Scene) -> None:
     assert scene.cut == ["idle"]
 
 
-def test_an_address_has_a_bound_of_its_own(scene: Scene) -> None:
+def test_address_has_own_limit(scene: Scene) -> None:
     other = scene.keeper("other")
     other.keep(300)
     scene.now = 10
@@ -93,7 +93,7 @@ def test_an_address_has_a_bound_of_its_own(scene: Scene) -> None:
     assert "the 600 that maxPendingInputOfPeer allows" in keepers[0].reason
 
 
-def test_as_many_go_as_have_to(scene: Scene) -> None:
+def test_disconnects_down_to_limit(scene: Scene) -> None:
     for number in range(10):
         scene.keeper(str(number)).keep(99)
         scene.now += 1
@@ -102,13 +102,13 @@ def test_as_many_go_as_have_to(scene: Scene) -> None:
     assert scene.input.total == 995
 
 
-def test_one_alone_may_be_too_much(scene: Scene) -> None:
+def test_single_keeper_above_limit_is_disconnected(scene: Scene) -> None:
     alone = scene.keeper("alone")
     alone.keep(1001)
     assert (scene.cut, scene.input.total) == (["alone"], 0)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(500, 2024), (5000, 5000), (float("inf"), float("inf"))])
-def test_bounds_have_room_for_a_message(limit: float, expected: float) -> None:
+def test_limits_allow_one_message(limit: float, expected: float) -> None:
     pending = PendingInput.for_messages(limit, limit, lambda: 0.0, 1000)
     assert pending._limit == pending._address_limit == expected

@@ -1,4 +1,4 @@
-"""Conversations with real bytes over one connection, the peer behaving well, badly, or not at all."""
+"""Conversations with real bytes over one connection, with peers that behave well, badly, or not at all."""
 
 import logging
 import random
@@ -26,7 +26,7 @@ ECHO, HOLD, BULK, SILENT = 987_101, 987_102, 987_103, 987_104
 
 
 class Scene:
-    """A connection under test, its peer at the other end, and what the functions behind it have seen."""
+    """Connection under test, its peer, and the calls of its request functions."""
 
     def __init__(self, after_read: Callable[[], None] | None = None, **limits: int) -> None:
         self.clock = Clock()
@@ -65,12 +65,12 @@ class Scene:
         return connection, talker, Pair(talker, connection)
 
     def say(self, *commands: RemotingCommand) -> None:
-        """The peer writes these in one piece."""
+        """Send commands from the peer in one write."""
         self.talker.transport.write(b"".join(map(encode_command, commands)))
         self.pair.pump()
 
     def heard(self) -> list[RemotingCommand]:
-        """What the peer has been told since the last time."""
+        """Return the commands that the peer received since the last call."""
         self.pair.pump()
         return self.talker.take()
 
@@ -88,14 +88,14 @@ def echo(opaque: int, body: bytes = b"x") -> RemotingCommand:
 # Requests of the peer
 
 
-def test_a_request_is_answered_under_its_opaque() -> None:
+def test_answer_has_opaque_of_request() -> None:
     scene = Scene()
     scene.say(echo(41, b"hello"))
     (answer,) = scene.heard()
     assert (answer.is_response, answer.opaque, answer.body) == (True, 41, b"hello")
 
 
-def test_all_requests_of_one_read_are_answered_with_one_write_after_the_read_is_told_of() -> None:
+def test_requests_of_one_read_are_answered_in_one_write_after_hook() -> None:
     writes_then: list[int] = []
     scene = Scene(lambda: writes_then.append(scene.pair.server.writes))
     scene.say(*[echo(opaque) for opaque in range(16)])
@@ -104,7 +104,7 @@ def test_all_requests_of_one_read_are_answered_with_one_write_after_the_read_is_
     assert [answer.opaque for answer in scene.heard()] == list(range(16))
 
 
-def test_what_came_before_a_frame_that_is_none_is_served() -> None:
+def test_frames_before_malformed_one_are_served() -> None:
     scene = Scene()
     longer_than_its_frame = struct.pack(">ii4s", 8, 100, b"{}{}")
     first, second, third = (encode_command(echo(opaque)) for opaque in (1, 2, 3))
@@ -113,7 +113,7 @@ def test_what_came_before_a_frame_that_is_none_is_served() -> None:
     assert not scene.connection.is_open
 
 
-def test_a_read_without_a_whole_frame_is_no_turn() -> None:
+def test_read_without_complete_frame_starts_no_turn() -> None:
     scene = Scene()
     frame = encode_command(echo(1))
     scene.talker.transport.write(frame[:-1])
@@ -125,7 +125,7 @@ def test_a_read_without_a_whole_frame_is_no_turn() -> None:
     assert len(scene.heard()) == 1
 
 
-def test_what_follows_a_read_may_fail_without_harm(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_after_read_hook_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     def fail() -> None:
         raise OSError("disk")
 
@@ -138,7 +138,7 @@ def test_what_follows_a_read_may_fail_without_harm(caplog: pytest.LogCaptureFixt
 
 
 @given(st.lists(st.integers(1, 40), max_size=30))
-def test_frames_are_served_however_they_are_cut(cuts: list[int]) -> None:
+def test_frames_are_served_in_chunks_of_any_size(cuts: list[int]) -> None:
     scene = Scene()
     stream = b"".join(encode_command(echo(opaque, bytes(opaque))) for opaque in range(5))
     position = 0
@@ -149,7 +149,7 @@ def test_frames_are_served_however_they_are_cut(cuts: list[int]) -> None:
     assert [(answer.opaque, len(answer.body)) for answer in scene.heard()] == [(n, n) for n in range(5)]
 
 
-def test_a_held_reply_is_written_when_it_is_ready_and_others_pass_it() -> None:
+def test_held_reply_does_not_block_others() -> None:
     scene = Scene()
     scene.say(command(HOLD, 1), echo(2))
     assert [answer.opaque for answer in scene.heard()] == [2]
@@ -158,8 +158,8 @@ def test_a_held_reply_is_written_when_it_is_ready_and_others_pass_it() -> None:
     assert (answer.opaque, answer.remark) == (1, "woken")
 
 
-def test_replies_that_become_ready_in_a_turn_are_joined_with_it() -> None:
-    """Pulls held on one connection and woken by a send on another: one write a connection."""
+def test_replies_ready_in_turn_are_joined() -> None:
+    """Pulls held on one connection and woken by a send on another: one write per connection."""
     scene = Scene(lambda: [held.callback(Reply()) for held in scene.held] and scene.held.clear())
     scene.turn._after_read, wake = None, scene.turn._after_read
     scene.say(command(HOLD, 1), command(HOLD, 2))
@@ -172,7 +172,7 @@ def test_replies_that_become_ready_in_a_turn_are_joined_with_it() -> None:
     assert [answer.opaque for answer in other_talker.take()] == [7]
 
 
-def test_a_oneway_request_and_one_without_reply_write_nothing() -> None:
+def test_oneway_and_silent_requests_write_nothing() -> None:
     scene = Scene()
     oneway = echo(1)
     oneway.flag |= ONEWAY_FLAG
@@ -181,7 +181,7 @@ def test_a_oneway_request_and_one_without_reply_write_nothing() -> None:
     assert scene.events == ["made", "after read"]
 
 
-def test_requests_held_beyond_the_limit_are_refused_but_quick_ones_get_through() -> None:
+def test_held_requests_above_limit_are_refused_but_fast_ones_served() -> None:
     scene = Scene(hold_limit=2)
     scene.say(*[command(HOLD, opaque) for opaque in range(4)], echo(9))
     answers = scene.heard()
@@ -193,7 +193,7 @@ def test_requests_held_beyond_the_limit_are_refused_but_quick_ones_get_through()
     assert [answer.opaque for answer in scene.heard()] == [0]
 
 
-def test_a_reply_may_be_sent_outside_its_function() -> None:
+def test_reply_may_be_sent_outside_request_function() -> None:
     scene = Scene()
     request = command(SILENT, 5)
     scene.connection.send_reply(request, Reply(remark="by hand"))
@@ -213,7 +213,7 @@ def outcome_of(answer: Deferred[Any]) -> list[Any]:
     return outcomes
 
 
-def test_the_peer_can_be_asked() -> None:
+def test_request_to_peer_is_answered() -> None:
     scene = Scene()
     outcomes = outcome_of(scene.connection.request(command(307), 3.0))
     (asked,) = scene.heard()
@@ -222,14 +222,14 @@ def test_the_peer_can_be_asked() -> None:
     assert [outcome.remark for outcome in outcomes] == ["fine"]
 
 
-def test_the_peer_can_be_told() -> None:
+def test_oneway_request_to_peer_is_sent() -> None:
     scene = Scene()
     scene.connection.send_oneway(command(40))
     (told,) = scene.heard()
     assert (told.code, told.is_oneway) == (40, True)
 
 
-def test_a_peer_that_does_not_answer_runs_out_of_time() -> None:
+def test_unanswered_request_times_out() -> None:
     scene = Scene()
     slow = outcome_of(scene.connection.request(command(307), 10.0))
     quick = outcome_of(scene.connection.request(command(307), 1.0))
@@ -243,7 +243,7 @@ def test_a_peer_that_does_not_answer_runs_out_of_time() -> None:
     assert scene.clock.getDelayedCalls() == []
 
 
-def test_an_answer_that_comes_too_late_is_ignored() -> None:
+def test_late_answer_is_ignored() -> None:
     scene = Scene()
     outcomes = outcome_of(scene.connection.request(command(307), 1.0))
     (asked,) = scene.heard()
@@ -254,8 +254,8 @@ def test_an_answer_that_comes_too_late_is_ignored() -> None:
     assert scene.connection.is_open
 
 
-def test_when_the_peer_goes_everything_in_flight_ends() -> None:
-    """Requests to it fail with the reason, requests of it are dropped, those who asked to know are told."""
+def test_disconnect_ends_everything_in_flight() -> None:
+    """Requests to the peer fail with the reason, its requests are dropped, callbacks are called."""
     scene = Scene()
     lost: list[Peer] = []
     scene.connection.on_lost(lost.append)
@@ -274,7 +274,7 @@ def test_when_the_peer_goes_everything_in_flight_ends() -> None:
     assert scene.pair.server.pending == []
 
 
-def test_a_reply_that_becomes_ready_after_its_peer_has_gone_goes_nowhere() -> None:
+def test_reply_after_disconnect_is_dropped() -> None:
     scene = Scene()
     late: Deferred[Reply] = Deferred()
     scene.held = [late]
@@ -288,7 +288,7 @@ def test_a_reply_that_becomes_ready_after_its_peer_has_gone_goes_nowhere() -> No
     assert pair.server.writes == 0
 
 
-def test_whoever_asks_too_late_is_told_at_once_that_the_peer_is_gone() -> None:
+def test_on_lost_after_disconnect_calls_at_once() -> None:
     scene = Scene()
     scene.talker.transport.loseConnection()
     scene.pair.pump()
@@ -297,7 +297,7 @@ def test_whoever_asks_too_late_is_told_at_once_that_the_peer_is_gone() -> None:
     assert lost == [scene.connection]
 
 
-def test_a_callback_that_fails_keeps_no_other_from_being_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_lost_callback_does_not_stop_others(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
 
     def fail(peer: Peer) -> None:
@@ -310,7 +310,7 @@ def test_a_callback_that_fails_keeps_no_other_from_being_told(caplog: pytest.Log
     assert "unknown peer" in caplog.text
 
 
-def test_no_more_requests_are_in_flight_to_a_peer_than_allowed() -> None:
+def test_requests_in_flight_to_peer_are_limited() -> None:
     scene = Scene(ask_limit=2)
     outcomes = [outcome_of(scene.connection.request(command(307), 3.0)) for _ in range(3)]
     assert [len(o) for o in outcomes] == [0, 0, 1]
@@ -318,7 +318,7 @@ def test_no_more_requests_are_in_flight_to_a_peer_than_allowed() -> None:
     assert len(scene.heard()) == 2
 
 
-def test_a_cancelled_request_gives_its_place_back() -> None:
+def test_cancelled_request_frees_its_slot() -> None:
     scene = Scene(ask_limit=1)
     request = scene.connection.request(command(307), 3.0)
     outcomes = outcome_of(request)
@@ -327,8 +327,8 @@ def test_a_cancelled_request_gives_its_place_back() -> None:
     assert outcome_of(scene.connection.request(command(307), 3.0)) == []
 
 
-def test_both_sides_ask_each_other_at_once() -> None:
-    """Two real ends, each with functions and questions: opaque numbers of the two sides do not mix."""
+def test_both_sides_request_at_once() -> None:
+    """Two real ends, each with functions and requests: their opaque numbers do not mix."""
     scene = Scene()
     other = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
     mine = Connection(scene.terms, scene.dispatcher, lambda peer: None, lambda peer: None)
@@ -343,7 +343,7 @@ def test_both_sides_ask_each_other_at_once() -> None:
 # Closing
 
 
-def test_closing_lets_out_what_was_written_and_says_why(caplog: pytest.LogCaptureFixture) -> None:
+def test_close_flushes_output_and_logs_reason(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     with caplog.at_level(logging.INFO):
         scene.connection.send_oneway(command(40))
@@ -354,14 +354,14 @@ def test_closing_lets_out_what_was_written_and_says_why(caplog: pytest.LogCaptur
     assert "192.168.1.1:54321 is closed: enough" in caplog.text
 
 
-def test_nothing_is_read_after_closing() -> None:
+def test_input_after_close_is_ignored() -> None:
     scene = Scene()
     scene.connection.close("enough")
     scene.connection.dataReceived(encode_command(echo(1)))
     assert scene.events == ["made"]
 
 
-def test_settled_means_that_nothing_is_in_flight_either_way() -> None:
+def test_settled_fires_when_nothing_is_in_flight() -> None:
     scene = Scene()
     assert outcome_of(scene.connection.settled()) == [None]
     scene.say(command(HOLD, 1))
@@ -375,7 +375,7 @@ def test_settled_means_that_nothing_is_in_flight_either_way() -> None:
     assert outcomes == [None]
 
 
-def test_a_lost_connection_is_settled() -> None:
+def test_lost_connection_is_settled() -> None:
     scene = Scene()
     scene.say(command(HOLD, 1))
     outcomes = outcome_of(scene.connection.settled())
@@ -384,7 +384,7 @@ def test_a_lost_connection_is_settled() -> None:
     assert outcomes == [None]
 
 
-def test_idleness_is_found_by_sweeps_that_see_no_byte_go_either_way() -> None:
+def test_idle_sweeps_see_reads_and_writes() -> None:
     scene = Scene()
     connection = scene.connection
     assert not connection.is_idle(0.0, 120)
@@ -419,7 +419,7 @@ BAD_STREAMS = {
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "it speaks gRPC (HTTP/2), which is not served here"),
     ],
 )
-def test_peers_that_speak_something_else_are_closed_and_told_of_once_in_a_while(
+def test_foreign_protocols_are_closed_with_rate_limited_log(
     spoken: bytes, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene = Scene()
@@ -438,10 +438,10 @@ def test_peers_that_speak_something_else_are_closed_and_told_of_once_in_a_while(
 
 
 @pytest.mark.parametrize("bad", BAD_STREAMS.values(), ids=BAD_STREAMS.keys())
-def test_bytes_that_break_the_protocol_end_the_connection_with_one_line(
+def test_malformed_input_closes_connection_with_one_log_line(
     bad: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What came before them is answered, other connections go on, the line names the peer and the reason."""
+    """Earlier requests are answered, other connections continue, the line names peer and reason."""
     scene = Scene()
     _, other_talker, other_pair = scene.connect()
     scene.say(echo(1))
@@ -457,7 +457,7 @@ def test_bytes_that_break_the_protocol_end_the_connection_with_one_line(
     assert len(other_talker.take()) == 1
 
 
-def test_a_bad_command_behind_good_ones_in_the_same_read_costs_them_nothing() -> None:
+def test_malformed_command_does_not_affect_earlier_ones() -> None:
     scene = Scene()
     bad = b"\x00\x00\x00\x08\x09\x00\x00\x04abcd"
     scene.talker.transport.write(encode_command(echo(1)) + bad + encode_command(echo(2)))
@@ -467,8 +467,8 @@ def test_a_bad_command_behind_good_ones_in_the_same_read_costs_them_nothing() ->
     assert scene.talker.lost is not None
 
 
-def test_random_bytes_never_do_more_than_end_their_connection() -> None:
-    """Garbage, whole and behind a plausible length, in pieces of any size."""
+def test_random_bytes_only_close_their_connection() -> None:
+    """Garbage, whole and behind a plausible length, in chunks of any size."""
     chance = random.Random(20)
     for _ in range(200):
         scene = Scene()
@@ -483,7 +483,7 @@ def test_random_bytes_never_do_more_than_end_their_connection() -> None:
         assert scene.events[-1] == "gone"
 
 
-def test_half_a_frame_waits_without_being_served() -> None:
+def test_incomplete_frame_is_not_served() -> None:
     scene = Scene()
     scene.talker.transport.write(encode_command(echo(1, bytes(500_000)))[:-1])
     scene.pair.pump()
@@ -495,8 +495,8 @@ def bulk(opaque: int, size: int = 100_000) -> RemotingCommand:
     return command(BULK, opaque, size=str(size))
 
 
-def test_a_peer_that_does_not_read_is_not_read_and_owes_us_a_bounded_amount() -> None:
-    """One read asks for 20 MB: only the high-water mark and one reply are made, the rest waits its turn."""
+def test_peer_that_does_not_read_is_not_read_and_unsent_is_bounded() -> None:
+    """One read requests 20 MB: only the high-water mark and one reply are produced, the rest waits."""
     scene = Scene()
     server = scene.pair.server
     server.stuck = True
@@ -517,7 +517,7 @@ def test_a_peer_that_does_not_read_is_not_read_and_owes_us_a_bounded_amount() ->
     assert scene.connection.is_open
 
 
-def test_a_peer_that_reads_slowly_gets_everything_in_order() -> None:
+def test_slow_reader_gets_all_answers_in_order() -> None:
     scene = Scene()
     scene.pair.server.stuck = True
     scene.say(*[bulk(opaque, 30_000) for opaque in range(50)])
@@ -530,8 +530,8 @@ def test_a_peer_that_reads_slowly_gets_everything_in_order() -> None:
     assert [answer.opaque for answer in scene.talker.take()] == list(range(50))
 
 
-def test_a_transport_that_takes_all_at_once_is_served_on_in_the_next_turn() -> None:
-    """A read that asks for more than the high-water mark does not stall when nothing ever fills up."""
+def test_backlog_is_served_in_next_turn_if_transport_never_fills() -> None:
+    """A read that requests more than the high-water mark does not stall if the transport never fills."""
     scene = Scene()
     scene.pair.server.BUFFER = 1 << 30
     scene.say(*[bulk(opaque) for opaque in range(10)])
@@ -544,8 +544,8 @@ def test_a_transport_that_takes_all_at_once_is_served_on_in_the_next_turn() -> N
     assert scene.pair.server.reading
 
 
-def test_who_reads_always_reads_on_while_the_other_side_does_not() -> None:
-    """Two ends that stopped reading each other would never start again: a client never stops."""
+def test_reads_always_continues_while_peer_does_not_read() -> None:
+    """Two ends that stopped reading would deadlock, so a client never stops."""
     scene = Scene()
     scene.terms.reads_always = True
     scene.connection, scene.talker, scene.pair = scene.connect()
@@ -560,7 +560,7 @@ def test_who_reads_always_reads_on_while_the_other_side_does_not() -> None:
     assert [answer.opaque for answer in scene.talker.take()] == [0, 1, 2]
 
 
-def test_held_replies_that_become_ready_stop_the_reading_too() -> None:
+def test_held_replies_count_as_backpressure() -> None:
     scene = Scene()
     scene.pair.server.stuck = True
     scene.say(*[command(HOLD, opaque) for opaque in range(4)])
@@ -573,7 +573,7 @@ def test_held_replies_that_become_ready_stop_the_reading_too() -> None:
     assert scene.pair.server.reading
 
 
-def test_a_peer_that_leaves_too_much_unread_is_cut_off(caplog: pytest.LogCaptureFixture) -> None:
+def test_peer_above_unsent_limit_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(unsent_limit=300_000)
     scene.pair.server.stuck = True
     scene.say(*[command(HOLD, opaque) for opaque in range(8)])
@@ -586,7 +586,7 @@ def test_a_peer_that_leaves_too_much_unread_is_cut_off(caplog: pytest.LogCapture
     assert "192.168.1.1:54321 is disconnected" in record.getMessage()
 
 
-def test_nothing_new_is_asked_of_a_peer_that_does_not_read() -> None:
+def test_request_to_peer_that_does_not_read_is_refused() -> None:
     scene = Scene()
     scene.pair.server.stuck = True
     for _ in range(4):
@@ -597,7 +597,7 @@ def test_nothing_new_is_asked_of_a_peer_that_does_not_read() -> None:
     assert scene.pair.server.writes == writes
 
 
-def test_a_connection_closed_while_its_peer_does_not_read_still_closes_when_it_does() -> None:
+def test_closing_connection_closes_once_peer_reads() -> None:
     scene = Scene()
     scene.pair.server.stuck = True
     scene.say(*[bulk(opaque) for opaque in range(20)])
@@ -612,7 +612,7 @@ def test_a_connection_closed_while_its_peer_does_not_read_still_closes_when_it_d
 # Addresses and terms
 
 
-def test_a_peer_knows_its_address_in_both_forms() -> None:
+def test_peer_has_address_as_text_and_bytes() -> None:
     connection = Scene().connection
     assert connection.address == "192.168.1.1:54321"
     assert connection.local_address == "10.0.0.1:10911"

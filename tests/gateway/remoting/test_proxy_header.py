@@ -1,4 +1,4 @@
-"""PROXY headers of both versions, whole and cut at every byte, and what only looks like one."""
+"""PROXY headers of both versions, whole and truncated at every byte, and similar input."""
 
 import struct
 
@@ -39,13 +39,13 @@ HEADERS = [
 
 
 @pytest.mark.parametrize(("data", "source"), HEADERS)
-def test_headers_are_read_with_and_without_a_tail(data: bytes, source: tuple[str, int] | None) -> None:
+def test_header_is_parsed_with_and_without_tail(data: bytes, source: tuple[str, int] | None) -> None:
     assert read_proxy_header(data) == ProxyHeader(len(data), source)
     assert read_proxy_header(data + b"\x00\x00\x00\x20tail") == ProxyHeader(len(data), source)
 
 
 @pytest.mark.parametrize(("data", "source"), HEADERS)
-def test_every_beginning_asks_for_more(data: bytes, source: object) -> None:
+def test_every_prefix_is_incomplete(data: bytes, source: object) -> None:
     for end in range(len(data)):
         assert read_proxy_header(data[:end]) is INCOMPLETE, data[:end]
 
@@ -67,7 +67,7 @@ def test_every_beginning_asks_for_more(data: bytes, source: object) -> None:
         v2(1, 2, V6_REST[:-1]),
     ],
 )
-def test_what_starts_as_a_header_and_goes_on_as_none_is_an_error(data: bytes) -> None:
+def test_malformed_header_is_refused(data: bytes) -> None:
     with pytest.raises(CodecError):
         read_proxy_header(data)
 
@@ -75,12 +75,12 @@ def test_what_starts_as_a_header_and_goes_on_as_none_is_an_error(data: bytes) ->
 @pytest.mark.parametrize(
     "data", [b"\x00\x00\x00\x20", b"\x16\x03\x01", b"GET / HTTP/1.1", b"PROXX", b"\r\n\r\nX"]
 )
-def test_other_bytes_are_no_header(data: bytes) -> None:
+def test_other_bytes_are_not_header(data: bytes) -> None:
     assert read_proxy_header(data) is None
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"PROXY ", b"PROXY TCP4 ", V2_SIGNATURE]))
-def test_garbage_gives_a_header_or_the_one_error(rest: bytes, start: bytes) -> None:
+def test_random_bytes_give_header_or_codec_error(rest: bytes, start: bytes) -> None:
     data = start + rest
     try:
         header = read_proxy_header(data)
@@ -89,7 +89,7 @@ def test_garbage_gives_a_header_or_the_one_error(rest: bytes, start: bytes) -> N
     assert header is None or header is INCOMPLETE or header.size <= len(data)
 
 
-def test_a_header_of_any_length_is_not_waited_for() -> None:
+def test_oversized_header_is_refused() -> None:
     start = V2_SIGNATURE + bytes([0x21, 0x11]) + struct.pack(">H", 4096 - 16)
     assert read_proxy_header(start) is INCOMPLETE
     with pytest.raises(CodecError, match="4097 bytes"):

@@ -1,4 +1,4 @@
-"""Servers in memory: ports, limits, idle connections, and the promises kept while stopping."""
+"""Servers in memory: ports, limits, idle connections, and the graceful stop."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ ECHO, HOLD = 987_301, 987_302
 
 
 class Scene:
-    """A server on port 10911 and a fast port 10909 that knows only ECHO."""
+    """Server on port 10911 and a fast port 10909 that supports only ECHO."""
 
     def __init__(self, tls: ServerTls | None = None, **options: Any) -> None:
         self.net = Net()
@@ -54,7 +54,7 @@ class Scene:
 
 
 class Guest:
-    """A client by hand."""
+    """Client driven by hand."""
 
     def __init__(self, scene: Scene, talker: Talker, pair: Pair) -> None:
         self.scene, self.talker, self.pair = scene, talker, pair
@@ -68,7 +68,7 @@ class Guest:
         return self.talker.take()
 
 
-def test_a_server_serves_those_who_come_and_tells_of_them() -> None:
+def test_server_serves_connections_and_reports_them() -> None:
     scene = Scene()
     guest = scene.come()
     assert [answer.body for answer in guest.ask(ECHO)] == [b"x"]
@@ -78,20 +78,20 @@ def test_a_server_serves_those_who_come_and_tells_of_them() -> None:
     assert scene.server.connection_count == 0
 
 
-def test_the_fast_port_has_functions_of_its_own() -> None:
+def test_fast_port_has_own_functions() -> None:
     scene = Scene()
     assert [answer.code for answer in scene.come(port=10909).ask(ECHO)] == [0]
     (answer,) = scene.come(port=10909).ask(HOLD)
     assert answer.code == 3
 
 
-def test_any_free_port_can_be_asked_for() -> None:
+def test_port_0_listens_on_any_free_port() -> None:
     scene = Scene()
     port = scene.server.listen("0.0.0.0", 0)
     assert [answer.code for answer in scene.come(port=port.getHost().port).ask(ECHO)] == [0]
 
 
-def test_more_connections_than_allowed_are_refused_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_connections_above_limit_are_refused_with_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(max_connections=2)
     first = scene.come(1)
     scene.come(2, port=10909)
@@ -104,7 +104,7 @@ def test_more_connections_than_allowed_are_refused_with_one_line(caplog: pytest.
     assert scene.come(4).ask(ECHO)
 
 
-def test_connections_are_shown_and_closed_one_by_one() -> None:
+def test_connections_are_listed_and_closed_by_number() -> None:
     scene = Scene()
     asking, silent = scene.come(1), scene.come(2, port=10909)
     scene.net.settle(5)
@@ -122,7 +122,7 @@ def test_connections_are_shown_and_closed_one_by_one() -> None:
     assert [one.number for one in scene.server.connections()] == [first.number]
 
 
-def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
+def test_idle_connections_are_closed() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=120)
     busy, idle, silent = scene.come(1), scene.come(2), scene.come(3)
     idle.ask(ECHO)
@@ -135,7 +135,7 @@ def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
     assert scene.server.connection_count == 1
 
 
-def test_nobody_is_closed_before_the_idle_time_is_over() -> None:
+def test_connection_stays_open_before_idle_time() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=120)
     guest = scene.come()
     guest.ask(ECHO)
@@ -143,7 +143,7 @@ def test_nobody_is_closed_before_the_idle_time_is_over() -> None:
     assert guest.talker.lost is None
 
 
-def test_a_closing_connection_whose_peer_does_not_read_is_cut_off_when_idle() -> None:
+def test_closing_connection_is_aborted_when_idle() -> None:
     scene = Scene(server_channel_max_idle_time_seconds=10)
     guest = scene.come()
     guest.ask(ECHO)
@@ -153,7 +153,7 @@ def test_a_closing_connection_whose_peer_does_not_read_is_cut_off_when_idle() ->
     assert scene.server.connection_count == 0
 
 
-def test_changed_certificates_are_found() -> None:
+def test_changed_certificates_are_reloaded() -> None:
     key, cert = identity("first")
     files = FileShelf(key=key, cert=cert)
     options = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="key", tls_server_cert_path="cert")
@@ -174,7 +174,7 @@ def stopping(scene: Scene) -> list[object]:
     return done
 
 
-def test_stopping_takes_no_new_connections_and_closes_those_that_owe_nothing() -> None:
+def test_stop_refuses_connections_and_closes_settled_ones() -> None:
     scene = Scene()
     guests = [scene.come(1), scene.come(2, port=10909), scene.come(3)]
     guests[0].ask(ECHO)
@@ -186,12 +186,12 @@ def test_stopping_takes_no_new_connections_and_closes_those_that_owe_nothing() -
     assert scene.net.getDelayedCalls() == []
 
 
-def test_stopping_without_connections_is_done_at_once() -> None:
+def test_stop_without_connections_completes_at_once() -> None:
     scene = Scene()
     assert stopping(scene) == [None]
 
 
-def test_held_replies_are_waited_for() -> None:
+def test_stop_waits_for_held_replies() -> None:
     scene = Scene(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=30)
     guest = scene.come()
     guest.ask(HOLD)
@@ -206,7 +206,7 @@ def test_held_replies_are_waited_for() -> None:
     assert scene.net.getDelayedCalls() == []
 
 
-def test_while_it_waits_newcomers_are_sent_away_and_old_clients_are_served() -> None:
+def test_stopping_server_sends_new_clients_away_and_serves_old_ones() -> None:
     scene = Scene(enable_shutdown_gracefully=True)
     guest = scene.come()
     guest.ask(HOLD)
@@ -218,7 +218,7 @@ def test_while_it_waits_newcomers_are_sent_away_and_old_clients_are_served() -> 
 
 
 @pytest.mark.parametrize(("patient", "seconds"), [(True, 30), (False, 1)])
-def test_nobody_is_waited_for_beyond_the_limit(patient: bool, seconds: int) -> None:
+def test_stop_waits_up_to_limit(patient: bool, seconds: int) -> None:
     scene = Scene(enable_shutdown_gracefully=patient, shutdown_wait_time_seconds=30)
     guest = scene.come()
     guest.ask(HOLD)
@@ -230,7 +230,7 @@ def test_nobody_is_waited_for_beyond_the_limit(patient: bool, seconds: int) -> N
     assert guest.talker.lost is not None
 
 
-def test_a_peer_that_does_not_read_does_not_keep_the_server_from_stopping() -> None:
+def test_stop_aborts_peer_that_does_not_read() -> None:
     scene = Scene()
     guest = scene.come()
     guest.ask(HOLD)
@@ -242,13 +242,13 @@ def test_a_peer_that_does_not_read_does_not_keep_the_server_from_stopping() -> N
     assert scene.net.getDelayedCalls() == []
 
 
-def test_stopping_twice_is_stopping_once() -> None:
+def test_stop_twice_returns_same_deferred() -> None:
     scene = Scene()
     scene.come().ask(HOLD)
     assert scene.server.stop() is scene.server.stop()
 
 
-def test_a_peer_can_be_asked_from_the_moment_it_is_there() -> None:
+def test_peer_can_be_sent_requests_from_connect() -> None:
     scene = Scene()
     peers: list[Peer] = []
     scene.server._on_connect = peers.append

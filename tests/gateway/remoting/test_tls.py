@@ -1,4 +1,4 @@
-"""TLS contexts proved by handshakes: both ends in one process, their bytes carried by hand."""
+"""TLS contexts tested by handshakes: both ends in one process, their bytes carried by hand."""
 
 import logging
 from typing import Any
@@ -19,7 +19,7 @@ from tests.support.gateway.remoting.pair import Pair
 
 
 class FileShelf(dict[str, bytes]):
-    """A disk that is only read."""
+    """Read-only disk."""
 
     def read_bytes(self, path: str) -> bytes:
         if path not in self:
@@ -28,7 +28,7 @@ class FileShelf(dict[str, bytes]):
 
 
 def identity(name: str, password: bytes | None = None) -> tuple[bytes, bytes]:
-    """A key and a certificate of its own, in PEM."""
+    """Return a key and a self-signed certificate in PEM."""
     key, certificate = self_signed(name)
     encryption = BestAvailableEncryption(password) if password else NoEncryption()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
@@ -36,7 +36,7 @@ def identity(name: str, password: bytes | None = None) -> tuple[bytes, bytes]:
 
 
 class Inside(Protocol):
-    """What speaks inside TLS: keeps what it hears."""
+    """Protocol inside TLS that keeps its input."""
 
     def __init__(self) -> None:
         self.heard = b""
@@ -57,7 +57,7 @@ class Insides(Factory):
 
 
 class Handshake:
-    """A client and a server shake hands and greet each other."""
+    """Handshake of a client and a server, followed by a greeting."""
 
     def __init__(self, server: ServerTls, client: ClientTls, host: str = "localhost") -> None:
         self.server_inside = Inside()
@@ -79,7 +79,7 @@ class Handshake:
 
     @property
     def shown_name(self) -> str:
-        """The name in the certificate the server showed."""
+        """Name in the certificate that the server presented."""
         subject = self.client_end.getPeerCertificate().to_cryptography().subject
         return str(subject.rfc4514_string()).removeprefix("CN=")
 
@@ -94,7 +94,7 @@ def server_options(**more: Any) -> TlsOptions:
     )
 
 
-def test_test_mode_needs_no_files_and_gives_a_handshake() -> None:
+def test_test_mode_needs_no_files() -> None:
     server = ServerTls(TlsOptions(), FileShelf())
     assert server.is_ready
     handshake = Handshake(server, client())
@@ -103,18 +103,18 @@ def test_test_mode_needs_no_files_and_gives_a_handshake() -> None:
     assert handshake.connection.get_protocol_version_name() == "TLSv1.3"
 
 
-def test_disabled_makes_nothing() -> None:
+def test_disabled_mode_has_no_context() -> None:
     assert not ServerTls(TlsOptions(tls_server_mode="disabled"), FileShelf()).is_ready
 
 
-def test_a_server_shows_the_certificate_in_its_file() -> None:
+def test_server_presents_certificate_from_file() -> None:
     key, cert = identity("broker-a")
     handshake = Handshake(ServerTls(server_options(), FileShelf(key=key, cert=cert)), client())
     assert handshake.succeeded
     assert handshake.shown_name == "broker-a"
 
 
-def test_a_key_may_have_a_password() -> None:
+def test_key_may_have_password() -> None:
     key, cert = identity("broker-a", b"secret")
     files = FileShelf(key=key, cert=cert)
     assert Handshake(ServerTls(server_options(tls_server_key_password="secret"), files), client()).succeeded
@@ -136,7 +136,7 @@ def test_a_key_may_have_a_password() -> None:
     ],
     ids=["missing", "no PEM", "another's key", "no password", "wrong password", "cipher", "protocol"],
 )
-def test_unusable_files_leave_the_server_without_tls_and_say_so(
+def test_unusable_files_disable_tls_with_log(
     files: dict[str, bytes], options: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ServerTls(server_options(**options), FileShelf(files))
@@ -166,7 +166,7 @@ def test_changed_files_are_used_by_new_connections(caplog: pytest.LogCaptureFixt
     assert old.succeeded
 
 
-def test_files_that_vanish_change_nothing_and_are_missed_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_files_keep_context_and_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     key, cert = identity("a")
     files = FileShelf(key=key, cert=cert)
     server = ServerTls(server_options(), files)
@@ -206,7 +206,7 @@ def known_client(files: FileShelf) -> ClientTls:
         ("require", False, "a stranger's", True),
     ],
 )
-def test_client_certificates_are_asked_for_and_checked_as_told(
+def test_client_certificates_are_verified_by_options(
     need: str, checked: bool, shows: str, succeeds: bool
 ) -> None:
     friend, stranger = identity("friend"), identity("stranger")
@@ -222,7 +222,7 @@ def test_client_certificates_are_asked_for_and_checked_as_told(
 @pytest.mark.parametrize(
     ("checks", "trusts", "succeeds"), [(True, True, True), (True, False, False), (False, False, True)]
 )
-def test_a_client_believes_the_servers_it_is_told_to(checks: bool, trusts: bool, succeeds: bool) -> None:
+def test_server_certificate_is_verified_by_options(checks: bool, trusts: bool, succeeds: bool) -> None:
     key, cert = identity("broker")
     server = ServerTls(server_options(), FileShelf(key=key, cert=cert))
     options = TlsOptions(
@@ -232,7 +232,7 @@ def test_a_client_believes_the_servers_it_is_told_to(checks: bool, trusts: bool,
     assert Handshake(server, ours).succeeded is succeeds
 
 
-def test_a_client_whose_files_cannot_be_used_is_not_made() -> None:
+def test_client_with_unusable_files_raises() -> None:
     options = TlsOptions(tls_test_mode_enable=False, tls_client_trust_cert_path="nowhere")
     with pytest.raises(FileNotFoundError):
         ClientTls(options, FileShelf())
@@ -256,9 +256,7 @@ def test_a_client_whose_files_cannot_be_used_is_not_made() -> None:
         ),
     ],
 )
-def test_protocols_and_ciphers_are_those_of_the_options(
-    options: dict[str, str], version: str, cipher: str | None
-) -> None:
+def test_options_set_protocols_and_ciphers(options: dict[str, str], version: str, cipher: str | None) -> None:
     handshake = Handshake(ServerTls(TlsOptions(**options), FileShelf()), client())
     assert handshake.succeeded
     connection = handshake.connection
@@ -267,7 +265,7 @@ def test_protocols_and_ciphers_are_those_of_the_options(
     assert cipher in (None, connection.get_cipher_name())
 
 
-def test_ends_without_a_common_protocol_do_not_meet() -> None:
+def test_handshake_fails_without_common_protocol() -> None:
     server = ServerTls(TlsOptions(tls_protocols="TLSv1.3"), FileShelf())
     assert not Handshake(server, client(tls_protocols="TLSv1.2")).succeeded
 
@@ -283,7 +281,7 @@ def test_ends_without_a_common_protocol_do_not_meet() -> None:
         ("ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"),
     ],
 )
-def test_java_names_of_ciphers_are_known(java: str, openssl: str) -> None:
+def test_java_cipher_names_are_converted(java: str, openssl: str) -> None:
     assert openssl_cipher(java) == openssl
 
 
@@ -299,9 +297,7 @@ def test_java_names_of_ciphers_are_known(java: str, openssl: str) -> None:
         ("broker.test", "10.0.0.1", False),
     ],
 )
-def test_host_names_are_checked_where_a_client_asks_for_it(
-    shows: str, connects_to: str, succeeds: bool
-) -> None:
+def test_check_host_compares_name_with_certificate(shows: str, connects_to: str, succeeds: bool) -> None:
     key, cert = identity(shows)
     server = ServerTls(server_options(), FileShelf(key=key, cert=cert))
     options = TlsOptions(tls_test_mode_enable=False, tls_client_trust_cert_path="trust")
@@ -310,7 +306,7 @@ def test_host_names_are_checked_where_a_client_asks_for_it(
     assert Handshake(server, ClientTls(options, FileShelf(trust=cert)), connects_to).succeeded
 
 
-def test_who_checks_host_names_believes_no_stranger() -> None:
-    """Whatever test mode says, and whether or not the authority is to be checked besides."""
+def test_check_host_refuses_unknown_authority() -> None:
+    """In test mode too, and whether or not the authority is to be verified as well."""
     server = ServerTls(TlsOptions(), FileShelf())
     assert not Handshake(server, ClientTls(TlsOptions(), FileShelf(), check_host=True), "localhost").succeeded

@@ -1,4 +1,4 @@
-"""The eager transport on a socket that takes as much as a test lets it."""
+"""Eager transport on a socket that accepts as much as a test allows."""
 
 import errno
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from tests.support.gateway.remoting.pair import Net
 
 
 class Socket:
-    """Takes `room` bytes and notes every send."""
+    """Socket that accepts `room` bytes and records every send."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -69,7 +69,7 @@ class Socket:
 
 @implementer(IReactorFDSet)
 class Watch(Clock):
-    """A reactor that notes who waits for what."""
+    """Reactor that records registrations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Watch(Clock):
         self.writers.discard(writer)
 
     def turn(self) -> Any:
-        """The socket takes bytes again."""
+        """Signal that the socket is writable again."""
         for writer in list(self.writers):
             outcome = writer.doWrite()
             if outcome is not None:
@@ -123,7 +123,7 @@ class Scene:
         self.transport: EagerTransport = made(self.socket, Protocol(), peer, self.port, 1, self.watch)
 
 
-def test_what_the_socket_takes_is_sent_without_asking_the_loop() -> None:
+def test_write_sends_at_once_without_event_loop() -> None:
     scene = Scene()
     scene.transport.write(b"one")
     scene.transport.write(b"two")
@@ -132,7 +132,7 @@ def test_what_the_socket_takes_is_sent_without_asking_the_loop() -> None:
 
 
 @pytest.mark.parametrize("room", [0, 1, 5, 9])
-def test_what_does_not_fit_follows_in_order(room: int) -> None:
+def test_rest_of_write_follows_in_order(room: int) -> None:
     scene = Scene(room)
     scene.transport.write(b"0123456789")
     scene.transport.write(b"abc")
@@ -145,7 +145,7 @@ def test_what_does_not_fit_follows_in_order(room: int) -> None:
     assert scene.socket.taken == b"0123456789abc!"
 
 
-def test_what_is_written_in_a_sequence_is_joined_until_the_loop_turns() -> None:
+def test_write_sequence_is_joined_until_next_turn() -> None:
     scene = Scene()
     for piece in (b"one", b"two"):
         scene.transport.writeSequence([piece])
@@ -155,7 +155,7 @@ def test_what_is_written_in_a_sequence_is_joined_until_the_loop_turns() -> None:
     assert (scene.socket.taken, scene.socket.sends) == (b"onetwothree", 1)
 
 
-def test_a_producer_is_paused_by_what_is_left_and_resumed_when_it_has_gone() -> None:
+def test_producer_is_paused_by_buffered_output_and_resumed() -> None:
     scene = Scene(room=300_000)
     producer = Producer()
     scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
@@ -169,7 +169,7 @@ def test_a_producer_is_paused_by_what_is_left_and_resumed_when_it_has_gone() -> 
     assert len(scene.socket.taken) == 500_000
 
 
-def test_a_broken_connection_is_found_by_the_loop() -> None:
+def test_broken_connection_is_detected_by_event_loop() -> None:
     scene = Scene()
     scene.socket.broken = True
     scene.transport.write(b"lost")
@@ -177,7 +177,7 @@ def test_a_broken_connection_is_found_by_the_loop() -> None:
     assert isinstance(scene.watch.turn(), Exception)
 
 
-def test_offered_pieces_are_sent_and_what_is_left_stays_with_the_producer() -> None:
+def test_offer_leaves_rest_with_producer() -> None:
     scene = Scene(room=5)
     producer = Producer()
     scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
@@ -194,7 +194,7 @@ def test_offered_pieces_are_sent_and_what_is_left_stays_with_the_producer() -> N
     assert scene.socket.taken == b"abcdefghi"
 
 
-def test_pieces_offered_to_a_broken_connection_end_it() -> None:
+def test_offer_to_broken_connection_ends_it() -> None:
     scene = Scene()
     scene.socket.broken = True
     assert scene.transport.offer([b"lost"]) == 0
@@ -205,7 +205,7 @@ def test_pieces_offered_to_a_broken_connection_end_it() -> None:
     assert scene.watch.writers == set()
 
 
-def test_pieces_offered_after_a_write_that_waits_stay_behind_it() -> None:
+def test_offer_after_buffered_write_keeps_order() -> None:
     scene = Scene(room=2)
     producer = Producer()
     scene.transport.registerProducer(producer, True)  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def test_pieces_offered_after_a_write_that_waits_stay_behind_it() -> None:
     assert (scene.socket.taken, producer.events) == (b"0123", ["resume"])
 
 
-def test_closing_lets_everything_out_and_takes_nothing_more() -> None:
+def test_close_flushes_output_and_accepts_no_more() -> None:
     scene = Scene(room=2)
     scene.transport.write(b"0123")
     scene.transport.loseConnection()
@@ -229,7 +229,7 @@ def test_closing_lets_everything_out_and_takes_nothing_more() -> None:
     assert scene.socket.taken == b"0123"
 
 
-def test_a_connection_among_the_last_files_ends_at_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_connection_on_reserved_descriptor_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(spare=7)
     assert scene.transport.connected
     scene.watch.advance(0)
@@ -239,7 +239,7 @@ def test_a_connection_among_the_last_files_ends_at_once(caplog: pytest.LogCaptur
     assert not scene.port.has_room_for(7) and len(caplog.records) == 2
 
 
-def test_how_many_files_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_reserved_files(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [transport.spare_files(limit) for limit in (100, 1024, 4096, 65_536)] == [25, 256, 1024, 1024]
     limits = iter([(1024, 1024), (transport.resource.RLIM_INFINITY,) * 2])
     monkeypatch.setattr(transport.resource, "getrlimit", lambda _: next(limits))
@@ -247,12 +247,12 @@ def test_how_many_files_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) -> 
     assert transport.first_spare() > 1 << 40
 
 
-def test_where_there_are_no_descriptors_the_reactor_listens_itself() -> None:
+def test_listen_falls_back_to_reactor_without_descriptors() -> None:
     net = Net()
     assert listen(net, 9876, Factory(), 50, "") is net.ports[9876]
 
 
-def test_where_there_are_descriptors_the_port_is_eager(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listen_uses_eager_port_with_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[EagerPort] = []
     monkeypatch.setattr(transport.EagerPort, "startListening", lambda port: started.append(port))
     watch: Any = Watch()
@@ -261,8 +261,8 @@ def test_where_there_are_descriptors_the_port_is_eager(monkeypatch: pytest.Monke
     assert EagerPort.transport is EagerTransport
 
 
-def test_connections_that_are_made_send_at_once_too() -> None:
-    """On real sockets: what is written is with the other side before the loop has turned."""
+def test_outgoing_connection_sends_at_once() -> None:
+    """On real sockets: written data reaches the other side before the loop turns."""
     reactor = SelectReactor()
     use_monotonic_time(reactor)
     heard, ended = [], []
@@ -286,6 +286,6 @@ def test_connections_that_are_made_send_at_once_too() -> None:
     assert (heard, ended) == ([b"at once"], [False])
 
 
-def test_a_reactor_without_sockets_makes_connections_itself() -> None:
+def test_connecting_returns_reactor_without_sockets() -> None:
     net: Any = Net()
     assert connecting(net) is net

@@ -1,4 +1,4 @@
-"""Who began a turn ends it; what is ready outside of one is written when the loop has turned."""
+"""A turn is ended by the caller that began it; output outside of one is flushed on the next loop turn."""
 
 import logging
 
@@ -8,7 +8,7 @@ from twisted.internet.task import Clock
 from mqgateway.gateway.remoting.turn import Turn
 
 
-def test_a_turn_belongs_to_who_began_it() -> None:
+def test_turn_belongs_to_its_first_caller() -> None:
     turn = Turn()
     assert turn.begin()
     assert not turn.begin()
@@ -17,7 +17,7 @@ def test_a_turn_belongs_to_who_began_it() -> None:
 
 
 class Heard:
-    """Counts how often it is told to write."""
+    """Speaker that counts its flushes."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -26,7 +26,7 @@ class Heard:
         self.times += 1
 
 
-def test_what_is_ready_outside_of_a_turn_is_written_when_the_loop_has_turned() -> None:
+def test_output_outside_of_turn_is_flushed_on_next_loop_turn() -> None:
     time, one, other = Clock(), Heard(), Heard()
     turn = Turn(clockwork=time)
     assert turn.add(one) and turn.add(other)
@@ -39,7 +39,7 @@ def test_what_is_ready_outside_of_a_turn_is_written_when_the_loop_has_turned() -
     assert (one.times, other.times) == (2, 1)
 
 
-def test_a_turn_writes_what_was_ready_before_it() -> None:
+def test_turn_flushes_earlier_output() -> None:
     time, one = Clock(), Heard()
     turn = Turn(clockwork=time)
     turn.add(one)
@@ -50,7 +50,7 @@ def test_a_turn_writes_what_was_ready_before_it() -> None:
     assert one.times == 1
 
 
-def test_without_a_clockwork_nothing_is_collected_outside_of_a_turn() -> None:
+def test_add_outside_of_turn_is_refused_without_clockwork() -> None:
     turn, one = Turn(), Heard()
     assert not turn.add(one)
     turn.begin()
@@ -60,14 +60,14 @@ def test_without_a_clockwork_nothing_is_collected_outside_of_a_turn() -> None:
 
 
 class Broken(Heard):
-    """Fails when it is told to write."""
+    """Speaker whose flush fails."""
 
     def flush(self) -> None:
         super().flush()
         raise OSError("gone")
 
 
-def test_one_that_cannot_write_keeps_nobody_from_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_flush_does_not_stop_others(caplog: pytest.LogCaptureFixture) -> None:
     turn, one, other = Turn(), Broken(), Heard()
     turn.begin()
     assert turn.add(one) and turn.add(other)

@@ -1,4 +1,4 @@
-"""An administrator in a cluster in memory."""
+"""Administrator in an in-memory cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BROKER = "broker-a"
 
 
 class Office:
-    """A cluster with the topic T of four queues, and who asks about it."""
+    """Cluster with the topic T of four queues, and its administrator."""
 
     def __init__(self, cluster: Cluster, **settings: Any) -> None:
         self.cluster = cluster
@@ -22,11 +22,11 @@ class Office:
         cluster.begin(self.admin)
 
     def ask(self, question: Question[Any], broker: str = BROKER) -> Any:
-        """What the broker answers."""
+        """Return the broker's answer."""
         return self.cluster.run(self.admin.ask(question, broker))
 
     def ask_names(self, question: Question[Any]) -> Any:
-        """What the name server answers."""
+        """Return the name server's answer."""
         return self.cluster.run(self.admin.ask_name_server(question))
 
     def send(self, count: int, topic: str = "T", **fields: Any) -> list[Any]:
@@ -37,7 +37,7 @@ class Office:
 
 @contextmanager
 def office(**chosen: Any) -> Iterator[Office]:
-    """A cluster and its administrator."""
+    """Return a cluster and its administrator."""
     with Cluster(**chosen) as cluster:
         cluster.make_topic("T")
         yield Office(cluster)

@@ -1,4 +1,4 @@
-"""What the official client answers to fixed questions: made by `compat_tests.support.known_answers`."""
+"""Answers of the official client to fixed questions: made by `compat_tests.support.known_answers`."""
 
 from __future__ import annotations
 

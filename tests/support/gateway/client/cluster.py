@@ -1,7 +1,7 @@
-"""Clients in memory: a name server, one broker or several, real bytes, time moved by hand, no threads.
+"""Clients in memory: a name server, one or several brokers, real bytes, manual time, no threads.
 
-`Cluster` is the world of `tests.fuzz` with clients in it. What a client gives as a Deferred, `run` waits for
-by letting time pass in small steps.
+`Cluster` is the world of `tests.fuzz` with clients in it. `run` waits for a client's Deferred by advancing
+the time in small steps.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STEPS_MAX = 400
 
 
 class Around:
-    """The environment of a client in a cluster."""
+    """Environment of a client in a cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.reactor: Any = cluster.net
@@ -42,7 +42,7 @@ class Around:
 
 
 class Cluster(World):
-    """Servers and the clients of a test, which are closed in the end."""
+    """Servers and the clients of a test, which are closed at its end."""
 
     def __init__(self, **chosen: Any) -> None:
         super().__init__(**chosen)
@@ -60,7 +60,8 @@ class Cluster(World):
     # Time
 
     def run(self, outcome: Deferred[T], step: float = 0.0) -> T:
-        """What a Deferred gives; time passes until it does, `step` seconds at a time if nothing moves."""
+        """Return the result of a Deferred; advance the time until it fires, by `step` seconds if nothing
+        moves."""
         results: list[Any] = []
         outcome.addBoth(results.append)
         for number in range(STEPS_MAX):
@@ -74,7 +75,7 @@ class Cluster(World):
         return result
 
     def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
-        """Let time pass until something holds."""
+        """Advance the time until a condition holds."""
         for _ in range(round(seconds * 2)):
             if condition():
                 return
@@ -84,7 +85,7 @@ class Cluster(World):
     # Servers
 
     def add_broker(self, name: str, port: int, **chosen: Any) -> BrokerService:
-        """Another broker group of the cluster."""
+        """Add a broker group to the cluster."""
         options = BrokerOptions(
             broker_ip1="10.0.0.1",
             broker_ip2="10.0.0.1",
@@ -117,11 +118,11 @@ class Cluster(World):
         self.settle()
 
     def mend(self, port: int) -> None:
-        """Let clients connect again."""
+        """Accept connections again."""
         self.net.ports[port] = self._cut.pop(port)
 
     def kill(self, member: Any) -> None:
-        """End a producer or consumer without a word: its timers, and all its connections."""
+        """Kill a producer or consumer: its timers and all its connections."""
         member.is_running = member.client._is_running = False
         member.client.schedule.stop()
         for link in list(member.client._remoting._links.values()):
@@ -130,71 +131,71 @@ class Cluster(World):
         self.settle()
 
     def make_topic(self, topic: str, queues: int = 4, port: int = BROKER_PORT, perm: int = 6) -> None:
-        """What an administrator does before; the name server knows it afterwards."""
+        """Create a topic and register it with the name server."""
         header = topic_header(topic, queues, perm=perm)
         answer = self.meet(port).ask(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
         assert answer.code == 0, answer.remark
         self.settle(1.0)
 
     def stored(self, topic: str, queue_id: int = 0, service: BrokerService | None = None) -> list[bytes]:
-        """The bodies that lie in a queue."""
+        """Return the bodies stored in a queue."""
         from tests.support.gateway.broker.helpers import split_records
 
         store = (service or self.service).broker.store
         return [one.body for one in split_records(store.get(topic, queue_id, 0, 1000, accept=None).body)]
 
     def everything(self, topic: str, queues: int = 4, service: BrokerService | None = None) -> list[bytes]:
-        """The bodies that lie in all queues of a topic."""
+        """Return the bodies stored in all queues of a topic."""
         return [body for number in range(queues) for body in self.stored(topic, number, service)]
 
     # Clients
 
     def settings(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Settings that every client here has, unless told otherwise."""
+        """Return the default settings of clients here."""
         return {"namesrv_addr": NAMESRV, "client_ip": "10.0.0.2", **given}
 
     def client(self, **given: Any) -> Client:
-        """A client without members."""
+        """Return a client without members."""
         client = Client(made(ClientOptions, self.settings(given)), self.around)
         client.start()
         self._to_close.append(client.close)
         return client
 
     def producer(self, group: str = "Producers", **given: Any) -> Producer:
-        """A started producer."""
+        """Return a started producer."""
         producer = Producer(group, self.around, **self.settings(given))
         self.begin(producer)
         return producer
 
     def begin(self, member: Any) -> None:
-        """Start a producer or consumer, which is closed in the end."""
+        """Start a producer or consumer, which is closed at the end."""
         self.run(member.start())
         self._to_close.append(member.close)
 
 
 def bodies(messages: list[ReceivedMessage]) -> list[bytes]:
-    """Their bodies."""
+    """Return the bodies of messages."""
     return [message.body for message in messages]
 
 
 def messages(topic: str, count: int, **fields: Any) -> list[Message]:
-    """Messages with the bodies 0, 1, 2 ..."""
+    """Return messages with the bodies 0, 1, 2 ..."""
     return [Message(topic, str(number), **fields) for number in range(count)]
 
 
 def queue_of(topic: str, queue_id: int = 0, broker: str = "broker-a") -> MessageQueue:
-    """A queue."""
+    """Return a queue."""
     return MessageQueue(topic, broker, queue_id)
 
 
 def requests_seen(cluster: Cluster, port: int = BROKER_PORT) -> list[RemotingCommand]:
-    """Every request that comes to a broker's port from now on."""
+    """Record every request to a broker's port from now on."""
     services = (cluster.service, *cluster.others.values())
     return _watched(next(one.dispatcher for one in services if one.port == port))
 
 
 def topics_asked_for(cluster: Cluster) -> Callable[[], list[str]]:
-    """Gives the topics whose routes the name server has been asked for since."""
+    """Record the topics whose routes are requested from the name server from now on."""
     seen = _watched(cluster.namesrv.dispatcher)
     wanted = RequestCode.GET_ROUTEINFO_BY_TOPIC
     return lambda: [one.ext_fields["topic"] for one in seen if one.code == wanted]

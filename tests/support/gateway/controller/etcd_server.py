@@ -1,4 +1,4 @@
-"""etcd's gateway for JSON in memory: HTTP on a port of a `Net`, in front of an `EtcdModel`."""
+"""In-memory JSON gateway of etcd: HTTP on a port of a `Net`, in front of an `EtcdModel`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class EtcdServer:
-    """One server; `version` is what its paths begin with, `silent` ones take requests and do not answer."""
+    """Server; `version` is the prefix of its paths. A `silent` one accepts requests without an answer."""
 
     noisy = False
 
@@ -37,7 +37,7 @@ class EtcdServer:
         self.net.listenTCP(self.port, self)
 
     def end(self) -> None:
-        """Nobody listens any more, and what is open breaks."""
+        """Stop listening and break open connections."""
         del self.net.ports[self.port]
         for one in self.connections:
             one.transport.abortConnection()  # type: ignore[union-attr]
@@ -49,7 +49,7 @@ class EtcdServer:
         return self.connections[-1]
 
     def answer(self, path: str, headers: dict[str, str], body: Json) -> tuple[int, bytes]:
-        """Status and text for a request."""
+        """Return status and text of the answer to a request."""
         self.asked.append((path, body))
         if self.says is not None:
             return 200, self.says
@@ -71,7 +71,7 @@ class EtcdServer:
 
 
 class Talk(Protocol):
-    """One connection: requests with a body of a length that is told."""
+    """Connection: requests with a body and a Content-Length."""
 
     def __init__(self, server: EtcdServer) -> None:
         self.server = server

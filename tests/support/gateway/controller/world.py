@@ -1,4 +1,4 @@
-"""A whole controller in memory: real bytes in and out, time moved by hand."""
+"""In-memory controller: real bytes in and out, manual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PORT = 9878
 
 
 class BrokerPort:
-    """What listens at a broker's address; keeps what it is told."""
+    """Listener at a broker's address that keeps its requests."""
 
     noisy = False
 
@@ -43,7 +43,7 @@ class BrokerPort:
 
 
 class Asker:
-    """One connection to the controller."""
+    """Connection to the controller."""
 
     def __init__(self, world: ControllerWorld) -> None:
         self.world = world
@@ -54,7 +54,7 @@ class Asker:
     def tell(
         self, code: int, header: Header | None = None, body: bytes = b"", oneway: bool = False
     ) -> list[RemotingCommand]:
-        """Send a request; what comes back, if anything does."""
+        """Send a request; return the answers."""
         command = RemotingCommand.request(code, header, body, oneway=oneway)
         if self.world.credentials is not None:
             self.world.credentials.sign(command)
@@ -65,20 +65,20 @@ class Asker:
         return self.talker.take()
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"") -> RemotingCommand:
-        """Send a request and take its one answer."""
+        """Send a request and return its single answer."""
         (answer,) = self.tell(code, header, body)
         assert answer.is_response
         assert answer.opaque == self.opaque
         return answer
 
     def lose(self) -> None:
-        """The connection breaks."""
+        """Break the connection."""
         self.talker.transport.abortConnection()
         self.world.net.settle()
 
 
 class Broker(Asker):
-    """A replica of the set brk of the cluster CL, as a broker of 5.5.0 talks to a controller."""
+    """Replica of the set brk of the cluster CL, which acts as a 5.5.0 broker."""
 
     def __init__(self, world: ControllerWorld, broker_id: int) -> None:
         super().__init__(world)
@@ -113,7 +113,7 @@ class Broker(Asker):
         return self.ask(RequestCode.CONTROLLER_REGISTER_BROKER, header)
 
     def beat(self, **fields: Any) -> None:
-        """A heartbeat, one-way as brokers send it."""
+        """Send a one-way heartbeat, as brokers do."""
         usual: dict[str, Any] = {
             "cluster_name": "CL",
             "broker_name": "brk",
@@ -134,7 +134,7 @@ class Broker(Asker):
         return self.ask(RequestCode.CONTROLLER_ELECT_MASTER, header)
 
     def alter(self, ids: str, ids_epoch: int, master_epoch: int = 1, **fields: Any) -> RemotingCommand:
-        """`ids` as in JSON."""
+        """Alter the sync-state set; `ids` as in JSON."""
         usual: dict[str, Any] = {"broker_name": "brk", "master_broker_id": self.broker_id}
         header = headers.AlterSyncStateSetRequestHeader(**(usual | {"master_epoch": master_epoch} | fields))
         body = f'{{"syncStateSet":{ids},"syncStateSetEpoch":{ids_epoch}}}'.encode()
@@ -145,7 +145,7 @@ class Broker(Asker):
         return self.ask(RequestCode.CONTROLLER_GET_REPLICA_INFO, header)
 
     def start(self) -> RemotingCommand:
-        """A first start: an id, registration, a heartbeat; gives the answer to the registration."""
+        """Run the first start: id, registration, heartbeat; return the answer to the registration."""
         assert self.apply().code == 0
         registered = self.register()
         assert registered.code == 0
@@ -154,9 +154,9 @@ class Broker(Asker):
 
 
 class ControllerWorld:
-    """A controller that listens on port 9878 of a net in memory, and brokers' ports beside it.
+    """Controller that listens on port 9878 of an in-memory net, with brokers' ports beside it.
 
-    `credentials` are what whoever asks it signs with.
+    `credentials` sign the requests of its callers.
     """
 
     credentials: Credentials | None = None
@@ -202,7 +202,7 @@ class ControllerWorld:
         return Asker(self)
 
     def pair(self) -> tuple[Broker, Broker]:
-        """Two brokers: 1 is the master of epoch 1, and both are in sync (epoch 2)."""
+        """Return two brokers: 1 is the master of epoch 1, and both are in sync (epoch 2)."""
         first, second = self.broker(1), self.broker(2)
         first.start()
         assert first.elect().code == 0

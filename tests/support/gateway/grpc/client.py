@@ -1,4 +1,4 @@
-"""A client of gRPC in memory: the client's side of `h2`, and the server's side by ours."""
+"""In-memory gRPC client: the client side by `h2`, the server side by the code under test."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MESSAGE_LIMIT = 1 << 20
 
 @dataclass
 class Answer:
-    """What came on one stream."""
+    """Content received on one stream."""
 
     headers: dict[str, str] = field(default_factory=dict)
     data: bytes = b""
@@ -54,17 +54,17 @@ class Answer:
 
     @property
     def status(self) -> Status:
-        """How the call ended."""
+        """Status of the call."""
         return Status(int(self._end["grpc-status"]))
 
     @property
     def message(self) -> str:
-        """The text of the status."""
+        """Text of the status."""
         return unquote(self._end.get("grpc-message", ""))
 
     @property
     def names(self) -> list[str]:
-        """The names of the resources that came."""
+        """Names of the received resources."""
         return [Resource.FromString(one).name for one in messages(self.data)]
 
     @property
@@ -73,7 +73,7 @@ class Answer:
 
 
 def messages(data: bytes) -> list[bytes]:
-    """The messages of a stream's data, which are all whole."""
+    """Return the messages of a stream's data, which are all complete."""
     found, at = [], 0
     while at < len(data):
         size = int.from_bytes(data[at + 1 : at + 5], "big")
@@ -84,12 +84,12 @@ def messages(data: bytes) -> list[bytes]:
 
 
 def framed(message: bytes, compressed: int = 0) -> bytes:
-    """A message with its prefix."""
+    """Return a message with its prefix."""
     return bytes((compressed,)) + len(message).to_bytes(4, "big") + message
 
 
 class Service:
-    """Methods that tests call: what they were asked is kept, and some wait to be told."""
+    """Methods called by tests; requests are recorded, and some answers wait for the test."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -98,7 +98,7 @@ class Service:
         self.heard: list[str] = []
 
     def methods(self) -> Methods:
-        """Echo, Wait, Fail, Break, List, Talk."""
+        """Return the methods Echo, Wait, Fail, Break, List, Talk."""
         return {
             "/test.S/Echo": Unary(Resource, self.echo),
             "/test.S/Wait": Unary(Resource, self.wait),
@@ -125,7 +125,7 @@ class Service:
         raise ZeroDivisionError
 
     def list_(self, request: Resource, call: Call) -> None:
-        """As many answers as the name has letters; ends by itself unless it is `stay`."""
+        """Send as many answers as the name has letters; end unless it is `stay`."""
         self._note(call)
         for letter in request.name:
             call.send(Resource(name=letter))
@@ -158,7 +158,7 @@ class _Talk:
 
 
 class H2Client:
-    """The client's side of a connection; who has it moves the bytes, in `pump`."""
+    """Client side of a connection; subclasses move the bytes in `pump`."""
 
     def __init__(self, window: int | None = None) -> None:
         self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
@@ -173,11 +173,11 @@ class H2Client:
         self.acknowledges = True
 
     def pump(self) -> None:
-        """Let bytes go both ways until nobody says anything."""
+        """Move bytes both ways until nothing is left."""
         raise NotImplementedError
 
     def hear(self, data: bytes) -> None:
-        """What the server said; a goodbye is read here, since `h2` would take nothing after it."""
+        """Process bytes of the server; a GOAWAY is parsed here, since `h2` accepts nothing after it."""
         self._heard += data
         rest = b""
         while len(heard := self._heard) >= HEAD:
@@ -210,7 +210,7 @@ class H2Client:
             answer.reset = int(event.error_code)
 
     def open(self, method: str, **headers: str) -> int:
-        """Begin a call; gives its stream."""
+        """Start a call; return its stream."""
         stream = self.h2.get_next_available_stream_id()
         given = {
             ":method": "POST",
@@ -231,14 +231,14 @@ class H2Client:
         self.pump()
 
     def call(self, method: str, name: str = "", **headers: str) -> Answer:
-        """A call with one request; what has come of it."""
+        """Make a call with one request; return what was received."""
         stream = self.open(method, **headers)
         self.say(stream, name, ends=True)
         return self.answers[stream]
 
 
 class Client(H2Client):
-    """A client joined with a conversation of ours that carries a `Service`."""
+    """Client joined with a conversation that carries a `Service`."""
 
     def __init__(
         self, *, window: int | None = None, message_limit: int = MESSAGE_LIMIT, **limits: int
@@ -274,7 +274,7 @@ class Client(H2Client):
 
 
 class NetClient(H2Client):
-    """A client as a protocol of Twisted's; its bytes move with those of a `Net`."""
+    """Client as a Twisted protocol; its bytes move with those of a `Net`."""
 
     def __init__(self, settle: Callable[[], None], window: int | None = None) -> None:
         super().__init__(window)
@@ -283,21 +283,21 @@ class NetClient(H2Client):
         self.lost: Failure | None = None
 
     def makeConnection(self, transport: Any) -> None:
-        """The connection is there."""
+        """Start the connection."""
         self.transport = transport
         self.flush()
 
     def dataReceived(self, data: bytes) -> None:
-        """Bytes came."""
+        """Handle received bytes."""
         self.hear(data)
         self.flush()
 
     def connectionLost(self, reason: Failure) -> None:
-        """It is gone."""
+        """Handle the end of the connection."""
         self.lost = reason
 
     def flush(self) -> None:
-        """Write what is ready."""
+        """Write pending output."""
         data = self.h2.data_to_send()
         if data:
             self.transport.write(data)

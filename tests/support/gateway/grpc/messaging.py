@@ -1,4 +1,4 @@
-"""The messaging service over a broker in memory, and calls of it without a connection."""
+"""Messaging service over an in-memory broker, and calls of it without a connection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ID = "0102FC0000000139F10B14BF1200000000"
 
 
 class FakeCall:
-    """A `Call` that keeps what it is answered, and can be left by its client."""
+    """`Call` that keeps its answers and can be cancelled by its client."""
 
     def __init__(self, method: str, client_id: str = "c1", **headers: str) -> None:
         self.path = f"/{SERVICE}/{method}"
@@ -41,26 +41,26 @@ class FakeCall:
         self._on_end: list[Callable[[bool], None]] = []
 
     def remaining(self) -> float | None:
-        """Seconds until the deadline."""
+        """Return the seconds until the deadline."""
         return self.left
 
     def send(self, *messages: Any) -> None:
-        """Keep it, as the client would read it."""
+        """Keep an answer as the client would read it."""
         if self.ended is None:
             self.sent += [type(one).FromString(one.SerializeToString()) for one in messages]
 
     def finish(self, status: Status = Status.OK, message: str = "") -> None:
-        """The call is over."""
+        """End the call."""
         if self.ended is None:
             self.ended = status, message
             self._tell(False)
 
     def on_end(self, ended: Callable[[bool], None]) -> None:
-        """As the real one: told once."""
+        """Register a callback, called once as by a real call."""
         self._on_end.append(ended)
 
     def leave(self) -> None:
-        """The client is gone."""
+        """Cancel the call by the client."""
         if self.ended is None:
             self.ended = Status.CANCELLED, ""
             self._tell(True)
@@ -72,7 +72,7 @@ class FakeCall:
 
 
 class Stream:
-    """A Telemetry, as its client has it."""
+    """Client side of a Telemetry stream."""
 
     def __init__(self, call: FakeCall, incoming: Incoming, broker: PopBroker) -> None:
         self.call = call
@@ -80,7 +80,7 @@ class Stream:
         self._broker = broker
 
     def say(self, **command: Any) -> None:
-        """Say something; a failure ends the call."""
+        """Send a message; a failure ends the call."""
         try:
             self._incoming.received(v2.TelemetryCommand(**command))
         except CallFailed as failure:
@@ -88,17 +88,17 @@ class Stream:
         self._broker.broker.store.dispatch()
 
     def half_close(self) -> None:
-        """Say nothing more."""
+        """End the client's messages."""
         self._incoming.half_closed()
 
     @property
     def heard(self) -> list[v2.TelemetryCommand]:
-        """All that was said to the client."""
+        """Return all messages received by the client."""
         return self.call.sent
 
 
 class Service:
-    """The service, its broker with topic T and what else a test makes, and a clock moved by hand."""
+    """Service, its broker with topic T, and a manual clock."""
 
     def __init__(self, admission: Admission | None = None, **given: Any) -> None:
         given["options"] = OPTIONS | given.get("options", {})
@@ -113,7 +113,7 @@ class Service:
         self.methods = self.service.methods()
 
     def begin(self, request: Any, client_id: str = "c1", **headers: str) -> tuple[FakeCall, list[Any]]:
-        """One call, which may go on: what is answered will be in the list, or in the call's."""
+        """Start a call, which may continue: its answers will be in the list, or in the call's."""
         name = type(request).DESCRIPTOR.name.removesuffix("Request")
         call, answers = FakeCall(name, client_id, **headers), list[Any]()
         method = self.methods[call.path]
@@ -127,7 +127,7 @@ class Service:
         return call, call.sent if isinstance(method, ServerStream) else answers
 
     def ask(self, request: Any, client_id: str = "c1", **headers: str) -> Any:
-        """One call that is answered at once; of a stream, the list of what came."""
+        """Make a call that is answered at once; return the list of answers for a stream."""
         call, answers = self.begin(request, client_id, **headers)
         if isinstance(self.methods[call.path], ServerStream):
             assert call.ended is not None, "it waits"
@@ -136,14 +136,14 @@ class Service:
         return answers[0]
 
     def telemetry(self, client_id: str = "c1", **headers: str) -> Stream:
-        """A Telemetry that says nothing yet."""
+        """Open a Telemetry stream without messages."""
         call = FakeCall("Telemetry", client_id, **headers)
         method = self.methods[call.path]
         assert isinstance(method, Bidirectional)
         return Stream(call, method.begin(call), self.memory)
 
     def producer(self, *topics: str, client_id: str = "c1") -> Stream:
-        """A producer that said its settings."""
+        """Open a producer that has sent its settings."""
         stream = self.telemetry(client_id)
         named = [v2.Resource(name=topic) for topic in topics or ("T",)]
         settings = v2.Settings(client_type=v2.ClientType.PRODUCER, publishing=v2.Publishing(topics=named))
@@ -157,7 +157,7 @@ class Service:
         kind: v2.ClientType = v2.ClientType.SIMPLE_CONSUMER,
         client_id: str = "c1",
     ) -> Stream:
-        """A consumer that said its settings."""
+        """Open a consumer that has sent its settings."""
         stream = self.telemetry(client_id)
         entry = v2.SubscriptionEntry(topic=v2.Resource(name=topic))
         subscription = v2.Subscription(group=v2.Resource(name=group), subscriptions=[entry])
@@ -165,26 +165,26 @@ class Service:
         return stream
 
     def topic(self, name: str, kind: str = "NORMAL", **other: Any) -> None:
-        """Make a topic of a type."""
+        """Create a topic of a type."""
         self.memory.add_topic(name, attributes={"message.type": kind}, **other)
 
     def group(self, name: str = "G", **settings: Any) -> None:
-        """Make a group."""
+        """Create a group."""
         self.broker.tables.groups.put(SubscriptionGroupConfig(name, **settings))
 
     def send(self, body: bytes = b"hello", topic: str = "T", **system: Any) -> v2.SendResultEntry:
-        """Send one message, which must be taken."""
+        """Send one message, which must be accepted."""
         answer = self.ask(v2.SendMessageRequest(messages=[message(body, topic, **system)]))
         assert answer.status.code == v2.Code.OK, answer.status
         return answer.entries[0]
 
     def receive(self, group: str = "G", topic: str = "T", **fields: Any) -> list[v2.Message]:
-        """The messages of a receive, which must have some."""
+        """Return the messages of a receive, which must have some."""
         request = receiving(group, topic, **fields)
         return messages_in(self.ask(request))
 
     def turn(self) -> None:
-        """The loop turns once: what is to be done at once is done, what that sets off is not."""
+        """Run one turn of the event loop, without the calls that it schedules."""
         for one in self.loop.getDelayedCalls():
             work, arguments, named = one.func, one.args, one.kw
             one.cancel()
@@ -192,7 +192,7 @@ class Service:
         self.broker.store.dispatch()
 
     def pass_time(self, millis: int, step: int = 500) -> None:
-        """Let time pass in steps, for the broker and the service."""
+        """Advance the time in steps, for the broker and the service."""
         while millis > 0:
             self.memory.wait(min(step, millis))
             self.service.tick()
@@ -201,7 +201,7 @@ class Service:
 
 
 def message(body: bytes = b"hello", topic: str = "T", **system: Any) -> v2.Message:
-    """A message to send; `user` are its properties."""
+    """Return a message to send; `user` are its properties."""
     user = system.pop("user", {})
     properties = v2.SystemProperties(**{"message_id": ID, "born_timestamp": v2.Timestamp(seconds=1)} | system)
     return v2.Message(
@@ -210,7 +210,7 @@ def message(body: bytes = b"hello", topic: str = "T", **system: Any) -> v2.Messa
 
 
 def receiving(group: str = "G", topic: str = "T", **fields: Any) -> v2.ReceiveMessageRequest:
-    """A receive of up to 32 messages, for 20 s, which waits 5 s."""
+    """Return a receive request for up to 32 messages, invisible for 20 s, that waits 5 s."""
     usual: dict[str, Any] = {
         "group": v2.Resource(name=group),
         "message_queue": v2.MessageQueue(topic=v2.Resource(name=topic)),
@@ -222,7 +222,7 @@ def receiving(group: str = "G", topic: str = "T", **fields: Any) -> v2.ReceiveMe
 
 
 def messages_in(answers: list[v2.ReceiveMessageResponse]) -> list[v2.Message]:
-    """The messages of an answer, whose shape is checked."""
+    """Return the messages of an answer, whose shape is checked."""
     kinds = [answer.WhichOneof("content") for answer in answers]
     assert kinds[0] == "status" and kinds[-1] == "delivery_timestamp", kinds
     assert answers[0].status.code == v2.Code.OK, answers[0].status
@@ -230,12 +230,12 @@ def messages_in(answers: list[v2.ReceiveMessageResponse]) -> list[v2.Message]:
 
 
 def handles_of(messages: list[v2.Message]) -> Iterator[str]:
-    """What they are acknowledged with."""
+    """Return the receipt handles of messages."""
     return (one.system_properties.receipt_handle for one in messages)
 
 
 def acking(messages: list[v2.Message], group: str = "G", topic: str = "T") -> v2.AckMessageRequest:
-    """An acknowledgement of messages."""
+    """Return an acknowledgement of messages."""
     entries = [
         v2.AckMessageEntry(
             message_id=one.system_properties.message_id,

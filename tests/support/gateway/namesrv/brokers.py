@@ -1,4 +1,4 @@
-"""What brokers say in these tests."""
+"""Registrations of brokers in these tests."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def version(counter: int = 1, state: int = 0) -> DataVersion:
 
 
 def topic(name: str, perm: int = 6, queues: int = 8, flag: int = 0) -> dict[str, Any]:
-    """The configuration of a topic as a broker sends it."""
+    """Return the configuration of a topic as sent by a broker."""
     return {
         "attributes": {},
         "order": False,
@@ -32,13 +32,13 @@ def topic(name: str, perm: int = 6, queues: int = 8, flag: int = 0) -> dict[str,
 
 
 def table(*topics: str | dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Configurations by name; a topic given by name has the usual queues."""
+    """Return configurations by name; a topic given by name has the usual queues."""
     configs = [topic(one) if isinstance(one, str) else one for one in topics]
     return {config["topicName"]: config for config in configs}
 
 
 def mapping(broker: str, name: str) -> dict[str, Any]:
-    """The queues of a static topic on one broker."""
+    """Return the queues of a static topic on one broker."""
     return {
         "bname": broker,
         "currIdMap": {0: 0},
@@ -58,7 +58,7 @@ def says(
     data_version: DataVersion | None = None,
     **more: object,
 ) -> Registration:
-    """A registration as a broker sends it; without topics, of the two every broker has."""
+    """Return a registration as sent by a broker; by default with the two topics that every broker has."""
     return Registration(
         cluster=cluster,
         name=name,

@@ -1,4 +1,4 @@
-"""A whole name server in memory: real bytes in and out, time moved by hand."""
+"""In-memory name server: real bytes in and out, manual time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PORT = 9876
 
 
 class NetClock:
-    """The wall clock, which may be `ahead` (ms), and the monotonic one, moved by the net's time."""
+    """Wall clock, which may be `ahead` (ms), and monotonic clock, advanced with the net's time."""
 
     def __init__(self, net: Net) -> None:
         self.net = net
@@ -38,7 +38,7 @@ class NetClock:
 
 
 class Client:
-    """One connection to the name server, and what is usually said on it."""
+    """Connection to the name server, with its usual requests."""
 
     def __init__(self, world: World, address: tuple[str, int]) -> None:
         self.world = world
@@ -55,7 +55,7 @@ class Client:
         version: int = CURRENT_VERSION,
         oneway: bool = False,
     ) -> list[RemotingCommand]:
-        """Send a request; what comes back, if anything does."""
+        """Send a request; return the answers."""
         command = RemotingCommand.request(code, header, body, ext=ext, oneway=oneway)
         self.opaque += 1
         command.opaque, command.version = self.opaque, version
@@ -64,7 +64,7 @@ class Client:
         return self.talker.take()
 
     def ask(self, code: int, header: Header | None = None, body: bytes = b"", **more: Any) -> RemotingCommand:
-        """Send a request and take its one answer."""
+        """Send a request and return its single answer."""
         (answer,) = self.tell(code, header, body, **more)
         assert answer.is_response
         assert answer.opaque == self.opaque
@@ -91,13 +91,13 @@ class Client:
         )
 
     def lose(self) -> None:
-        """The connection breaks."""
+        """Break the connection."""
         self.talker.transport.abortConnection()
         self.world.net.settle()
 
 
 class World:
-    """A name server that listens on port 9876 of a net in memory."""
+    """Name server that listens on port 9876 of an in-memory net."""
 
     def __init__(
         self,
@@ -129,6 +129,6 @@ class World:
 
 
 def json_of(answer: RemotingCommand) -> Any:
-    """The body of a successful answer, read as the standard's JSON."""
+    """Parse the body of a successful answer as RocketMQ's JSON."""
     assert answer.code == 0, answer
     return loads(answer.body)

@@ -1,9 +1,9 @@
-"""Machines in a `Net`: each can be cut off, be frozen, or die, with everything that runs on it.
+"""Machines in a `Net`: each can be disconnected, be frozen, or die, with everything that runs on it.
 
-A `Host` is the reactor of what runs there. While it is frozen nothing of that happens: what comes waits in
-its sockets, and what is due waits too. When it wakes up it reads before it does what is due, as a process
-does that was stopped in the middle of waiting for its sockets. What is cut off may go on, and nothing it
-sends arrives.
+A `Host` is the reactor of its programs. While it is frozen, nothing of that happens: input waits in its
+sockets, and due calls wait too. When it resumes, it reads before it runs due calls, as a process does that
+was stopped while it waited for its sockets. A disconnected host continues to run, but nothing it sends
+arrives.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.gateway.remoting.pair import Net, NetConnector, NetPort, Pair
 
 
 class HostNet(Net):
-    """A net that knows which host has which port."""
+    """Net that maps ports to hosts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class HostNet(Net):
 
 
 class HostCall:
-    """Something that is due on a host; it waits while the host is frozen."""
+    """Delayed call on a host; it waits while the host is frozen."""
 
     def __init__(self, host: Host, delay: float, work: Callable[[], Any]) -> None:
         self.host, self.work = host, work
@@ -72,7 +72,7 @@ class HostCall:
 
 
 class Host:
-    """One machine; `None` among the ends of a connection is the outside, to which nothing ever happens."""
+    """Machine; `None` as the end of a connection is the outside, which never fails."""
 
     def __init__(self, net: HostNet) -> None:
         self.net = net
@@ -80,7 +80,7 @@ class Host:
         self.held: list[HostCall] = []
         self._ports: set[int] = set()
 
-    # What runs here sees a reactor.
+    # Reactor interface for programs on the host
 
     def seconds(self) -> float:
         return self.net.seconds()
@@ -104,7 +104,7 @@ class Host:
         self.callLater(timeout, connector.time_out)
         return connector
 
-    # What happens to it.
+    # Failures
 
     def die(self) -> None:
         self.is_dead, self.is_frozen = True, False
@@ -133,13 +133,13 @@ class Host:
 
 
 def is_open(one: Host | None, other: Host | None) -> bool:
-    """Whether bytes go from one to the other."""
+    """Return True if bytes can pass from one host to the other."""
     hosts = [host for host in (one, other) if host is not None]
     return not any(host.is_cut or host.is_frozen for host in hosts)
 
 
 class HostPair(Pair):
-    """A connection between two hosts: `here` has made it."""
+    """Connection between two hosts, opened by `here`."""
 
     def __init__(self, here: Host | None, there: Host | None, *given: Any) -> None:
         self.here, self.there = here, there
@@ -169,7 +169,7 @@ class HostPair(Pair):
         return is_open(source, target) and wire.carry()
 
     def break_off(self, host: Host) -> None:
-        """One end has died; the other hears of it as soon as it can."""
+        """Handle the death of one end; the other is notified as soon as possible."""
         wire = self.client if host is self.here else self.server
         wire.gone = True
         wire.pending.clear()
@@ -183,7 +183,7 @@ def _lose(wire: Wire, reason: Exception, host: Host | None) -> None:
 
 
 class HostConnector(NetConnector):
-    """An attempt to connect from a host."""
+    """Connection attempt from a host."""
 
     def __init__(self, here: Host, host: str, port: int, factory: Any) -> None:
         super().__init__(here.net, host, port, factory)

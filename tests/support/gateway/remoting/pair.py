@@ -1,8 +1,8 @@
-"""Two ends joined in memory, with a clock that is moved by hand.
+"""Two ends joined in memory, with a manual clock.
 
-`Wire` is one end's transport: what is written waits until `Pair.pump` carries it over, or for good when the
-wire is `stuck`, as the socket of a peer that does not read. `Net` is a reactor whose
-`connectTCP` reaches whatever listens in it, so that servers and clients meet without sockets.
+`Wire` is the transport of one end: output waits until `Pair.pump` carries it over, or for ever while the wire
+is `stuck`, like the socket of a peer that does not read. `Net` is a reactor whose `connectTCP` reaches its
+own listeners, so that servers and clients meet without sockets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mqgateway.gateway.remoting.call import Peer
 
 
 class Wire:
-    """The transport of one end; `other` is that of the other."""
+    """Transport of one end; `other` is that of the other end."""
 
     BUFFER = 64 * 1024  # from this much on the producer is told to pause, as Twisted's sockets do
 
@@ -82,7 +82,7 @@ class Wire:
         self.pending.clear()
 
     def setTcpNoDelay(self, enabled: bool) -> None:
-        """Nothing is gathered here anyway."""
+        """Do nothing, because output is not delayed here."""
 
     def getHost(self) -> IPv4Address:
         return self.host
@@ -90,7 +90,7 @@ class Wire:
     def getPeer(self) -> IPv4Address:
         return self.peer
 
-    # What the pair does
+    # Called by the pair
 
     def lose(self, reason: Exception) -> None:
         if not self.gone:
@@ -98,7 +98,7 @@ class Wire:
             self.protocol.connectionLost(Failure(reason))
 
     def carry(self) -> bool:
-        """Bring what was written to the other end; true when anything happened."""
+        """Carry output to the other end; return True if anything happened."""
         if self.gone:
             return False
         if self.aborted:
@@ -148,7 +148,7 @@ class Pair:
 
 
 class Net(Clock):
-    """A reactor in memory: time moved by hand, ports that listen, connections that pairs carry."""
+    """In-memory reactor: manual time, listening ports, connections carried by pairs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ class Net(Clock):
         return connector
 
     def meet(self, port: int, client: Any, client_address: tuple[str, int] = ("192.168.1.1", 54321)) -> Pair:
-        """Connect a protocol of a test's own to what listens on the port."""
+        """Connect a test's own protocol to the listener on the port."""
         server = self.ports[port].factory.buildProtocol(IPv4Address("TCP", *client_address))
         assert server is not None, "refused"
         pair = Pair(client, server, client_address, ("10.0.0.1", port))
@@ -185,7 +185,7 @@ class Net(Clock):
         return pair
 
     def settle(self, seconds: float = 0.0) -> None:
-        """Let time pass in small steps and carry all bytes meanwhile."""
+        """Advance the time in small steps and carry all bytes meanwhile."""
         for _ in range(max(1, round(seconds / 0.5))):
             for _ in range(8):
                 self.advance(0)
@@ -198,7 +198,7 @@ class Net(Clock):
 
 
 class NetPort:
-    """A listening port of a `Net`."""
+    """Listening port of a `Net`."""
 
     def __init__(self, net: Net, port: int, factory: Any) -> None:
         self.net, self.port, self.factory = net, port, factory
@@ -211,7 +211,7 @@ class NetPort:
 
 
 class NetConnector:
-    """An attempt to connect within a `Net`."""
+    """Connection attempt within a `Net`."""
 
     def __init__(self, net: Net, host: str, port: int, factory: Any) -> None:
         self.net, self.host, self.port, self.factory = net, host, port, factory
@@ -241,7 +241,7 @@ class NetConnector:
 
 
 class Talker:
-    """The other end of a conversation, by hand: sends raw bytes and keeps the commands that come."""
+    """Other end of a conversation, driven by hand: sends raw bytes and keeps received commands."""
 
     def __init__(self) -> None:
         self.transport: Any = None
@@ -259,13 +259,13 @@ class Talker:
         self.lost = reason
 
     def take(self) -> list[RemotingCommand]:
-        """What has come since the last time."""
+        """Return the commands received since the last call."""
         heard, self.heard = self.heard, []
         return heard
 
 
 class StillPeer:
-    """A peer that is only looked at."""
+    """Passive peer."""
 
     host_bytes = bytes([10, 0, 0, 7, 0, 0, 0, 5])
     local_address = "10.0.0.1:10911"
