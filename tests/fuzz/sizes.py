@@ -151,7 +151,7 @@ def _store(world: World) -> Iterator[Size]:
 
 def _name_server(world: World) -> Iterator[Size]:
     tables, options = world.namesrv.namesrv.tables, world.namesrv_options
-    yield from _access("name server", [world.namesrv._access])
+    yield from _access("name server", world.namesrv._access.hooks)
     yield "live brokers", len(tables.live), options.max_brokers
     yield "broker names", len(tables.brokers), options.max_brokers
     yield "clusters", len(tables.clusters), options.max_brokers

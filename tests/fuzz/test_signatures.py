@@ -22,6 +22,7 @@ from mqgateway.gateway.access import slowing
 from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.needs import needs_in
 from mqgateway.gateway.access.resources import BY_HEADER
+from mqgateway.gateway.access.server_access import ServerAccess
 from mqgateway.gateway.access.server_needs import OF_CONTAINER, OF_CONTROLLER, OF_NAME_SERVER
 from mqgateway.gateway.access.signature import ACCESS_KEY, SIGNATURE, Credentials
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT
@@ -143,8 +144,9 @@ def port(request: pytest.FixtureRequest) -> Iterator[Port]:
         yield Port(served[kind], ask, guard(services[kind]._access), lambda: table_sizes(world))
 
 
-def guard(control: AccessControl | None) -> AccessControl:
-    """The one that there is."""
+def guard(access: AccessControl | ServerAccess | None) -> AccessControl:
+    """Return the checks of requests, which are turned on."""
+    control = access.control if isinstance(access, ServerAccess) else access
     assert control is not None
     return control
 
