@@ -10,6 +10,9 @@
 - `member_group`: the member with the smallest id, and whether a slave acts for its master
 - `role`: the role of this broker, and subscribers to its changes
 - `online`: steps of a member before it registers with name servers
+- `admission`: which connections may receive the log
+- `agreed_replicas`, `authority`, `in_sync_set`, `identity`: a master and its slaves under a controller
+- `epochs`, `epoch_frames`, `epoch_feed`, `epoch_follow`: logs with epochs, and their stream
 - `escape`: messages that an acting slave delivers through other brokers
 
 Each part takes bytes and times in ms of a monotonic clock, and returns what to do. The log itself is

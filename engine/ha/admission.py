@@ -131,7 +131,7 @@ class Admission:
 
     @property
     def reason(self) -> str:
-        """What a refused connection lacks, and what can be done about it."""
+        """Reason for a refusal, and its remedy."""
         if self._asks_who:
             return (
                 "it has no ticket (innerClientAuthenticationCredentials); a slave of Apache's is taken by "

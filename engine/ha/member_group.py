@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 class MemberGroup:
-    """What one member, `own_id`, knows of its group. Times in ms."""
+    """View of its group by one member, `own_id`. Times in ms."""
 
     def __init__(self, own_id: int) -> None:
         self.own_id = own_id

@@ -149,7 +149,7 @@ class Replicas:
         self.expire(max((one.deadline for waiting in self._waiting.values() for one in waiting), default=0))
 
     def _counted(self) -> list[Feed]:
-        """Return the connections that stand for different logs, as far as can be told."""
+        """Return the connections that stand for different logs, by the heuristic above."""
         newest: dict[str, int] = {}
         for feed in self.feeds:
             newest[_host(feed)] = max(newest.get(_host(feed), 0), self._came[feed])
