@@ -77,7 +77,7 @@ def shared(
 
 
 class Mode(NamedTuple):
-    """How a group reads a topic; `share` is the number of other clients that share a client's queues when it
+    """Mode of a group in a topic; `share` is the number of other clients that share a client's queues when it
     pops.
     """
 
