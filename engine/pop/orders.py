@@ -265,7 +265,7 @@ class Orders:
             self.forget(key)
 
     def freed(self, now: int) -> Iterator[OrderKey]:
-        """Yield the queues that were unblocked by time since the last call."""
+        """Yield the queues that were unblocked since the last call."""
         while self._alarms and self._alarms[0][0] <= now:
             time, key = heapq.heappop(self._alarms)
             if self._alarm_of.get(key) != time:
