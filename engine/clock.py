@@ -16,8 +16,7 @@ class Clock(Protocol):
     """Wall time for stored and displayed times, monotonic time for durations."""
 
     def millis(self) -> int:
-        """Return the wall clock: milliseconds since the epoch, the unit of every timestamp on the wire and on
-        disk.
+        """Return the wall clock in ms since the epoch, the unit of every timestamp on the wire and on disk.
 
         It may go back, or leap.
         """

@@ -185,9 +185,7 @@ class ColdReads:
                 self._adapted[group] = max(lower, options.cg_cold_read_threshold)
 
     def _tendency(self) -> float:
-        """Return a value above 0 if more could be read, below 0 if too much is; 0 until enough ticks are
-        recorded.
-        """
+        """Return a value above 0 if more could be read, below 0 if too much; 0 until enough ticks."""
         errors = self._errors
         if len(errors) < HISTORY:
             return 0.0

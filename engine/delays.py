@@ -178,9 +178,7 @@ class DelaySchedule:
         self._pass_delivered(json_members.read(table, LOG_OFFSET, end, json_members.LONG_BITS))
 
     def _pass_delivered(self, log_offset: int) -> None:
-        """Skip deliveries since `log_offset`, and write the file soon: restarts may come faster than
-        writes.
-        """
+        """Skip deliveries since `log_offset`, and write the file soon, as restarts may come faster."""
         self._written_to = log_offset
         self._counted_to = self._store.max_physical_offset
         waiting = [units[0][0] for queue in self._queues if (units := self._units(queue, 1))]

@@ -154,9 +154,7 @@ class Disk(Protocol):
         """Return the usable and the free bytes of the file system of `path`."""
 
     def capacity(self, path: str) -> tuple[int, int]:
-        """Return all and the free bytes of that file system, including space reserved for the
-        administrator.
-        """
+        """Return all and the free bytes of that file system, with space reserved for the administrator."""
 
     def mode(self, path: str) -> int:
         """Return the permissions of a file or directory, as nine bits."""
@@ -184,8 +182,7 @@ def make_directories(disk: Disk, path: str) -> None:
 
 
 def open_to_others(disk: Disk, folder: str, files: Iterable[str]) -> str:
-    """Return the first of a directory's files that users other than its owner may read; empty if there is
-    none.
+    """Return the first of a directory's files that other users may read; empty if there is none.
 
     A directory that others may not enter hides all its files.
     """

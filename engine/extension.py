@@ -11,9 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 _T = TypeVar("_T")
 FieldPlan = tuple[str, str, Mapping[str, Any] | None, int, bool]
 """Name, name on the wire, texts and their values (None: the text is the value), the bits of a number (0: not
-a
-
-number), and whether the field is required.
+a number), and whether the field is required.
 """
 Outline = tuple[int, str, int, int, int, str | None, bytes, int]
 """Code, language, version, opaque, flag and remark of a command, the object of its fields, and their

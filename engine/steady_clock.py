@@ -29,9 +29,7 @@ class _Step(NamedTuple):
     wall: int
 
     def is_later(self, stored: int) -> bool:
-        """Return True if a record of that part of the log was stored after the step, by its store
-        timestamp.
-        """
+        """Return True if the store timestamp of a record of that part is later than the step."""
         return abs(stored - self.wall) < abs(stored - (self.wall + self.after - self.before))
 
 
@@ -55,9 +53,7 @@ class SteadyClock:
         return self._base + elapsed_millis(self._clock)
 
     def go_on_from(self, time: int) -> None:
-        """Begin no earlier than `time`, reached by an earlier run; called at the start, before anything is
-        due.
-        """
+        """Begin no earlier than `time`, reached by an earlier run; called before anything is due."""
         self._base += (more := max(0, time - self.now()))
         self._first += more
         self._ahead += more

@@ -96,9 +96,7 @@ class BrokerSet:
 
 
 def changed(before: BrokerSet | None, event: Event) -> BrokerSet | None:
-    """Return the set after an event; None if it is removed, or does not exist and the event does not create
-    it.
-    """
+    """Return the set after an event; None if it is removed, or missing and not created by the event."""
     if isinstance(event, ApplyBrokerId):
         return _with_replica(before or BrokerSet(event.cluster_name, event.broker_name), event)
     if before is None:

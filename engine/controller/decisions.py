@@ -99,9 +99,7 @@ def next_broker_id(world: World, name: str) -> Decision[int]:
 def apply_broker_id(
     world: World, cluster: str, name: str, broker_id: int | None, check_code: str | None
 ) -> Decision[None]:
-    """Answer 1013: assign an id to a replica; it may repeat the request with the same check code,
-    `address;ms`.
-    """
+    """Answer 1013: assign an id to a replica; a retry needs the same check code, `address;ms`."""
     found = world.sets.get(name)
     if found is None and broker_id != FIRST_BROKER_ID:
         remark = f"Broker-set: {name} hasn't been registered in controller, "

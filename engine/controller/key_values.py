@@ -1,7 +1,5 @@
 """Interface of a store shared by several controllers: keys with revisions, transactions that compare them,
-and
-
-leases with which keys expire. The terms are those of etcd.
+and leases with which keys expire. The terms are those of etcd.
 
 Every call calls back once, with the answer or with an error; after an error it is unknown whether the request
 was carried out, or will be.

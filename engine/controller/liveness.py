@@ -80,9 +80,7 @@ class Liveness:
         self._ended.pop(key, None)
 
     def expect(self, keys: Iterable[BrokerKey], now: int) -> None:
-        """Count brokers as heard from, as the previous leader may have; not those whose connections have
-        ended.
-        """
+        """Count brokers as heard from by the previous leader, except those with an ended connection."""
         for key in keys:
             if key not in self._ended:
                 self._heard.setdefault(key, _Heard(Beat(), None, now))

@@ -135,8 +135,7 @@ class ConsumerFilters:
         self._refusals.pop(group, None)
 
     def matches_retried(self, group: str, properties: Properties) -> bool:
-        """Return True if a message of a group's retry topic matches the group's filter for its original
-        topic.
+        """Return True if a message of a retry topic matches the group's filter for the original topic.
 
         RocketMQ: `ExpressionForRetryMessageFilter`.
         """

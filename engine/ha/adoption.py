@@ -27,9 +27,7 @@ class OffsetAdoption:
         max_offset: Callable[[str, int], int],
         own: Callable[[str, str, int], int],
     ) -> Iterator[tuple[Place, int]]:
-        """Yield the offsets to commit, given the master's report; `own` returns the slave's offset, -1 for
-        none.
-        """
+        """Yield the offsets to commit after the master's report; `own` returns the slave's, -1 for none."""
         before, self._known = self._known, reported
         for place, offset in reported.items():
             group, topic, queue_id = place

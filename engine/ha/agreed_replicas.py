@@ -66,9 +66,7 @@ class AgreedReplicas(Replicas):
         self.on_confirmed()
 
     def _common(self, members: frozenset[int]) -> int:
-        """Return the minimum of the other members' acknowledged offsets; -1 while one of them is not
-        connected.
-        """
+        """Return the minimum of the other members' acknowledged offsets; -1 if one is not connected."""
         acks = dict.fromkeys(members - {self.in_sync_set.own_id}, -1)
         for feed in self.feeds:
             if feed.replica_id in acks:
@@ -85,9 +83,7 @@ class AgreedReplicas(Replicas):
         return self.in_sync_set.size
 
     def need(self, now: int) -> int | None:
-        """Return the number of replicas that must hold a send now; None if too few are in sync to store
-        it.
-        """
+        """Return the number of replicas that must hold a send; None if too few are in sync to store it."""
         options, there = self._options, self.in_sync_set.size
         if there < options.min_in_sync_replicas:
             return None

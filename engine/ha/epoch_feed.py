@@ -105,9 +105,7 @@ class EpochFeed(Feed):
         return outgoing
 
     def _has_news(self, now: int) -> bool:
-        """Return True if the confirm offset is ahead of what the slave knows: its readers see no more than
-        that.
-        """
+        """Return True if the confirm offset has moved beyond what the slave and its readers know."""
         is_time = self.next_offset >= 0 and now - self._last_write >= NEWS_MILLIS
         return is_time and self._confirmed() > self._told
 

@@ -43,9 +43,7 @@ assert (REPORT_FRAME.size, TRANSFER_FRAME.size) == (12, 36)
 
 class Hello(NamedTuple):
     """A slave's identification: its id at the controller, whether an empty log wants only the newest file,
-    and
-
-    whether it must never count as in sync.
+    and whether it must never count as in sync.
     """
 
     replica_id: int

@@ -81,9 +81,7 @@ class Epochs:
         self._keep([entry for entry in self.entries if entry.start < offset])
 
     def at(self, offset: int) -> tuple[Epoch, int]:
-        """Return the epoch of a byte of the log, and that epoch's end; bytes before all epochs are in epoch
-        0.
-        """
+        """Return the epoch of a byte of the log, and its end; bytes before all epochs are in epoch 0."""
         begin, end = Epoch(0, 0), ENDLESS
         for entry in self.entries:
             if entry.start > offset:

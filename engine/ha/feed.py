@@ -54,9 +54,7 @@ class Feed:
         self.heard = now
         """Time of the last data from the slave."""
         self.caught_up = now
-        """Latest time at which the log had nothing beyond what the slave has now; it may always lag by the
-        newest.
-        """
+        """Latest time at which the log had no more than the slave has now; it may always lag slightly."""
         self._mark = (log.position, now)
         self._options = options
         self._log = log

@@ -43,8 +43,7 @@ class Replicas:
         self._log = ends
         self.feeds: list[Feed] = []
         self.alive: int | None = None
-        """Number of live members reported by name servers, including this one, which limits the replicas in
-        sync.
+        """Number of live members reported by name servers, with this one; an upper limit of those in sync.
 
         None if they are not queried; they are where slaves may act for their master.
         """

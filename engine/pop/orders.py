@@ -222,9 +222,7 @@ class Orders:
         return order.next_offset
 
     def is_out(self, key: OrderKey, offset: int, pop_time: int) -> bool:
-        """Return True if a message popped at `pop_time` is in flight, or if that is unknown, as after a
-        kill.
-        """
+        """Return True if a message popped at `pop_time` is in flight, or may be, as after a kill."""
         order = self._table.get(key)
         if order is None:
             return True

@@ -160,9 +160,7 @@ class PopLog:
         return result
 
     def changed(self, point: CheckPoint, ack: Ack, revive_time: int) -> None:
-        """Note that the new checkpoint of a message and the end of its old one were stored, here or
-        elsewhere.
-        """
+        """Note that the new checkpoint of a message and the end of its old one were stored anywhere."""
         self.points.replaced(ack.key, ack.offsets[0], revive_time)
         self.points.popped(point, self._store.steady.now())
 
@@ -328,9 +326,7 @@ class PopLog:
         return revived
 
     def _revive_point(self, open_point: OpenPoint, queue_id: int, now: int) -> int | None:
-        """Copy the messages that were not acknowledged; return their number, or None if the disk refuses
-        writes.
-        """
+        """Copy unacknowledged messages; return their number, or None if the disk refuses writes."""
         point, key = open_point.point, open_point.point.key
         missing = open_point.missing
         # A group of another broker's checkpoints may never have been here.

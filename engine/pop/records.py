@@ -227,9 +227,7 @@ def ack_message(
 
 
 def unique_key_of(parts: Sequence[object], kind: str) -> str:
-    """Return the unique key of a record: topic, queue, offset, group, pop time and broker of its
-    checkpoint.
-    """
+    """Return the unique key of a record: fields of its checkpoint from topic to broker, and its kind."""
     return "@".join(map(str, (*parts, kind)))
 
 

@@ -87,9 +87,7 @@ class Administration:
         return self._queues.lmq_count
 
     def ever_put(self, topic: str, queues: int) -> int:
-        """Return the sum of the max offsets of a topic's first `queues` queues: all messages ever put
-        there.
-        """
+        """Return the number of messages ever put into a topic's first `queues` queues."""
         found = self._queues.table.get(topic, {}).items()
         return sum([queue.max_offset for queue_id, queue in found if queue_id < queues])
 
@@ -119,9 +117,7 @@ class Administration:
         return self._log.files.file_size
 
     def segment_written(self, start: int) -> int | None:
-        """Return the time of the last write to a file of the log, in ms since the epoch; None if it is
-        gone.
-        """
+        """Return the time of the last write to a log file, in ms since the epoch; None if it is gone."""
         try:
             return self._disk.modified(f"{self._log.files.directory}/{file_name(start)}")
         except FileNotFoundError:
@@ -133,9 +129,7 @@ class Administration:
         return self._log.files.directory, self._queues.directory
 
     def topics_with_messages(self) -> dict[str, int]:
-        """Return the topics with messages in the log, except LMQ topics, mapped to their highest queue id +
-        1.
-        """
+        """Return the topics with messages, except LMQ topics, mapped to their highest queue id + 1."""
         return self._queues.topics_with_messages()
 
     def newest_place(self, topic: str) -> int:

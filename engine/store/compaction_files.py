@@ -157,9 +157,7 @@ class CompactionFiles:
         return segment
 
     def _check(self, index: int, original: Original) -> bool:
-        """Truncate a segment to its intact records; drop later segments and return False if something is
-        missing.
-        """
+        """Truncate at the first record that is not intact, and return False; return True if all are."""
         segment = self.segments[index]
         before, place = self.segments[index - 1].last if index else -1, segment.start
         for number, unit in enumerate(self.units(segment, 0, segment.count)):
@@ -346,9 +344,7 @@ class CompactionFiles:
     # Reading.
 
     def find(self, offset: int) -> tuple[int, int] | None:
-        """Return the segment's index, and the number in it, of the first message at or after a queue
-        offset.
-        """
+        """Return segment index, and number in it, of the first message at or after a queue offset."""
         for index, segment in enumerate(self.segments):
             if segment.count and segment.last >= offset:
                 return index, self._number(segment, offset)

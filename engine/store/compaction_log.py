@@ -107,9 +107,7 @@ class Plan(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """Start offsets of old segments and of the new ones that replace them; keys are unique up to
-    `position`.
-    """
+    """Start offsets of old segments and of their replacements; keys are unique up to `position`."""
 
     old: list[int]
     new: list[int]
@@ -129,8 +127,7 @@ class CompactionLog:
         """True if the files can be read: they are loaded, and no replacement is incomplete."""
 
     def load(self, original: Original | None = None, source_end: int = 0) -> None:
-        """Load the files; after a crash `original` is given, and only intact records before `source_end` are
-        kept.
+        """Load the files; after a crash (`original` is given) keep only intact records before `source_end`.
 
         `source_end` is the end of the consume queue. Raises `CorruptFile` and `OSError`.
         """

@@ -299,9 +299,7 @@ class FileQueue:
         self.pool.note_directory(self.directory)
 
     def count_while(self, expired: Callable[[int], bool]) -> int:
-        """Return the number of oldest files, never the last, that are expired; `expired` gets a file's
-        start.
-        """
+        """Return the number of oldest, expired files, never the last; `expired` gets a file's start."""
         count = 0
         while count < len(self.starts) - 1 and expired(self.starts[count]):
             count += 1

@@ -55,9 +55,7 @@ class Inspection:
     def passes(
         self, position: int, record: bytes, queue: AnyQueue | None = None, queue_offset: int = 0
     ) -> bool:
-        """Return True if a record read at a position of the log, for a message of a queue, may be
-        delivered.
-        """
+        """Return True if a record read at a log position, for a message of a queue, may be delivered."""
         if queue is not None:
             topic = self._topics.get(queue.topic) or self._topic(queue.topic)
             if is_sound(record, position, queue.queue_id, queue_offset, topic):

@@ -66,9 +66,7 @@ def made_ready(
 
 
 def _end_of_part(elements: bytes, at: int) -> int:
-    """Return the end of the part of a batch body that begins at a byte; wrong lengths are detected
-    elsewhere.
-    """
+    """Return the end of the part of a batch body that begins at a byte; lengths are not validated."""
     weight, total = 0, len(elements)
     while weight < PART_WEIGHT and at < total:
         try:

@@ -71,8 +71,7 @@ class LmqQueues:
         self.is_on = has_lmq(options)
 
     def note(self, message: Message) -> list[AnyQueue]:
-        """Write the message's offsets into its properties; return the queues, whose next offsets are not
-        advanced.
+        """Write the message's offsets into its properties; return the queues, not advanced yet.
 
         Raises `MessageIllegal` for a name that cannot be a queue's, and `QuotaExceeded`.
         """

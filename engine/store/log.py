@@ -114,14 +114,10 @@ class Log(Protocol):
     def borrow_each(
         self, places: Sequence[tuple[int, int, int]], may_wait: bool = True
     ) -> list[Record | None]:
-        """Return what `read_each` does, as views where the bytes are in memory; see `Record` for their
-        lifetime.
-        """
+        """Return what `read_each` does, as views of memory if possible; see `Record` for their lifetime."""
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
-        """Return the bytes of `read_each`, concatenated; None if a record is not (or no longer) in the
-        log.
-        """
+        """Return the bytes of `read_each`, concatenated; None if a record is not in the log (any more)."""
 
     def window(self, offset: int) -> tuple[Slices, int, int] | None:
         """Return the mapped bytes around an offset, with their begin and end in the log; None if unknown."""

@@ -176,9 +176,7 @@ class LogOnFiles(Log):
         return memoryview(window[0]), window[1], window[2]
 
     def read_joined(self, places: Sequence[tuple[int, int, int]], may_wait: bool = True) -> bytes | None:
-        """Return the bytes of `read_each`, concatenated; None if a record is not (or no longer) in the
-        log.
-        """
+        """Return the bytes of `read_each`, concatenated; None if a record is not in the log (any more)."""
         parts: list[bytes] = []
         number = 0
         while number < len(places):

@@ -230,8 +230,7 @@ class RawLog:
                 self._take_run(place, found_there)
 
     def _whole(self, data: bytes, begin: int) -> tuple[list[tuple[int, DispatchRequest | Run]], int]:
-        """Return the complete records in `data`, which is at `begin` and starts with a record, and the bytes
-        used.
+        """Return the complete records in `data`, which starts with one at `begin`, and the bytes used.
 
         Runs come with their positions, others with their queue ids.
         """

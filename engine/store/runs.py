@@ -34,9 +34,7 @@ _PRODUCER = PROPERTY_KAFKA_PRODUCER.encode()
 
 QueueUnits = tuple[bytes, int, int, int, int, int, bytes]
 """Units of one queue: topic, queue id, the queue offset of the first message, the log offsets of the first
-and
-
-the last record, the store time of the last (ms), and the units.
+and the last record, the store time of the last (ms), and the units.
 """
 Run = tuple[int, int, int, list[QueueUnits], list[Pending]]
 """A run: size of the records in bytes, log offset and store time of the last, units, and index entries."""

@@ -132,9 +132,7 @@ class Scan:
                 wanted = CHUNK
 
     def _pass_damage(self, file_end: int, what: str) -> bool:
-        """Skip bytes that are not a record, if durable records must follow; return False at the end of the
-        log.
-        """
+        """Skip an invalid range, if durable records must follow; return False at the end of the log."""
         if (self._time_at(self._last) if self._last >= 0 else 0) >= self._durable_until:
             return False
         path = f"{self._files.directory}/{file_name(self._files.start_of(self.end))}"
@@ -158,9 +156,7 @@ class Scan:
         return store_timestamp(self._files.read(position, STORE_TIME_HEAD_SIZE))
 
     def _next_valid(self, position: int, file_end: int) -> int | None:
-        """Return the start of the next valid, durable record with its lead, in this file or first in the
-        next.
-        """
+        """Return the start of the next valid, durable record with its lead, in this file or the next."""
         lead = self._framing.lead
         while position < file_end:
             data = self._files.read(position, min(CHUNK, file_end - position))

@@ -96,9 +96,7 @@ class Statistics:
             self._last_spread, self._spread = self._spread, [0] * len(_NAMES)
 
     def _rates(self, *fields: str) -> str:
-        """Return calls per second over 10 seconds, a minute and 10 minutes, or since start if that is
-        less.
-        """
+        """Return calls per second over 10 seconds, a minute and 10 minutes, at most since start."""
         rates = []
         last = self._samples[-1]
         for window in _WINDOWS:

@@ -266,9 +266,7 @@ class UnitQueue:
         return is_full
 
     def state(self) -> list[int]:
-        """Return the state for `restore`, when nothing is in memory: queue id, first file, files, units,
-        offsets.
-        """
+        """Return queue id, first file, files, units, offsets for `restore`, when nothing is in memory."""
         starts = self._files.starts
         first = starts[0] if starts else 0
         return [self.queue_id, first, len(starts), self.end, self.min_offset, self.next_offset]

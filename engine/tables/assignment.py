@@ -59,8 +59,7 @@ def pops_everything(share: int, clients: Sequence[str]) -> bool:
 def shared(
     strategy: Strategy[Q], client: str, queues: Sequence[Q], clients: Sequence[str], share: int
 ) -> list[Q]:
-    """Return the client's own queues and those of the `share` next clients; several clients may pop one
-    queue.
+    """Return the queues of the client and of the `share` next ones; clients may share a queue.
 
     With more clients than queues each gets one queue.
     """
@@ -77,9 +76,7 @@ def shared(
 
 
 class Mode(NamedTuple):
-    """Mode of a group in a topic; `share` is the number of other clients that share a client's queues when it
-    pops.
-    """
+    """Mode of a group in a topic; `share` other clients pop a client's queues too."""
 
     mode: RequestMode
     share: int
@@ -166,9 +163,7 @@ class RequestModes:
         self._file.retry(self._pieces)
 
     def close(self) -> None:
-        """Write the file synchronously if it lacks changes; called at the end, when the worker has
-        stopped.
-        """
+        """Write the file synchronously if it lacks changes; called after the worker has stopped."""
         self._file.close(self._pieces)
 
     def _pieces(self) -> Iterator[bytes]:

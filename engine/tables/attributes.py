@@ -22,9 +22,7 @@ class AttributeRefused(EngineError):
 
 class Attribute(NamedTuple):
     """Valid values of an attribute: one of `choices`, a number from `low` to `high`, those of a setting of
-    Kafka, or
-
-    any text.
+    Kafka, or any text.
     """
 
     changeable: bool = True

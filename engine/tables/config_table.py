@@ -173,9 +173,7 @@ class ConfigTable(ABC, Generic[C]):
         self._file.retry(self._pieces)
 
     def close(self) -> None:
-        """Write the file synchronously if it lacks changes; called at the end, when the worker has
-        stopped.
-        """
+        """Write the file synchronously if it lacks changes; called after the worker has stopped."""
         self._file.close(self._pieces)
 
     def _copied_sides(self) -> dict[str, dict[str, dict[str, Any]]]:

@@ -236,9 +236,7 @@ class JournaledFile:
             self._write_if_due(take)
 
     def close(self, take: Take) -> None:
-        """Write the table synchronously if it lacks changes, and remove the journals; after the worker has
-        stopped.
-        """
+        """Write the table synchronously if it lacks changes, and remove the journals; without the worker."""
         if self.is_behind or self.has_failed:
             self._write(take, InlineWorker())
         if self.is_behind or self.has_failed:

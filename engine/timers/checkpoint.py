@@ -44,9 +44,7 @@ class Stable(NamedTuple):
 
 class TimerProgress(NamedTuple):
     """Progress reported by another broker: all timers due before `read_time` (ms) and before `queue_offset`
-    of the
-
-    timer topic were delivered.
+    of the timer topic were delivered.
     """
 
     read_time: int

@@ -46,9 +46,7 @@ class NotYet(NotNow):
 
 class Passed(NamedTuple):
     """Timers that another broker of the group delivered: those of the timer topic before `queue_offset` that
-    were
-
-    due before `time` (ms).
+    were due before `time` (ms).
     """
 
     queue_offset: int
@@ -57,9 +55,7 @@ class Passed(NamedTuple):
 
 class Delivery:
     """Delivers from a store; `on_delivered` gets topic and bytes of each message put, and `leaves_out`
-    returns True
-
-    for messages to discard.
+    returns True for messages to discard.
     """
 
     def __init__(

@@ -207,9 +207,7 @@ class Enqueue:
 
 
 def _window(options: StoreOptions, wheel: Wheel) -> int:
-    """Return how far ahead timers are linked, in ms: as set, but less than the retention of the log's
-    files.
-    """
+    """Return how far ahead timers are linked, in ms: as set, within the retention of the log."""
     most = wheel.slots // 2 - BLANK_SLOTS
     slots = options.timer_roll_window_slot
     window = (slots if 2 <= slots <= most else max(most, 2)) * wheel.precision

@@ -31,9 +31,7 @@ _SCAN = UNIT_SIZE << 14
 
 class Unit(NamedTuple):
     """One timer: position of the previous one in its slot, kind, times of writing and delay (ms), and the log
-    offset
-
-    of its message.
+    offset of its message.
     """
 
     previous: int
@@ -150,9 +148,7 @@ class TimerLog:
         yield position, None
 
     def clean(self, is_gone: Callable[[int], bool]) -> int:
-        """Delete files whose last message was deleted, as `is_gone` reports of its log offset; return their
-        number.
-        """
+        """Delete files whose last message is gone, by `is_gone` of its log offset; return their number."""
         size = self.files.file_size
         last = (size - TAIL.size) // UNIT_SIZE * UNIT_SIZE - UNIT_SIZE
 

@@ -119,9 +119,7 @@ class Wheel:
             step += count
 
     def beyond(self, position: int) -> list[Slot]:
-        """Return the slots that refer to units at or after a position of the timer log, whatever their
-        time.
-        """
+        """Return the slots, of any time, that refer to units at or after a position of the timer log."""
         return [
             self._slot(data, at)
             for number, count in self._runs(0, self.slots)

@@ -83,8 +83,7 @@ class HalfMessage:
         return time_out if self.immunity is None or self.immunity < 0 else self.immunity
 
     def is_overdue(self, now: int, time_out: int) -> bool:
-        """Return True if the producer requested a time and let it pass: then only its response to a check
-        counts.
+        """Return True if the time requested by the producer has passed: only its answer to a check counts.
 
         RocketMQ: `EndTransactionProcessor.rejectCommitOrRollback`.
         """

@@ -26,9 +26,7 @@ def size_of(offset: int) -> int:
 
 
 def first_body(offsets: Sequence[int], most: int) -> tuple[int, bytes]:
-    """Return the number of offsets for one op message, and its body; the offset that reaches `most` is the
-    last.
-    """
+    """Return the number of offsets for one op message of about `most` bytes, and its body."""
     count = size = 0
     for offset in offsets:
         if count and size >= most:

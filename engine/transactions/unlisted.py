@@ -54,9 +54,7 @@ def _begin(store: MessageStore, first_open: int, file_size: int, place: int) -> 
 
 
 def _last_until(store: MessageStore, place: int) -> int:
-    """Return the last half message at or before a log offset; the offset before the first one if there is
-    none.
-    """
+    """Return the last half message at or before a log offset; without one, the first offset - 1."""
     first = store.min_offset(TRANS_HALF_TOPIC, HALF_QUEUE)
     offsets = range(first, store.max_offset(TRANS_HALF_TOPIC, HALF_QUEUE))
     behind = bisect_right(offsets, place, key=lambda offset: _place(store, TRANS_HALF_TOPIC, offset))

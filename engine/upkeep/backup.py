@@ -64,9 +64,7 @@ QUEUES, BATCH_QUEUES = "consumequeue", "batchconsumequeue"
 
 @dataclass
 class BackupReport:
-    """Result of a backup: files that were copied, linked to the store's, and kept from the previous
-    backup.
-    """
+    """Result of a backup: copied files, files linked to the store's, and files of the previous backup."""
 
     folder: str
     manifest: Manifest

@@ -1,5 +1,4 @@
-"""Conversion to a store that RocketMQ's broker can read: from a DLedger member's, or one with batches of
-Kafka.
+"""Conversion to RocketMQ's store format, of a DLedger member or of a store with batches of Kafka.
 
     1. each record is written to `TARGET.converting/commitlog`, as brokers write them (`convert_log`), batches
        of Kafka as messages (`convert_records`)

@@ -37,9 +37,7 @@ class LinkingDisk(Disk, Protocol):
 
 class KeptFile(NamedTuple):
     """A file of a backup: its path below `store`, its length, the number of used bytes (zeros follow), the
-    SHA-256 of
-
-    those, and the time of the last write to the store's file (ms).
+    SHA-256 of those, and the time of the last write to the store's file (ms).
     """
 
     path: str

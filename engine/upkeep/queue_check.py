@@ -207,9 +207,7 @@ class QueueCheck:
             check.expect(number, unit)
 
     def _number_of(self, check: UnitCheck, position: int) -> int:
-        """Return the number of the first unit with an existing record, expected for the queue's first
-        record.
-        """
+        """Return the number of the first unit with an existing record, that of the queue's first record."""
         low, high = check.first, check.files.end // BATCH_UNIT_SIZE
         while low < high:
             middle = (low + high) // 2
@@ -255,8 +253,6 @@ class QueueCheck:
         return sum(check.count for check in checks) + sum(ext.count for ext in self._ext.values())
 
     def end_of(self, topic: str, queue_id: int) -> int | None:
-        """Return the queue offset after a queue's last message, after `finish`; None if there is no such
-        queue.
-        """
+        """Return a queue's end offset, after `finish`; None if there is no such queue."""
         check = self._checks.get((topic.encode(), queue_id))
         return None if check is None else max(check.next, 0)

@@ -61,9 +61,7 @@ THE_END = Until()
 
 class Cut(NamedTuple):
     """End of the restored log: its offset, the store time of the last record before it (ms), and by topic and
-    queue the
-
-    next queue offset, for queues with a message after the end.
+    queue the next queue offset, for queues with a message after the end.
     """
 
     offset: int
@@ -208,9 +206,7 @@ class _Restore:
             file.close()
 
     def _put_ends(self, cut: Cut) -> None:
-        """Restore the ends of queues without a record in the log: each gets the unit of a message before the
-        log.
-        """
+        """Restore the ends of queues without records in the log, by the unit of a message before it."""
         if not self.manifest.log_start:
             return
         found, _ = ends_of(Layout(self._disk, self._options))
@@ -274,9 +270,7 @@ class _Restore:
         return moved
 
     def _begin_timers(self, cut: Cut) -> None:
-        """Reset the timers, so that the start reads all of them again, and delivers those due after the log's
-        end.
-        """
+        """Reset the timers: the start reads all of them, and delivers those due after the log's end."""
         folder = f"{self._root}/{QUEUES}/{TIMER_TOPIC}/0"
         files = find_files(FilePool(self._disk, 8), folder, Part.QUEUE, Findings(), "")
         if not files.starts:

@@ -84,9 +84,7 @@ class UnitCheck:
         return -(-self.files.starts[0] // self.unit_size) if self.files.starts else 0
 
     def expect(self, number: int, unit: bytes) -> bool:
-        """Compare the unit of the next record, number `number`, with `unit`; return True if they are
-        equal.
-        """
+        """Compare unit `number`, of the next record, with `unit`; return True if they are equal."""
         at = (number - self._base) * self.unit_size
         if number == self.next and self._data[at : at + len(unit)] == unit and at >= 0:
             self.next = number + 1

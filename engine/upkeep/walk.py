@@ -40,9 +40,7 @@ _V6 = _V6_BORN | _V6_STORE
 
 Fields = tuple[int, int, int, int, bytes, bytes]
 """The fields of a valid record that checks need: queue id, queue offset, sys flag, store time in ms, topic
-and
-
-properties.
+and properties.
 """
 
 Keys = tuple[bytes | None, bytes | None, bytes | None]
@@ -76,9 +74,7 @@ def fields_of(data: bytes, at: int, size: int) -> Fields:
 
 
 def keys_of(properties: bytes) -> Keys:
-    """Return tags, unique key and keys of a record, as `parse_properties` does: of a repeated name the last
-    value.
-    """
+    """Return tags, unique key and keys of a record; of a repeated name the last value."""
     found = dict(_find_keys(properties))
     return found.get(_TAGS), found.get(_UNIQUE), found.get(_KEYS)
 
@@ -139,9 +135,7 @@ class Walk:
         self._at = self.end = file_end
 
     def _run(self, file_end: int) -> Generator[tuple[bytes, int, int, int], None, str]:
-        """Yield consecutive records; return "" at the file's end or blank, else the reason for an invalid
-        record.
-        """
+        """Yield consecutive records; return "" at the end of the file or a blank, else the fault."""
         files, wanted = self._files, CHUNK
         lead, examine_at = self._lead(self._at), self._examine
         while (begin := self._at) < file_end:
@@ -194,9 +188,7 @@ class Walk:
         return 0
 
     def _examine(self, view: memoryview, at: int, position: int) -> int | Invalid:
-        """Return the size of the record at `at` with its lead; 0 for a blank; else the reason why it is
-        invalid.
-        """
+        """Return the size of the record at `at` with its lead; 0 for a blank; else its fault."""
         return examine(view, at, position, True)
 
     def _blank_size(self, data: bytes, at: int, position: int) -> int:
@@ -252,8 +244,7 @@ def places_of(data: bytes, word: bytes) -> Iterator[int]:
 
 
 def _crc_holds(record: memoryview) -> bool:
-    """Return True if the CRC in a record's last property (decimal digits, the last one first) is the
-    record's.
+    """Return True if the CRC in a record's last property (digits reversed) is right.
 
     RocketMQ: `MessageDecoder.createCrc32`.
     """

@@ -26,9 +26,7 @@ CHANGES: dict[str, Any] = {"flush_consume_queue_thorough_interval": 2000}
 
 class Run:
     """Puts with flushes and rounds between them; `taken` are the messages reported as stored, `durable` those
-    reported
-
-    as flushed.
+    reported as flushed.
     """
 
     def __init__(self, **changes: Any) -> None:

@@ -20,9 +20,7 @@ QUEUE = "/store/consumequeue/orders/0"
 
 def lived(clean: bool, **changes: object) -> Bench:
     """Return a store with queues of three files and of two, one exactly full, one of batches, five index
-    files, and a
-
-    deleted topic.
+    files, and a deleted topic.
     """
     bench = Bench(mapper_file_size_batch_consume_queue=460, **changes)  # type: ignore[arg-type]
     bench.put(message("gone", body=b"gone"))
