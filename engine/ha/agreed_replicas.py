@@ -110,5 +110,5 @@ class AgreedReplicas(Replicas):
             self.confirm()
             super().acknowledged()
 
-    def _counted(self) -> list[EpochFeed]:  # its feeds are of this type
+    def _counted(self) -> list[EpochFeed]:  # type: ignore[override]  # its feeds are of this type
         return [feed for feed in self.followers() if feed.replica_id in self.in_sync_set.members]
